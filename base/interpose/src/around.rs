@@ -1,13 +1,13 @@
-//! System calls that a program can't replace.
+//! System calls that do not go through functions of the program.
 
-/// `go_around!();` in a preloaded library defines its own versions of these functions of the C
-/// library, as plain system calls, for the library's own use: any code in the library that calls
-/// `close`, even the standard library when a descriptor is dropped, calls this one.
+/// `go_around!();` in a preloaded library defines the library's own versions of these functions of
+/// the C library, as plain system calls. Any code in the library that calls `close`, even the
+/// standard library when a descriptor is dropped, calls this one.
 ///
-/// A program may put a function of its own in front of the C library's, and browsers, runtimes and
-/// tracers do so, for `close`, `mmap`, `read`. A function that the program defines may take a lock
-/// of the program; a library that calls it while the program acquires or holds that lock would wait
-/// for ever. The names are hidden, so neither the program nor another library finds these.
+/// A program may put functions of its own in front of the C library's; browsers, runtimes and
+/// tracers do so for `close`, `mmap` and `read`. Such a function may take a lock of the program. A
+/// library that calls it while the program acquires or holds that lock would wait for ever. The
+/// names defined here are hidden, so neither the program nor another library finds them.
 /// `go_around! { "NAME" = NUMBER, }` adds a system call by its number.
 #[macro_export]
 macro_rules! go_around {

@@ -1,5 +1,5 @@
-//! The calls that led here, by the compiler's own unwinder, which is in every process that a Rust
-//! library is in. It may take the loader's lock, and may allocate.
+//! Walks the calls that led here, with the compiler's own unwinder, which is in every process that
+//! loads a Rust library. It may take the loader's lock, and may allocate.
 
 use core::ffi::{c_int, c_void};
 
@@ -15,11 +15,11 @@ unsafe extern "C-unwind" {
 const GO_ON: c_int = 0;
 const END: c_int = 5;
 
-/// Goes through the frames of the calling thread, the innermost first, including this library's
-/// own, until `each` says to stop. `each` gets the address at which a frame continues (a return
-/// address, except for the first), and its stack pointer after the callee has returned.
+/// Visits the frames of the calling thread, innermost first, including this library's own, until
+/// `each` returns false. `each` gets the address at which a frame continues (a return address,
+/// except for the first frame), and the frame's stack pointer after its callee has returned.
 pub fn for_each_frame<F: FnMut(usize, usize) -> bool>(mut each: F) {
-    // SAFETY: `one` gets what it expects.
+    // SAFETY: `one` gets the argument that it expects.
     unsafe { _Unwind_Backtrace(one::<F>, (&raw mut each).cast()) };
 }
 
@@ -27,7 +27,7 @@ extern "C-unwind" fn one<F: FnMut(usize, usize) -> bool>(
     context: *mut c_void,
     each: *mut c_void,
 ) -> c_int {
-    // SAFETY: `for_each_frame` passes both on, and is waiting.
+    // SAFETY: `for_each_frame` passes both on, and has not returned yet.
     let (each, ip, cfa) =
         unsafe { (&mut *each.cast::<F>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
     if each(ip, cfa) { GO_ON } else { END }

@@ -1,8 +1,8 @@
-//! Which build of an object is loaded, from its notes.
+//! Finds the build id of an object, in its notes.
 
 const NT_GNU_BUILD_ID: u32 = 3;
 
-/// The build id in the bytes of a segment of notes (`PT_NOTE`).
+/// The build id in the bytes of a segment of notes (`PT_NOTE`); `None` if there is none.
 pub fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
     while notes.len() >= 12 {
         let word =

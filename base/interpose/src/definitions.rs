@@ -1,4 +1,4 @@
-//! What a loaded object defines, from its dynamic symbol table.
+//! The definitions of a loaded object, from its dynamic symbol table.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::null;
@@ -17,7 +17,7 @@ const DT_VERDEF: i64 = 0x6fff_fffc;
 const SHN_UNDEF: u16 = 0;
 const STT_TLS: u8 = 6;
 const STT_GNU_IFUNC: u8 = 10;
-/// Marks a version that only objects get which ask for it.
+/// Marks a version that only those objects get which ask for it by name.
 const HIDDEN: u16 = 0x8000;
 
 /// The tables of one object. Only valid while it stays loaded.
@@ -40,14 +40,14 @@ struct Version {
     number: u16,
     names: u16,
     hash: u32,
-    /// Bytes from here to the offset of its name.
+    /// Bytes from the start of this entry to the offset of its name.
     name: u32,
-    /// Bytes from here to the next one; 0 behind the last.
+    /// Bytes from the start of this entry to the next one; 0 in the last one.
     next: u32,
 }
 
 impl Definitions {
-    /// The tables of an object; `None` if it has none.
+    /// The tables of an object; `None` if it has no symbols or no strings.
     ///
     /// # Safety
     /// The object is loaded.
@@ -66,7 +66,8 @@ impl Definitions {
         unsafe {
             while !entry.is_null() && (*entry).tag != 0 {
                 let value = (*entry).value;
-                // The loader has made addresses of these, unless it could not write there.
+                // The loader has added the bias to these addresses, unless the section is
+                // read-only.
                 let at = if value < map.bias { value + map.bias } else { value } as *const c_void;
                 match (*entry).tag {
                     DT_SYMTAB => tables.symbols = at.cast(),
@@ -83,12 +84,13 @@ impl Definitions {
         (!tables.symbols.is_null() && !tables.strings.is_null()).then_some(tables)
     }
 
-    /// The address of a symbol of this version, or of the default one.
+    /// The address of a symbol with this version, or with the default version; `None` if the object
+    /// does not define it.
     ///
     /// # Safety
     /// The object is loaded.
     pub unsafe fn find(&self, name: &CStr, version: Option<&CStr>) -> Option<*mut c_void> {
-        // SAFETY: by this function's own condition; the numbers come from its tables.
+        // SAFETY: by this function's own condition; the numbers come from the object's tables.
         unsafe {
             let fits = |number: u32| self.is(number as usize, name, version);
             let number = if self.gnu_hash.is_null() {
@@ -108,7 +110,7 @@ impl Definitions {
 
     /// The numbers of the symbols with this hash.
     unsafe fn with_hash(&self, hash: u32) -> impl Iterator<Item = u32> {
-        // SAFETY: the caller's condition: the table is as the linker made it.
+        // SAFETY: the caller's condition; the table is as the linker made it.
         unsafe {
             let word = |at: u32| *self.gnu_hash.add(at as usize);
             let (buckets, first, bloom_words) = (word(0), word(1), word(2));
@@ -123,7 +125,7 @@ impl Definitions {
                 loop {
                     let number = next?;
                     let entry = *chains.add((number - first) as usize);
-                    // The last of a bucket has bit 0 set.
+                    // Bit 0 marks the last symbol of a bucket.
                     next = (entry & 1 == 0).then_some(number + 1);
                     if entry | 1 == hash | 1 {
                         return Some(number);
@@ -133,7 +135,7 @@ impl Definitions {
         }
     }
 
-    /// The numbers of all symbols, where there is only the older table.
+    /// The numbers of all symbols, for an object that only has the older hash table.
     unsafe fn all(&self) -> impl Iterator<Item = u32> + use<> {
         // SAFETY: the second word is the number of symbols.
         let count = if self.hash.is_null() { 0 } else { unsafe { *self.hash.add(1) } };
@@ -165,7 +167,7 @@ impl Definitions {
                 entry = if next == 0 { null() } else { entry.byte_add(next) };
             }
         }
-        // Without versions of its own, it defines every version that is requested.
+        // An object without versions of its own defines every version that is requested.
         self.version_names.is_null()
     }
 }

@@ -1,9 +1,9 @@
-//! The ends of threads, by the destructor of a key of thread-specific data.
+//! Notices the ends of threads, by the destructor of a thread-specific key.
 //!
-//! A key is one of the program's 1,024, and the program shall have them all. So this library's key
-//! is released as soon as the program is refused one, and from then on the ends of threads are not
-//! noticed. Nor is it key 0, the value of a variable for which the program has not made a key:
-//! using that must stay an error.
+//! A process has 1,024 keys, and the program must be able to get all of them. So this library's key
+//! is given up as soon as the program is refused one; from then on the ends of threads are not
+//! noticed. The library's key is never key 0, which is the value of a variable for which the
+//! program has not made a key: to use that must stay an error.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
@@ -13,20 +13,19 @@ use libc::{EAGAIN, pthread_key_t};
 
 use crate::errno::preserving_errno;
 
-/// What a key's destructor is.
+/// The type of a key's destructor.
 pub type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
 
-/// What C's function returns if all went well.
+/// The result of C's function on success.
 const THRD_SUCCESS: c_int = 0;
 
-/// Keys whose values the C library keeps in the thread itself, so that setting one allocates
-/// nothing.
+/// Keys below this have their values in the thread itself, so that setting one allocates nothing.
 const AT_HAND: usize = 32;
 
-/// The value instead of a key: it was given up, or there was none left.
+/// Stands for a key that was given up, or could not be made.
 const GONE: u32 = u32::MAX;
 
-/// The C library's own, whatever the program has in front of them.
+/// The C library's own functions, whatever the program has in front of them.
 mod real {
     use super::*;
 
@@ -38,8 +37,8 @@ mod real {
     }
 }
 
-/// A library's way to notice the ends of threads. The library exports what
-/// [`thread_ends!`](crate::thread_ends) makes.
+/// Lets a library notice the ends of threads. [`thread_ends!`](crate::thread_ends) makes one, and
+/// the functions that the library has to export for it.
 pub struct ThreadEnds {
     destructor: unsafe extern "C" fn(*mut c_void),
     /// The key plus 1; 0 before it is made.
@@ -47,12 +46,13 @@ pub struct ThreadEnds {
 }
 
 impl ThreadEnds {
-    /// Calls this at the end of each thread that requested it, with the value that the thread gave.
+    /// Calls `destructor` at the end of each thread that requested it, with the value that the
+    /// thread gave.
     pub const fn new(destructor: unsafe extern "C" fn(*mut c_void)) -> ThreadEnds {
         ThreadEnds { destructor, key: AtomicU32::new(0) }
     }
 
-    /// Makes the key unless that was done.
+    /// Makes the key, unless it was made or given up before.
     #[cold]
     pub fn prepare(&self) {
         if self.key.load(SeqCst) != 0 {
@@ -61,12 +61,12 @@ impl ThreadEnds {
         let made = self.make();
         let new = made.map_or(GONE, |key| key + 1);
         if let (Err(_), Some(key)) = (self.key.compare_exchange(0, new, SeqCst, SeqCst), made) {
-            // SAFETY: no other thread knows it.
+            // SAFETY: no other thread knows this key.
             unsafe { real::pthread_key_delete(key) };
         }
     }
 
-    /// The last of the keys at hand that are free, but not 0.
+    /// The last free key below [`AT_HAND`], but not key 0. `None` if there is none.
     fn make(&self) -> Option<pthread_key_t> {
         let mut keys = [None; AT_HAND];
         for made in &mut keys {
@@ -83,7 +83,7 @@ impl ThreadEnds {
         let is_fit = |&key: &pthread_key_t| (1..AT_HAND).contains(&(key as usize));
         let ours = keys.into_iter().flatten().filter(is_fit).max();
         for other in keys.into_iter().flatten().filter(|&key| Some(key) != ours) {
-            // SAFETY: no other thread knows it.
+            // SAFETY: no other thread knows this key.
             unsafe { real::pthread_key_delete(other) };
         }
         ours
@@ -92,12 +92,12 @@ impl ThreadEnds {
     /// Whether there is a key.
     #[inline]
     pub fn are_noticed(&self) -> bool {
-        // Relaxed: a value of a moment ago is good enough for the callers.
+        // Relaxed: the callers can do with a value that is a moment old.
         !matches!(self.key.load(Relaxed), 0 | GONE)
     }
 
-    /// Asks to notice the end of the calling thread, with this value, which is not null; returns
-    /// whether it will be noticed. Allocates nothing.
+    /// Requests that the end of the calling thread is noticed, with this value, which is not null.
+    /// Returns whether it will be. Allocates nothing.
     #[cold]
     pub fn notice(&self, value: *const c_void) -> bool {
         self.prepare();
@@ -109,8 +109,8 @@ impl ThreadEnds {
         let set = |value| unsafe { real::pthread_setspecific(key - 1, value) };
         preserving_errno(|| {
             let noticed = set(value) == 0;
-            // If it was given up meanwhile, it may be the program's by now. In this thread the
-            // program has had no chance to use it, since we have not returned yet.
+            // If the key was given up meanwhile, it may be the program's by now. The program has
+            // had no chance to use it in this thread, since this function has not returned yet.
             let ours = self.key.load(SeqCst) == key;
             if noticed && !ours {
                 set(null());
@@ -119,26 +119,26 @@ impl ThreadEnds {
         })
     }
 
-    /// Gives the key up, and says whether there was one.
+    /// Gives the key up. Returns whether there was one.
     #[cold]
     fn give_up(&self) -> bool {
         let key = self.key.swap(GONE, SeqCst);
         if matches!(key, 0 | GONE) {
             return false;
         }
-        // SAFETY: values that were set are forgotten with it, and code that sets one now sees to
-        // that.
+        // SAFETY: the values that were set go with the key; a thread that is setting one right now
+        // checks that afterwards.
         unsafe { real::pthread_key_delete(key - 1) };
         true
     }
 
-    /// Notices no more ends, of no thread, until the next [`ThreadEnds::prepare`].
+    /// Notices no more ends of threads until the next [`ThreadEnds::prepare`].
     pub fn rest(&self) {
         self.give_up();
         let _ = self.key.compare_exchange(GONE, 0, SeqCst, SeqCst);
     }
 
-    /// The program's `pthread_key_create`.
+    /// Performs the program's call of `pthread_key_create`.
     ///
     /// # Safety
     /// Same requirements as POSIX' function.
@@ -156,7 +156,7 @@ impl ThreadEnds {
         }
     }
 
-    /// The program's `tss_create`.
+    /// Performs the program's call of `tss_create`.
     ///
     /// # Safety
     /// Same requirements as C's function.
@@ -172,8 +172,8 @@ impl ThreadEnds {
     }
 }
 
-/// `thread_ends!(NAME, destructor)` makes a static [`ThreadEnds`], and stands in front of the
-/// functions by which the program makes keys.
+/// `thread_ends!(NAME, destructor)` makes a static [`ThreadEnds`], and interposes the functions
+/// with which the program makes keys.
 #[macro_export]
 macro_rules! thread_ends {
     ($(#[$doc:meta])* $name:ident, $destructor:path) => {

@@ -2,10 +2,10 @@
 
 /// `entry! { fn NAME(args) -> type; }` exports a function of that name.
 ///
-/// It consists of two instructions: put the stack pointer, which points to the return address,
-/// behind the arguments, and jump to the function of that name in the module `imp` next to it.
-/// So the stack looks to the caller's unwinder, to a cancellation and to a debugger as if
-/// libc's function had been called.
+/// The exported function has two instructions. The first puts the stack pointer, which points to
+/// the return address, into the register after the arguments; the second jumps to the function of
+/// the same name in the module `imp` next to it. So to the caller's unwinder, to a cancellation and
+/// to a debugger, the stack looks as if libc's function had been called.
 #[macro_export]
 macro_rules! entry {
     ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)?;)*) => {
@@ -25,7 +25,7 @@ macro_rules! entry {
     };
 }
 
-/// The register of the argument that follows those given, for [`entry!`].
+/// The register of the argument after the given ones, for [`entry!`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! next_register {

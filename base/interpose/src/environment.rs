@@ -1,4 +1,4 @@
-//! The environment, without `getenv`: shells have one of their own, and it may lock.
+//! Reads the environment without `getenv`: shells have a `getenv` of their own, which may lock.
 
 use core::ffi::{CStr, c_char};
 
@@ -6,10 +6,10 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The value of a variable. Must be called at the program's start, since programs change their
-/// environment without a lock.
+/// The value of a variable; `None` if it is not set. Must be called while the program starts, since
+/// programs change their environment without a lock.
 pub fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: at a program's start no other thread changes the environment, which null ends.
+    // SAFETY: while a program starts, no other thread changes the environment, which ends in null.
     unsafe {
         let mut next = environ;
         while !next.is_null() && !(*next).is_null() {

@@ -1,7 +1,6 @@
-//! `errno` belongs to the program: calls that a preloaded library makes for itself must leave it
-//! unchanged.
+//! `errno` belongs to the program: a preloaded library's own calls must not change it.
 
-/// Runs a function that may set `errno`, and restores `errno`.
+/// Runs a function that may change `errno`, and then restores `errno`.
 pub fn preserving_errno<R>(action: impl FnOnce() -> R) -> R {
     // SAFETY: errno is always there, and this thread's own.
     unsafe {

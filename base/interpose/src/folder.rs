@@ -1,14 +1,14 @@
-//! The folder of a recording or a trace, as a recorded process finds it, and a new file in it.
+//! The folder of a recording or a trace, in which a recorded process makes its file.
 //!
-//! Only its owner may use the folder. A process that has dropped its privileges can't create its
-//! file there, so it uses the subfolder that `record` made for such processes: any user that knows
-//! the subfolder's name may create files in it, and only recorded processes get the name. A handle
-//! on the folder that was opened while the process still had its rights would not do: the kernel
-//! asks for rights when a file is made, daemons close descriptors that they don't know, and a new
-//! program would find an open descriptor that it did not ask for.
+//! Only the folder's owner may use it. A process that has dropped its privileges can't create its
+//! file there, so it uses the subfolder that `record` made for such processes: any user who knows
+//! the subfolder's name may create files in it, and only recorded processes get the name. To open
+//! the folder while the process still has its rights would not help. The kernel checks rights when
+//! a file is made; daemons close descriptors that they don't know; and a newly executed program
+//! would find an open descriptor that it did not ask for.
 //!
 //! The path may lead elsewhere by now: the process may be in another mount namespace, or a user who
-//! may write to a folder above has put something else there. So the folder is recognised by its
+//! may write to a parent folder has put something else there. So the folder is recognised by its
 //! identity, and files are made relative to a handle on it.
 //!
 //! Nothing here calls libc, whose functions a program can replace.
@@ -23,9 +23,10 @@ use crate::environment::variable;
 
 /// Bytes of the longest path of a folder.
 const LONGEST_PATH: usize = 4000;
-/// Room for a name: two numbers, an ending and a zero byte take less, and so does the subfolder's name.
+/// Bytes for a name. Two numbers, an ending and a zero byte take less, and so does the subfolder's
+/// name.
 const NAME_ROOM: usize = 64;
-/// The number of files that one process number may have.
+/// The highest number of a file of one process number.
 const IMAGES: u32 = 100_000;
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);
@@ -33,16 +34,16 @@ const MODE: Mode = Mode::from_raw_mode(0o600);
 /// The folder that this process is to write to.
 #[derive(Clone, Copy, Debug)]
 pub struct Folder {
-    /// Both end in a zero byte.
+    /// The path. It and `others` end in a zero byte.
     path: [u8; LONGEST_PATH],
     /// The subfolder's name; empty if there is none.
     others: [u8; NAME_ROOM],
-    /// The folder's device and inode number; zeros if they are not known.
+    /// The folder's device and inode number; zeros if they are unknown.
     identity: (u64, u64),
 }
 
 impl Folder {
-    /// No folder: nothing can be made in it.
+    /// No folder: no file can be made in it.
     pub const NONE: Folder =
         Folder { path: [0; LONGEST_PATH], others: [0; NAME_ROOM], identity: (0, 0) };
 
@@ -53,8 +54,9 @@ impl Folder {
         Some(folder)
     }
 
-    /// The folder that these variables describe: its path; its identity, as `DEVICE:NUMBER`; and
-    /// the name of the subfolder.
+    /// The folder that these environment variables describe: its path, its identity as
+    /// `DEVICE:NUMBER`, and the name of the subfolder. `None` if there is no path, or if a variable
+    /// is invalid.
     pub fn from_environment([path, identity, others]: [&CStr; 3]) -> Option<Folder> {
         let mut folder = Folder::new(variable(path)?.to_bytes())?;
         if let Some(others) = variable(others) {
@@ -76,11 +78,11 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens the last file that a process has made, for writing; not one in the subfolder, where another
-    /// user may have put it.
+    /// Opens the last file that a process has made in the folder, for writing. Files in the
+    /// subfolder are not opened, because another user may have made them.
     ///
     /// # Errors
-    /// [`Errno::NOENT`] if it has made none, and the system's.
+    /// [`Errno::NOENT`] if the process has made none, and the system's errors.
     pub fn last(&self, pid: u32, ending: &str) -> Result<impl AsFd + use<>, Errno> {
         let folder = self.open()?;
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -95,7 +97,7 @@ impl Folder {
         last
     }
 
-    /// Makes `PID.ENDING`, or the next of `PID.N.ENDING` that is not there yet.
+    /// Makes `PID.ENDING` or, if that exists, the first `PID.N.ENDING` that does not.
     pub(crate) fn create(&self, pid: u32, ending: &str) -> Result<Created, Errno> {
         let folder = self.open()?;
         match make(&folder, pid, ending) {
@@ -110,14 +112,15 @@ impl Folder {
     }
 }
 
-/// Copies text to a field of zeros, and leaves at least one of them behind it.
+/// Copies text to a field of zeros, and leaves at least one zero behind it. `None` if it does not
+/// fit.
 fn copy(text: &[u8], field: &mut [u8]) -> Option<()> {
     let end = field.len() - 1;
     field[..end].get_mut(..text.len())?.copy_from_slice(text);
     Some(())
 }
 
-/// Opens a folder, and no link to one. `O_PATH` needs no right to read it.
+/// Opens a folder, but not through a link. `O_PATH` needs no right to read the folder.
 fn open(parent: BorrowedFd<'_>, name: &[u8]) -> Result<Handle, Errno> {
     let name = CStr::from_bytes_until_nul(name).map_err(|_| Errno::NAMETOOLONG)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -138,7 +141,7 @@ fn make(folder: &Handle, pid: u32, ending: &str) -> Result<(Handle, Name), Errno
         match openat(folder, name.text(), flags, MODE) {
             Ok(file) => {
                 let file = Handle::new(file);
-                // Otherwise the program's umask would remove rights that a reader needs.
+                // The program's umask may have removed rights that a reader needs.
                 let _ = fchmod(&file, MODE);
                 return Ok((file, name));
             }
@@ -149,7 +152,7 @@ fn make(folder: &Handle, pid: u32, ending: &str) -> Result<(Handle, Name), Errno
     }
 }
 
-/// A file that was just made: by this process, so it is a plain one, empty and its own.
+/// A file that this process has just made: so it is a plain file, empty, and its own.
 pub(crate) struct Created {
     file: Handle,
     folder: Handle,
@@ -162,7 +165,7 @@ impl Created {
         self.file.as_fd()
     }
 
-    /// Takes its name away.
+    /// Removes the file's name from the folder.
     pub(crate) fn remove(&self) {
         let _ = unlinkat(&self.folder, self.name.text(), AtFlags::empty());
     }
@@ -210,7 +213,8 @@ impl Name {
     }
 }
 
-/// A descriptor that the kernel closes, and not libc's `close`, which may be the program's.
+/// A descriptor that is closed by a system call, and not by libc's `close`, which may be the
+/// program's.
 struct Handle(RawFd);
 
 impl Handle {
@@ -221,14 +225,14 @@ impl Handle {
 
 impl AsFd for Handle {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: it is open until it is dropped.
+        // SAFETY: the descriptor is open until this value is dropped.
         unsafe { BorrowedFd::borrow_raw(self.0) }
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and no code uses it any more.
+        // SAFETY: the descriptor is ours, and no code uses it any more.
         unsafe { rustix::io::close(self.0) };
     }
 }

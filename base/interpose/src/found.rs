@@ -1,5 +1,5 @@
-//! Which object an address lies in: the loader's `_dl_find_object` (glibc 2.35), which takes no
-//! lock and may be called in a signal handler.
+//! Finds the object that an address lies in, with the loader's `_dl_find_object` (glibc 2.35),
+//! which takes no lock and may be called in a signal handler.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -26,7 +26,7 @@ type Find = unsafe extern "C" fn(*mut c_void, *mut Found) -> c_int;
 
 /// The function; `None` on a glibc before 2.35.
 fn function() -> Option<Find> {
-    /// Dangling before it was looked up; null if there is none.
+    /// Dangling until it is looked up; null if there is none.
     static FOUND: AtomicPtr<c_void> = AtomicPtr::new(dangling_mut());
     let mut function = FOUND.load(Relaxed);
     if function == dangling_mut() {
@@ -38,13 +38,13 @@ fn function() -> Option<Find> {
     unsafe { core::mem::transmute::<*mut c_void, Option<Find>>(function) }
 }
 
-/// Whether the loader can be asked for an address at any time.
+/// Whether [`object_at`] can be used: the loader has the function.
 pub fn can_ask() -> bool {
     function().is_some()
 }
 
-/// The object that covers an address, as the loader knows it now. Valid only while the object can't
-/// be unloaded, such as while its code is on the stack.
+/// The object that covers an address, as the loader knows it now; `None` if there is none. Valid
+/// only while the object can't be unloaded, for example while its code is on the stack.
 pub fn object_at(address: u64) -> Option<Object> {
     let find = function()?;
     let mut found = MaybeUninit::<Found>::zeroed();

@@ -1,25 +1,25 @@
 //! What Syncline's preloaded libraries need to interpose the C library's functions.
 //!
 //! ```text
-//!   entry!         exports a function, and says where the program called it from
+//!   entry!         exports a function, whose body learns where the program called it
 //!   real!          the function that the program meant, behind ours
 //!   go_around!     system calls that a program can't replace
-//!   definition     where a function is, without the loader
+//!   definition     the address of a function, found without the loader
 //!   variable       a variable of the environment
-//!   thread_words!  words of a thread that take two moves to reach, and never an allocation
+//!   thread_words!  words of a thread, reached by two moves and never allocated
 //!   thread_ends!   the ends of threads, by a key that the program can have back
 //!   Object         a loaded library or program: where it lies, and which build it is
-//!   position       in which file an address is, and where in it
-//!   Folder         where the process is to write to
-//!   Mark           on what is changed in steps, for handlers that interrupt it
-//!   run_on         another stack, for work that the program's may have no room for
-//!   ProcessFile    the process's file, where the library writes down what it sees
+//!   position       the file that an address lies in, and the address there
+//!   Folder         the folder that the process writes to
+//!   Mark           marks data that is changed in steps, for handlers that interrupt the change
+//!   run_on         runs work on another stack, since the program's may have no room for it
+//!   ProcessFile    the process's file, in which the library notes what it sees
 //!   for_each_frame the calls that led here
 //! ```
 //!
-//! Except for the last, none of it allocates, takes a lock, changes `errno` or calls functions that
-//! a program may have interposed itself, so that it may run while the program holds a lock, in a
-//! signal handler, before the program's constructors and after a fork.
+//! Except for the last, nothing here allocates, takes a lock, changes `errno` or calls functions
+//! that a program may have interposed itself. So it may be used while the program holds a lock, in
+//! a signal handler, before the program's constructors and after a fork.
 
 #![no_std]
 #![cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -1,4 +1,4 @@
-//! The loader's list of objects, read without asking the loader.
+//! The loader's list of objects, read without calling the loader.
 //!
 //! `dlsym`, `dlopen` and `dl_iterate_phdr` take the loader's lock, which another thread may hold
 //! while a constructor of the program waits for a lock; `dlsym` may call the program's allocator;
@@ -7,16 +7,16 @@
 //! maps, and the tables that each object has in memory
 //! ([`Definitions`](crate::definitions::Definitions)).
 //!
-//! Objects that a program starts with stay loaded, and are first in the list. An object that is
-//! opened later may be closed while it is read. So search only for objects that the program starts
-//! with, or search early.
+//! The objects that a program starts with are first in the list, and stay loaded. An object that
+//! was opened later may be closed while it is read. So search only for objects that the program
+//! starts with, or search early.
 
 use core::ffi::{c_char, c_int};
 
-/// The public start of the loader's `struct link_map`.
+/// The public part of the loader's `struct link_map`, at its beginning.
 #[repr(C)]
 pub struct LinkMap {
-    /// What is added to an address in the file to get the one in memory.
+    /// What is added to an address in the file to get the address in memory.
     pub bias: u64,
     /// The path by which it was loaded; empty for the program.
     pub name: *const c_char,
@@ -50,7 +50,7 @@ unsafe extern "C" {
 pub fn link_maps() -> impl Iterator<Item = &'static LinkMap> {
     // SAFETY: the loader's variable is there from the start on, and so is the first map.
     let first = unsafe { DEBUG.first.as_ref() };
-    // SAFETY: each map of the list points to the next one; the file's comment says which objects
-    // may be unloaded meanwhile.
+    // SAFETY: each map of the list points to the next one; the comment at the top of this file says
+    // which objects may be unloaded meanwhile.
     core::iter::successors(first, |map| unsafe { map.next.as_ref() })
 }

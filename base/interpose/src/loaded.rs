@@ -9,7 +9,8 @@ use crate::object::{Object, ProgramHeader};
 const PT_LOAD: u32 = 1;
 const PAGE: u64 = 4096;
 
-/// All objects that are loaded now; `crate::link_map` says which may be unloaded meanwhile.
+/// Calls `each` with all objects that are loaded now; `crate::link_map` says which may be unloaded
+/// meanwhile.
 pub fn for_each_loaded<F: FnMut(Object)>(each: F) {
     link_maps().filter_map(Object::of).for_each(each);
 }
@@ -33,8 +34,8 @@ fn headers(map: &LinkMap) -> Option<&'static [ProgramHeader]> {
         return Some(object.headers);
     }
     if map.bias == 0 {
-        // The program, if it was linked to a fixed address.
-        // SAFETY: what the kernel passes to a process, of the program's own headers.
+        // The program itself, if it was linked to a fixed address.
+        // SAFETY: the kernel passes the address and number of the program's headers to the process.
         return unsafe {
             let headers = libc::getauxval(libc::AT_PHDR) as *const ProgramHeader;
             let count = libc::getauxval(libc::AT_PHNUM) as usize;
@@ -42,8 +43,8 @@ fn headers(map: &LinkMap) -> Option<&'static [ProgramHeader]> {
         };
     }
     let start = map.bias as *const u8;
-    // SAFETY: a library that can lie anywhere starts at address 0 of its file, with its ELF header
-    // and, behind that, the program headers.
+    // SAFETY: a library that can be loaded anywhere starts with address 0 of its file, where its
+    // ELF header lies; the program headers follow.
     unsafe {
         let header = &*start.cast::<libc::Elf64_Ehdr>();
         let headers = start.wrapping_add(header.e_phoff as usize).cast();
@@ -58,7 +59,7 @@ mod tests {
 
     use super::{Object, for_each_loaded};
 
-    /// The kernel's list of what is mapped names the same objects at the same places.
+    /// The kernel's list of mappings has the same objects at the same addresses.
     #[test]
     fn what_is_loaded_is_where_the_kernel_has_it() {
         let mut objects: Vec<Object> = Vec::new();

@@ -1,32 +1,34 @@
-//! A mark on what a thread changes in steps, for the signal handlers that interrupt it.
+//! A mark on data that a thread changes in several steps, for the signal handlers that interrupt
+//! it.
 //!
-//! A handler that finds the mark leaves the thing alone. A handler may also leave by `siglongjmp`:
-//! then nothing takes the mark away, and the thing would be left alone for ever. So the mark is the
-//! stack pointer of the function that set it. A handler runs below the frame that it interrupts, by
-//! at least what the kernel puts between them; a function that finds a mark below itself has found
-//! one that was left.
+//! A handler that finds the mark leaves the data alone. But a handler may also leave by
+//! `siglongjmp`: then the interrupted function never removes the mark, and the data would be left
+//! alone for ever. So the mark is the stack pointer of the function that set it. A handler runs
+//! below the frame that it interrupts, by at least the bytes that the kernel puts between them. A
+//! function that finds a mark below itself has found one that was left behind.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
 
 use crate::stack::alternate_stack;
 
-/// Bytes that the kernel puts at least between an interrupted frame and its handler: the red zone,
-/// the registers, and what the processor saves of its floating-point unit.
+/// Bytes that the kernel puts at least between an interrupted frame and the handler's: the red
+/// zone, the registers, and the state of the floating-point unit.
 const FRAME: usize = 128 + 256 + 512;
 
-/// The mark. All zero is none.
+/// The mark. All zero is no mark.
 #[derive(Default)]
 #[repr(transparent)]
 pub struct Mark(AtomicUsize);
 
-/// Takes the mark away when it is dropped.
+/// Removes the mark when it is dropped.
 pub struct Marked<'a>(&'a Mark);
 
 impl Mark {
-    /// Sets the mark. `None` if it is set: the caller is a signal handler that interrupted the change.
+    /// Sets the mark. `None` if it is set already: the caller is a signal handler that interrupted
+    /// the change.
     ///
-    /// Only the thread whose mark it is and its signal handlers may call this.
+    /// Only the thread that the mark belongs to, and its signal handlers, may call this.
     #[inline]
     #[must_use = "the mark goes with what is returned"]
     pub fn set(&self) -> Option<Marked<'_>> {
@@ -36,18 +38,18 @@ impl Mark {
             return None;
         }
         self.0.store(here, Ordering::Relaxed);
-        // The only other party is a signal handler on this thread.
+        // Only signal handlers of this thread look at the mark.
         compiler_fence(Ordering::SeqCst);
         Some(Marked(self))
     }
 
-    /// Whether the caller interrupted a change.
+    /// Whether the caller has interrupted a change.
     pub fn is_set(&self) -> bool {
         let found = self.0.load(Ordering::Relaxed);
         found != 0 && !was_left(found, stack_pointer())
     }
 
-    /// Takes the mark away, whichever function set it.
+    /// Removes the mark, whichever function set it.
     pub fn clear(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -60,12 +62,13 @@ impl Drop for Marked<'_> {
     }
 }
 
-/// Whether the function that set the mark has left its frame without taking the mark away.
+/// Whether the function that set the mark has left its frame without removing the mark.
 ///
-/// Addresses are compared where both are of one stack. On the alternate signal stack a handler may
-/// have interrupted anything, and is assumed to have; and a mark that was set there was left once
-/// the thread is elsewhere. If a thread's alternate stack disarms itself (`SS_AUTODISARM`), the
-/// kernel doesn't report whether the thread is on it.
+/// Addresses can only be compared if both are on the same stack. On the alternate signal stack, a
+/// handler may have interrupted any function, and is assumed to have interrupted the change. A mark
+/// that was set on that stack was left behind if the thread is elsewhere now. If a thread's
+/// alternate stack disarms itself (`SS_AUTODISARM`), the kernel doesn't report whether the thread
+/// is on it.
 #[cold]
 fn was_left(mark: usize, here: usize) -> bool {
     let alternate = alternate_stack();
@@ -90,7 +93,7 @@ fn stack_pointer() -> usize {
 mod tests {
     use super::{FRAME, Mark};
 
-    /// Runs something as many bytes and more further down the stack.
+    /// Runs an action further down the stack, by more bytes than a handler's frame takes.
     #[inline(never)]
     fn below<R>(action: impl FnOnce() -> R) -> R {
         let room = core::hint::black_box([0_u8; 4 * FRAME]);

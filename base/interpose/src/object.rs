@@ -10,21 +10,21 @@ const PT_NOTE: u32 = 4;
 /// An object's program header.
 pub type ProgramHeader = libc::Elf64_Phdr;
 
-/// A loaded ELF object, as the loader knows it. Only valid while it stays loaded.
+/// A loaded ELF object, as the loader describes it. Only valid while it stays loaded.
 #[derive(Clone, Copy)]
 pub struct Object {
     /// Its first address, at a page's start.
     pub start: u64,
     /// One past its last address.
     pub end: u64,
-    /// What is subtracted from an address to get the one in the file.
+    /// What is subtracted from an address to get the address in the file.
     pub bias: u64,
     pub(crate) headers: &'static [ProgramHeader],
     name: *const c_char,
 }
 
 impl Object {
-    /// One that lies from `start` to `end`.
+    /// An object that lies from `start` to `end`.
     ///
     /// # Safety
     /// The headers are the object's own, and the name is null or ends in a zero byte. Both stay
@@ -43,10 +43,10 @@ impl Object {
         self.headers.iter().filter(move |header| header.p_type == kind)
     }
 
-    /// A segment's bytes in memory.
+    /// The bytes of a segment, in memory.
     pub fn bytes(&self, segment: &ProgramHeader) -> &'static [u8] {
         let start = (self.bias + segment.p_vaddr) as *const u8;
-        // SAFETY: the segment is mapped as the program header says, which is the object's own.
+        // SAFETY: the program header is the object's own, and the segment is mapped as it says.
         unsafe { slice::from_raw_parts(start, segment.p_memsz as usize) }
     }
 
@@ -59,7 +59,7 @@ impl Object {
         unsafe { CStr::from_ptr(self.name) }.to_bytes()
     }
 
-    /// Which build it is, if it says so.
+    /// The build id; `None` if the object has none.
     pub fn build_id(&self) -> Option<&'static [u8]> {
         self.headers(PT_NOTE).find_map(|segment| build_id(self.bytes(segment)))
     }

@@ -1,8 +1,8 @@
-//! The position of an address: its file, and the offset there; and the parts of files that the
-//! environment names.
+//! Finds the position of an address (its file, and the address there), and reads spans of files
+//! that the environment names.
 //!
-//! Such a part is written `FROM TO MODULE`: addresses of the module's file, in hexadecimal, and its
-//! name without its folders.
+//! Such a span is written `FROM TO MODULE`: two addresses of the module's file, in hexadecimal, and
+//! the file's name without its folders.
 
 use core::str::from_utf8;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,16 +11,16 @@ use rustix::fs::{CWD, readlinkat_raw};
 
 use crate::found::object_at;
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy)]
 pub struct Position {
     /// The file's name without its folders.
     pub module: &'static [u8],
-    /// The address in the file's own tables.
+    /// The address in the file's own symbol tables.
     pub address: u64,
 }
 
-/// A part of a file.
+/// A range of addresses of a file.
 #[derive(Clone, Copy)]
 pub struct Span {
     from: u64,
@@ -28,10 +28,10 @@ pub struct Span {
     module: &'static [u8],
 }
 
-/// A file's name is not longer.
+/// The longest name of a file.
 const LONGEST_NAME: usize = 256;
 
-/// The program's own name, which the loader doesn't know.
+/// The program's own name, which the loader doesn't have.
 static mut PROGRAM: [u8; LONGEST_NAME] = [0; LONGEST_NAME];
 static PROGRAM_LENGTH: AtomicUsize = AtomicUsize::new(0);
 
@@ -44,16 +44,16 @@ pub unsafe fn learn_program() {
     let length = readlinkat_raw(CWD, c"/proc/self/exe", &mut path).unwrap_or(0);
     let name = last_part(&path[..length]);
     let length = name.len().min(LONGEST_NAME);
-    // SAFETY: as many bytes as there are, which no thread reads yet, by this function's own
-    // condition.
+    // SAFETY: the buffer has this many bytes, and by this function's own condition no thread reads
+    // them yet.
     unsafe {
         (&raw mut PROGRAM).cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), length);
     }
     PROGRAM_LENGTH.store(length, Relaxed);
 }
 
-/// The position of an address; `None` if it is in no file, such as memory that a program allocates,
-/// and without a loader that can be asked.
+/// The position of an address; `None` if it is in no file, as in memory that a program allocates,
+/// or if the loader lacks `_dl_find_object`.
 pub fn position(address: usize) -> Option<Position> {
     let object = object_at(address as u64)?;
     let module = match object.path() {
@@ -72,19 +72,19 @@ fn last_part(path: &[u8]) -> &[u8] {
 }
 
 impl Span {
-    /// Reads `FROM TO MODULE`.
+    /// Reads `FROM TO MODULE`; `None` if the text is invalid.
     pub fn read(mut text: &'static [u8]) -> Option<Span> {
         let (from, to) = (number(&mut text)?, number(&mut text)?);
         Some(Span { from, to, module: text })
     }
 
-    /// Whether a position lies in it.
+    /// Whether a position lies in the span.
     pub fn covers(&self, at: &Position) -> bool {
         (self.from..self.to).contains(&at.address) && at.module == self.module
     }
 }
 
-/// Takes the next word off a text: a number in hexadecimal.
+/// Takes the next word off a text: a number in hexadecimal. `None` if it isn't one.
 pub fn number(text: &mut &'static [u8]) -> Option<u64> {
     let end = text.iter().position(|&b| b == b' ').unwrap_or(text.len());
     let (digits, after) = text.split_at(end);

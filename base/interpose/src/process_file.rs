@@ -1,12 +1,12 @@
-//! A process's own file, mapped for the rest of its life.
+//! A process's own file, mapped for the rest of the process's life.
 //!
-//! The file is opened, sized, mapped and closed again at once: a descriptor that stayed
-//! open would be closed by the first daemon that closes all its descriptors, and its number would
-//! be used for another file. With the whole file mapped, growing needs no descriptor.
+//! The file is opened, sized, mapped, and closed again at once. A descriptor that stayed open would
+//! be closed by the first daemon that closes all its descriptors, and its number would be used for
+//! another file. The whole file is mapped, so growing needs no descriptor.
 //!
-//! It is sparse. A store into a page that the file system then can't provide would end the
-//! program with SIGBUS, so pages are made real first ([`populate`]), with a call that reports
-//! an error instead.
+//! The file is sparse. A store to a page for which the file system has no room would end the
+//! program with SIGBUS. So pages are made real first, with a call that reports an error instead
+//! ([`populate`]).
 
 use core::ffi::CStr;
 use core::ptr::null_mut;
@@ -20,23 +20,23 @@ use rustix::process::{Resource, getpid, getrlimit};
 use crate::folder::Folder;
 
 const PAGE: usize = 4096;
-/// Sizes to try, smallest last, where address space or file size is limited.
+/// The smallest size that is tried, if address space or file size is limited.
 const SMALLEST: u64 = 16 << 20;
 
 /// A new file, mapped.
 #[derive(Debug)]
 pub struct ProcessFile {
-    /// Its first byte.
+    /// The address of its first byte.
     pub base: *mut u8,
-    /// Its bytes, all of them zero.
+    /// Its size in bytes, all of them zero.
     pub size: u64,
 }
 
 impl ProcessFile {
     /// Creates and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for a later program of the
-    /// same process: of this many bytes, or fewer if less is allowed, with disk space for the first
-    /// `real` of them. If the file system has no room for these, an empty file is left behind as a
-    /// sign of that.
+    /// same process. It has `wanted` bytes, or fewer if the limits allow no more, with disk space
+    /// for the first `real` of them. If the file system has no room for these, an empty file is
+    /// left behind as a sign of that.
     ///
     /// # Errors
     /// The system's error, if the file can't be made, or less than 16 MiB of it.
@@ -54,7 +54,7 @@ impl ProcessFile {
         })
     }
 
-    /// Maps an open file, which is empty, as [`ProcessFile::create`] does with one that it makes.
+    /// Maps an open, empty file, as [`ProcessFile::create`] maps the one that it makes.
     ///
     /// # Errors
     /// The system's error, if less than 16 MiB of the file can be mapped.
@@ -84,9 +84,9 @@ fn map(file: BorrowedFd<'_>, wanted: u64) -> Result<ProcessFile, Errno> {
             .and_then(|()| unsafe { mmap(null_mut(), size as usize, access, flags, file, 0) });
         match mapped {
             Ok(base) => {
-                // Otherwise each first access would make the kernel read megabytes ahead, all of
-                // them zeros without a block in the file system. SAFETY: the mapping is ours, and
-                // the call changes no byte of it.
+                // Without this, each first access would make the kernel read megabytes ahead, all
+                // of them zeros without a block in the file system. SAFETY: the mapping is ours,
+                // and the call changes no byte of it.
                 let _ = unsafe { madvise(base, size as usize, Advice::Random) };
                 return Ok(ProcessFile { base: base.cast(), size });
             }
@@ -97,8 +97,9 @@ fn map(file: BorrowedFd<'_>, wanted: u64) -> Result<ProcessFile, Errno> {
     Err(error)
 }
 
-/// Makes the pages of `[start, end)` of a mapped file real. False if the file system has no room
-/// (`MADV_POPULATE_WRITE`, Linux 5.14; on older kernels a full disk is not noticed in time).
+/// Makes the pages of `[start, end)` of a mapped file real: gives them disk space. False if the
+/// file system has no room (`MADV_POPULATE_WRITE`, Linux 5.14; on older kernels a full disk is not
+/// noticed in time).
 pub fn populate(start: *mut u8, end: *mut u8) -> bool {
     let first = start as usize & !(PAGE - 1);
     let last = (end as usize).next_multiple_of(PAGE);
@@ -107,15 +108,15 @@ pub fn populate(start: *mut u8, end: *mut u8) -> bool {
     matches!(result, Ok(()) | Err(Errno::INVAL))
 }
 
-/// Puts the program's arguments and its executable's path into fields of zeros, each cut so that
-/// a zero byte ends it.
+/// Writes the program's arguments and its executable's path into fields of zeros. Each is cut so
+/// that a zero byte ends it.
 pub fn describe_program(arguments: &mut [u8], executable: &mut [u8]) {
     read_arguments(arguments);
     let end = executable.len() - 1;
     let _ = readlinkat_raw(CWD, c"/proc/self/exe", &mut executable[..end]);
 }
 
-/// Puts the program's arguments, as they are now, into a field of zeros.
+/// Writes the program's current arguments into a field of zeros.
 pub fn read_arguments(arguments: &mut [u8]) {
     read(c"/proc/self/cmdline", arguments);
 }

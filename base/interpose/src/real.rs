@@ -1,6 +1,6 @@
-//! The functions that the program meant to call. The three that matter most have a second name in
-//! libc, so they need no look-up. The others are looked up at their first use, which may be while
-//! the program holds a lock: so without the loader ([`crate::search`]).
+//! The functions that the program meant to call. The three most frequent ones have a second name in
+//! libc, so they need no look-up. The others are looked up at their first use. That may be while
+//! the program holds a lock, so the loader is not called ([`crate::search`]).
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr::null_mut;
@@ -8,25 +8,25 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::search::next_definition;
 
-/// A symbol, looked up when first needed.
+/// A symbol that is looked up when it is first needed.
 pub struct Symbol {
     name: &'static CStr,
-    /// The version to ask for, where the default one depends on libc's age.
+    /// The version to look for, if the default one depends on libc's age.
     version: Option<&'static CStr>,
     found: AtomicPtr<c_void>,
 }
 
 impl Symbol {
-    /// A symbol that is not looked up yet.
+    /// A symbol that has not been looked up.
     pub const fn new(name: &'static CStr, version: Option<&'static CStr>) -> Symbol {
         Symbol { name, version, found: AtomicPtr::new(null_mut()) }
     }
 
-    /// The address. If there is none, prints that and ends the program: without this library, a
+    /// The address. If there is none, prints that and ends the program. This should not happen: a
     /// program that calls a function which this system doesn't have could not have been linked.
     #[inline]
     pub fn get(&self) -> *mut c_void {
-        // Relaxed: all threads find the same.
+        // Relaxed: all threads find the same address.
         let found = self.found.load(Relaxed);
         if found.is_null() { self.look_up() } else { found }
     }
@@ -42,11 +42,11 @@ impl Symbol {
     }
 }
 
-/// Says why the program can't go on, and ends it.
+/// Prints why the program can't go on, and ends it.
 #[cold]
 pub fn fail(why: &[&[u8]]) -> ! {
     let write = |part: &[u8]| {
-        // SAFETY: bytes of ours, to the standard error.
+        // SAFETY: bytes of ours, written to standard error.
         let _ = unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
     };
     write(b"syncline: ");
@@ -56,9 +56,9 @@ pub fn fail(why: &[&[u8]]) -> ! {
     unsafe { libc::abort() }
 }
 
-/// `real! { fn NAME(args) -> type; }` makes a function of that name which calls the next
-/// definition after ours in the program's search order, found at its first use. With
-/// `= c"VERSION"` behind it, that version.
+/// `real! { fn NAME(args) -> type; }` makes a function of that name which calls the next definition
+/// after ours in the program's search order, found at its first use. With `= c"VERSION"` after the
+/// type, it calls the definition with that version.
 #[macro_export]
 macro_rules! real {
     ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $(= $version:literal)?;)*) => {
@@ -94,7 +94,7 @@ macro_rules! real {
     };
 }
 
-// An object file names a version behind an @.
+// In an object file, the version of a symbol follows an `@`.
 unsafe extern "C-unwind" {
     /// The C library's own `pthread_mutex_lock`.
     #[link_name = "__pthread_mutex_lock@GLIBC_2.2.5"]

@@ -1,4 +1,4 @@
-//! The search for a definition through all loaded objects, in the loader's order but without the
+//! Searches all loaded objects for a definition, in the loader's order but without calling the
 //! loader.
 
 use core::ffi::{CStr, c_void};
@@ -13,14 +13,16 @@ unsafe extern "C" {
     static OWN_DYNAMIC: Dynamic;
 }
 
-/// The definition that the program would have found without this library: the next definition after
-/// this library's in search order, with this version or the default version; null if there is none.
+/// The definition that the program would have found without this library: the next one after this
+/// library's in search order, with this version or the default version. Null if there is none.
 ///
 /// Unlike `dlsym(RTLD_NEXT)`, this also finds definitions of a library that was opened outside of
-/// the program's own search order, as an interpreter does with an extension's OpenMP runtime.
+/// the program's own search order, like an OpenMP runtime that an interpreter loads with an
+/// extension.
 ///
-/// If this library was opened by a running program, it comes after the C library in search order.
-/// Then the search begins after the program, where this library would be if it had been preloaded.
+/// If a running program opened this library, the library comes after the C library in search order.
+/// Then the search begins right after the program, where this library would be if it had been
+/// preloaded.
 pub fn next_definition(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     let own = &raw const OWN_DYNAMIC;
     let others = || link_maps().skip(1).filter(|map| map.dynamic != own);
@@ -30,8 +32,8 @@ pub fn next_definition(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     first_of(link_maps().skip_while(|map| map.dynamic != own).skip(1), name, version)
 }
 
-/// Whether this library was opened by the running program, and not loaded at its start: then the C
-/// library stands before it.
+/// Whether this library was opened by the running program, rather than loaded at its start: then
+/// the C library comes before it in search order.
 pub fn is_late() -> bool {
     let own = &raw const OWN_DYNAMIC;
     let mut before = link_maps().take_while(|map| map.dynamic != own).skip(1);
@@ -47,7 +49,7 @@ pub fn own_definition(name: &CStr) -> *mut c_void {
     first_of(link_maps().filter(|map| map.dynamic == own), name, None)
 }
 
-/// The first definition of all, as `dlsym(RTLD_DEFAULT)`; null if there is none.
+/// The first definition in search order, as `dlsym(RTLD_DEFAULT)` finds it; null if there is none.
 pub fn definition(name: &CStr) -> *mut c_void {
     first_of(link_maps(), name, None)
 }
@@ -68,7 +70,7 @@ mod tests {
 
     use super::{definition, next_definition};
 
-    /// Definitions are found by name and by version.
+    /// The search finds what the loader finds, by name and by version.
     #[test]
     fn definitions_are_those_that_the_loader_finds() {
         let names: [&CStr; 5] =

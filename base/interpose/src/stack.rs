@@ -1,29 +1,30 @@
-//! Another stack for work that the program's own may have no room for: a thread may have 16 KiB of
-//! it, and the size of a coroutine's stack is unknown.
+//! Runs work on another stack, because the program's may have no room for it: a thread may have
+//! only 16 KiB, and the size of a coroutine's stack is unknown.
 
 use core::arch::asm;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 
-/// Runs something on another stack.
+/// Runs a function on another stack.
 ///
 /// # Safety
-/// Below `stack_end`, which is a multiple of 16, there is a stack that no other code uses.
+/// `stack_end` is a multiple of 16, and below it there is a stack that no other code uses.
 pub unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
     struct Job<R, F> {
         action: Option<F>,
         result: Option<R>,
     }
-    // A panic can't leave a function of this ABI, so nothing unwinds across the stacks.
+    // A panic can't leave a function of this ABI, so no unwinding crosses from one stack to the
+    // other.
     unsafe extern "C" fn run<R, F: FnOnce() -> R>(job: *mut c_void) {
-        // SAFETY: the job below.
+        // SAFETY: the pointer is to the job below.
         let job = unsafe { &mut *job.cast::<Job<R, F>>() };
         job.result = job.action.take().map(|action| action());
     }
     let mut job = Job { action: Some(action), result: None };
     let function: unsafe extern "C" fn(*mut c_void) = run::<R, F>;
-    // SAFETY: by this function's own condition. `r12` is one of the registers that the
-    // called function leaves as they were, and brings our own stack back.
+    // SAFETY: by this function's own condition. `r12` is one of the registers that the called
+    // function preserves, and restores our own stack pointer.
     unsafe {
         asm!(
             "mov r12, rsp",
@@ -43,14 +44,14 @@ pub unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
     }
 }
 
-/// Runs something with all signals blocked that can be.
+/// Runs a function while all signals are blocked that can be.
 ///
-/// On another stack, a handler would not find the stack that the program gave it; a handler that
-/// leaves by `siglongjmp` would never return the stack; and the kernel, which checks by the stack
-/// pointer whether a thread is on its alternate signal stack, would start at the top of that stack
-/// again and overwrite a handler that waits there.
+/// On another stack, this avoids three problems: a handler would not find the stack that the
+/// program gave it; a handler that leaves by `siglongjmp` would never give the stack back; and the
+/// kernel, which checks by the stack pointer whether a thread is on its alternate signal stack,
+/// would start at the top of that stack again, and overwrite a handler that waits there.
 pub fn with_signals_blocked<R>(action: impl FnOnce() -> R) -> R {
-    /// All but the two that the C library keeps for itself, 32 and 33.
+    /// All signals except the two that the C library keeps for itself, 32 and 33.
     const ALL: u64 = !(0b11 << 31);
     let before = exchange_mask(ALL);
     let result = action();
@@ -58,10 +59,10 @@ pub fn with_signals_blocked<R>(action: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Sets the calling thread's mask of signals. Returns what it was.
+/// Sets the calling thread's signal mask. Returns the previous one.
 fn exchange_mask(mask: u64) -> u64 {
     let mut before = 0u64;
-    // SAFETY: the kernel reads the first word and writes the second.
+    // SAFETY: the kernel reads `mask` and writes `before`.
     unsafe {
         asm!(
             "syscall",
@@ -77,10 +78,10 @@ fn exchange_mask(mask: u64) -> u64 {
     before
 }
 
-/// The calling thread's alternate signal stack, of no bytes where it has none.
+/// The calling thread's alternate signal stack; its size is 0 if there is none.
 pub fn alternate_stack() -> libc::stack_t {
     let mut stack = libc::stack_t { ss_sp: null_mut(), ss_flags: 0, ss_size: 0 };
-    // SAFETY: without a new stack, the kernel only writes the one above.
+    // SAFETY: no new stack is passed, so the kernel only writes the structure above.
     unsafe {
         asm!(
             "syscall",

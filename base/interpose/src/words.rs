@@ -1,12 +1,12 @@
-//! A thread's own words, at a fixed distance from the thread pointer.
+//! Words of a thread, at a fixed distance from the thread pointer.
 
 /// `thread_words! { "SYMBOL" of BYTES bytes; get, set at OFFSET: type; ... }` makes two functions
-/// for each word; the symbol is one that no other library of the program has.
+/// for each word. No other library of the program may have the same symbol.
 ///
-/// The library has to be there from the program's start, so that its thread-local words can be of
-/// the *initial-exec* kind: two moves, no call. Rust has no stable way to ask for that, hence
-/// the assembly. They start as zero, outlive all destructors, and survive `fork` in the
-/// thread that forked.
+/// The library has to be loaded when the program starts, so that its thread-local words can be of
+/// the *initial-exec* kind: they are reached by two moves, without a call. Rust has no stable way
+/// to ask for that, hence the assembly. The words start as zero, outlive all destructors, and
+/// survive `fork` in the thread that forked.
 #[macro_export]
 macro_rules! thread_words {
     (
@@ -29,7 +29,7 @@ macro_rules! thread_words {
             #[inline(always)]
             pub fn $get() -> $type {
                 let value: usize;
-                // SAFETY: reads this thread's own word, which is there as long as the thread.
+                // SAFETY: reads this thread's own word, which exists as long as the thread.
                 unsafe {
                     core::arch::asm!(
                         concat!("mov {value}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),

@@ -1,4 +1,4 @@
-//! Numbers as a person reads them: three digits that count, and a unit.
+//! Numbers for people: with three significant digits, and a unit.
 
 /// A time in seconds: `850 ns`, `12.3 ms`, `4.10 s`, `26 min 40 s`.
 pub fn duration(seconds: f64) -> String {
@@ -13,7 +13,7 @@ pub fn duration(seconds: f64) -> String {
             hours => format!("{} h {} min", grouped(hours), whole % 3600 / 60),
         };
     }
-    // A value that rounds up to a thousand belongs to the next unit.
+    // A value that would round up to a thousand gets the next unit.
     let fits = |&&(unit, _): &&(f64, &str)| seconds / unit < 999.5;
     let &(unit, name) = UNITS.iter().find(fits).unwrap_or(&UNITS[3]);
     let value = seconds / unit;
@@ -26,7 +26,7 @@ pub fn count(number: u64) -> String {
     if number < 10_000 { grouped(number) } else { large(number as f64) }
 }
 
-/// A number of things in a second: `0.3`, `870`, `12.3 k`.
+/// A number of things per second: `0.3`, `870`, `12.3 k`.
 pub fn rate(per_second: f64) -> String {
     match per_second {
         r if r <= 0.0 => "0".to_owned(),
@@ -48,12 +48,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A number and what is counted: `1 lock`, `1,200 locks`, `2 processes`.
+/// A number and the name of what is counted: `1 lock`, `1,200 locks`, `2 processes`.
 pub fn counted(number: usize, one: &str) -> String {
     format!("{} {}", grouped(number as u64), of_so_many(number, one))
 }
 
-/// What is counted, in the singular or the plural.
+/// The name of what is counted, in the singular or the plural.
 pub fn of_so_many(number: usize, one: &str) -> String {
     let ending = match number {
         1 => "",
@@ -63,7 +63,7 @@ pub fn of_so_many(number: usize, one: &str) -> String {
     format!("{one}{ending}")
 }
 
-/// A number of bytes: `12 KiB`, `5 MiB`, `1.2 GiB`; a KiB that has begun is a whole one.
+/// A number of bytes: `12 KiB`, `5 MiB`, `1.2 GiB`. KiB are rounded up.
 pub fn bytes(bytes: u64) -> String {
     let tenths = |unit: u64, name: &str| {
         let text = format!("{:.1}", bytes as f64 / unit as f64);
@@ -76,7 +76,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// With a comma between groups of three digits.
+/// A number with a comma between groups of three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

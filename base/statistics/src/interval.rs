@@ -1,9 +1,9 @@
-//! The median of a few numbers, and where the true median is.
+//! The median of a few numbers, and an interval for the true median.
 //!
-//! Of *n* independent draws, each lies below the true median with probability one half. So how
-//! many do is binomial, and the true median lies between the *k*-th smallest and the *k*-th largest
-//! draw unless fewer than *k* are on one side. That holds for every distribution, and for as few
-//! as six draws at 95 %.
+//! Of *n* independent draws, each lies below the true median with probability one half. So the
+//! number of draws below it is binomial, and the true median lies between the *k*-th smallest and
+//! the *k*-th largest draw unless fewer than *k* draws are on one side of it. That holds for every
+//! distribution, and at 95 % for as few as six draws.
 //!
 //! Source: the sign test's interval, e.g. Hollander, Wolfe and Chicken, "Nonparametric Statistical
 //! Methods" (2014), section 3.6.
@@ -11,7 +11,7 @@
 use crate::looks::Looks;
 use crate::order::{quantile, sorted};
 
-/// A median and an interval that contains the true one.
+/// A median, and an interval that contains the true median with some probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The median of the draws.
@@ -23,26 +23,27 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The median of these numbers, and the narrowest interval of the kind that misses the true
-    /// median with at most this probability. `None` if there are too few for any.
+    /// The median of these numbers, and the narrowest interval between two of them that misses the
+    /// true median with at most probability `miss`. `None` if there are too few numbers for that.
     pub fn of(numbers: &[f64], miss: f64) -> Option<Interval> {
         let (_, cut) = Looks::once(numbers.len()).cuts(miss)[0];
         cut.map(|cut| Interval::cut(numbers, cut))
     }
 
-    /// If there are too few numbers for such an interval, it covers all of them, and misses more
-    /// often than requested (at 0.05, five numbers: 0.06; three: 0.25).
+    /// Like [`Interval::of`], but if there are too few numbers, the interval covers all of them.
+    /// Then it misses more often than requested (at 0.05, with five numbers: 0.06; with three:
+    /// 0.25).
     ///
     /// # Panics
-    /// If there is no number.
+    /// If there are no numbers.
     pub fn or_range(numbers: &[f64], miss: f64) -> Interval {
         Interval::of(numbers, miss).unwrap_or_else(|| Interval::cut(numbers, 0))
     }
 
-    /// The median of these numbers, and their range without this many at each end.
+    /// The median of these numbers, and the interval that leaves out `outside` of them at each end.
     ///
     /// # Panics
-    /// Panics if nothing is left.
+    /// If no number is left.
     pub fn cut(numbers: &[f64], outside: usize) -> Interval {
         let sorted = sorted(numbers);
         let left = &sorted[outside..sorted.len() - outside];
@@ -51,7 +52,7 @@ impl Interval {
     }
 }
 
-/// How few draws have an interval that misses with at most this probability.
+/// The fewest draws that have an interval which misses with at most this probability.
 pub fn fewest(miss: f64) -> usize {
     (1..).find(|&n| Looks::once(n).says(miss).is_some()).unwrap_or(usize::MAX)
 }
@@ -93,7 +94,7 @@ mod tests {
         assert_eq!(Interval::or_range(&values, 0.05 / 3.0).low, 4.0);
     }
 
-    /// Also for a skewed distribution with a known median: it misses as often as allowed.
+    /// The interval misses as often as allowed, for a skewed distribution with a known median.
     #[test]
     fn it_misses_no_more_often_than_it_may() {
         const TRIALS: u32 = 4000;
@@ -105,7 +106,7 @@ mod tests {
             let interval = Interval::of(&draws, 0.05).expect("ten are enough");
             missed += u32::from(median < interval.low || median > interval.high);
         }
-        // With ten numbers, one at each end is left out, which misses with probability 22 of 1024.
+        // Of ten numbers, one at each end is left out; that misses with probability 22 of 1024.
         let share = f64::from(missed) / f64::from(TRIALS);
         assert!((0.012..0.032).contains(&share), "{share}");
     }

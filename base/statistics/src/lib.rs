@@ -1,10 +1,10 @@
 //! Medians, and how far they can be trusted.
 //!
 //! Timings on a shared machine have a long tail to one side, so nothing here assumes a
-//! distribution. A median stands for a sample (`order`); its interval lies between two of the
-//! draws, whose ranks come from tosses of a coin (`interval`), also where a sample is looked at
-//! while it grows (`looks`). What thousands of samples have in common, and how many are far off,
-//! is a `summary`.
+//! distribution. `order` has the median, which represents a sample. `interval` has an interval for
+//! the true median. It lies between two of the draws, whose ranks follow from tosses of a coin;
+//! `looks` has such intervals for a sample that is looked at while it grows. `summary` describes
+//! thousands of samples, and counts how many are far off.
 
 mod interval;
 mod looks;

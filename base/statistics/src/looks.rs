@@ -1,27 +1,28 @@
-//! The rounds at which an experiment's results are judged, and how much each of these looks may
-//! claim.
+//! The rounds at which an experiment's results are judged, and the probability of error that each
+//! of these looks may spend.
 //!
-//! An experimenter who looks at the same numbers again and again, and ends when they please, errs
+//! An experimenter who looks at the same numbers again and again, and stops when they please, errs
 //! more often than with a single look. So the looks are fixed beforehand, and share the probability
-//! of error: up to the look at round *n* of *N*, at most *n / N* of it may be spent. How often the
-//! true median has been missed by *any* look so far can be counted exactly, since each draw lies
-//! below it with probability one half, whatever the distribution: it is a walk of coin tosses that
-//! must stay between the ranks of each look. Each look takes the narrowest ranks that its share
-//! allows. That gives narrower intervals than a fixed part of the probability for each look, since
-//! looks at nearly the same numbers are mostly wrong together.
+//! of error: up to the look at round *n* of *N*, at most *n / N* of it may be spent. The
+//! probability that *any* look so far has missed the true median can be calculated exactly, since
+//! each draw lies below it with probability one half, whatever the distribution: it is a walk of
+//! coin tosses that must stay between the ranks of each look. Each look takes the narrowest ranks
+//! that its share allows. That gives narrower intervals than a fixed part of the probability for
+//! each look, because looks at nearly the same numbers are mostly wrong together.
 //!
 //! Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials" (Biometrika 1983),
 //! with their linear spending; repeated confidence intervals: Jennison and Turnbull, "Interim
 //! analyses: the repeated confidence interval approach" (J. R. Statist. Soc. B 1989).
 
-/// The rounds from one look to the next are those before the first, divided by this: seldom enough
-/// that a look is worth its share, and often enough that little is run for nothing.
+/// The rounds before the first look, divided by this, are the rounds from one look to the next. So
+/// there are few enough looks that each gets a useful share, and enough that few rounds are run for
+/// nothing.
 const STEPS: usize = 2;
 
 /// The rounds at which an experiment's results are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Looks {
-    /// The rounds of each, in order, with the share of the probability of being wrong that may be
+    /// The rounds of each look, in order, with the share of the probability of error that may be
     /// spent by then.
     at: Vec<(usize, f64)>,
 }
@@ -32,7 +33,7 @@ impl Looks {
         Looks { at: vec![(rounds, 1.0)] }
     }
 
-    /// A first look after this many rounds, then more of them, and a last one after `most`.
+    /// A first look after `first` rounds, then further ones, and a last one after `most`.
     pub fn several(first: usize, most: usize) -> Looks {
         let step = (first / STEPS).max(1);
         let before = (first..most).step_by(step);
@@ -40,34 +41,34 @@ impl Looks {
         Looks { at: at.chain([(most, 1.0)]).collect() }
     }
 
-    /// The rounds of the first look.
+    /// The number of rounds before the first look.
     pub fn first(&self) -> usize {
         self.at[0].0
     }
 
-    /// The rounds of the next look after this many.
+    /// The rounds of the next look after this many; `None` after the last.
     pub fn after(&self, rounds: usize) -> Option<usize> {
         self.at.iter().map(|&(at, _)| at).find(|&at| at > rounds)
     }
 
-    /// The most rounds.
+    /// The rounds of the last look.
     pub fn most(&self) -> usize {
         self.at.last().map_or(0, |&(rounds, _)| rounds)
     }
 
-    /// The looks of a measurement that ended after this many rounds: the last look is there.
+    /// The looks of a measurement that ended after this many rounds, which is its last look.
     #[must_use]
     pub fn ended(&self, rounds: usize) -> Looks {
         let before = self.at.iter().copied().filter(|&(at, _)| at < rounds);
         Looks { at: before.chain([(rounds, 1.0)]).collect() }
     }
 
-    /// For each look its rounds, and how many of the draws, sorted, its interval leaves out at each
-    /// end, if all looks together may miss with this probability. `None` where not even all draws
+    /// For each look its rounds, and how many of the sorted draws its interval leaves out at each
+    /// end, if all looks together may miss with probability `miss`. `None` if even all draws do not
     /// suffice.
     pub fn cuts(&self, miss: f64) -> Vec<(usize, Option<usize>)> {
-        // By the number of draws below the true median: with which probability there are this many
-        // and no look has missed it.
+        // At index *i*: the probability that *i* draws are below the true median and no look has
+        // missed it.
         let mut inside = vec![1.0];
         let mut missed = 0.0;
         let mut cuts = Vec::with_capacity(self.at.len());
@@ -90,14 +91,14 @@ impl Looks {
         cuts
     }
 
-    /// Rounds of the first look that can say anything. `None` if not even the last look can decide.
+    /// The rounds of the first look that can have an interval; `None` if not even the last one can.
     pub fn says(&self, miss: f64) -> Option<usize> {
         let cuts = self.cuts(miss);
         cuts.into_iter().find(|(_, cut)| cut.is_some()).map(|(rounds, _)| rounds)
     }
 }
 
-/// One more draw: below the median, or above.
+/// The probabilities after one more draw, which is below the median or above it.
 fn tossed(inside: &[f64]) -> Vec<f64> {
     let mut after = vec![0.0; inside.len() + 1];
     for (below, probability) in inside.iter().enumerate() {
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
     use crate::interval::Interval;
 
-    /// From printed tables of the binomial distribution.
+    /// The expected values are from printed tables of the binomial distribution.
     #[test]
     fn ranks_of_one_look_are_those_of_the_tables() {
         for (n, left_out) in [
@@ -144,7 +145,8 @@ mod tests {
     }
 
     /// An experimenter who looks seven times with the interval of a single look errs three times as
-    /// often as allowed; with these ranks not more often than allowed, and not much less.
+    /// often as allowed. With these ranks, they err no more often than allowed, and not much less
+    /// often.
     #[test]
     fn several_looks_together_miss_no_more_often_than_one_may() {
         const TRIALS: u32 = 20_000;

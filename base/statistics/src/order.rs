@@ -1,19 +1,19 @@
-//! Values by their order: the median and other quantiles, of any numbers but NaN.
+//! Values by their order: the median and other quantiles. The values may be any numbers except NaN.
 
-/// The middle value, or the mean of the two in the middle; `None` without values.
+/// The middle value, or the mean of the two in the middle; `None` if there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values), 0.5)
 }
 
-/// The value below which this share of sorted values lies, interpolated between two of them if need
-/// be; `None` without values.
+/// The value below which this share of the sorted values lies, interpolated between two values if
+/// necessary; `None` if there are no values.
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let at = share * (sorted.len().checked_sub(1)? as f64);
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
     Some(below + (above - below) * at.fract())
 }
 
-/// Of positive values.
+/// The geometric mean of positive values; NaN if there are none.
 pub fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
     (values.map(f64::ln).sum::<f64>() / count).exp()

@@ -11,7 +11,7 @@ use crate::order::{quantile, sorted};
 /// A sample is far off if it is above the upper quartile by more than this many interquartile
 /// ranges (Tukey's outer fence) ...
 const FENCE: f64 = 3.0;
-/// ... and above this many times the median: where samples hardly differ, the fence alone would
+/// ... and above this many times the median: if the samples hardly differ, the fence alone would
 /// count the ticks of a coarse clock.
 const FAR: f64 = 1.5;
 
@@ -51,7 +51,7 @@ impl Summary {
     }
 }
 
-/// More digits would be noise.
+/// Rounds to hundredths: more digits would be noise.
 fn hundredths<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((value * 100.0).round() / 100.0)
 }

@@ -1,4 +1,4 @@
-//! Attaching and detaching, step by step.
+//! Attaches to a process and detaches from it, step by step.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -25,23 +25,23 @@ use crate::symbols::Symbols;
 use crate::target::Target;
 use crate::{modules, quiet, restore, safe, seccomp, target};
 
-/// How often slots are searched after a module was loaded: the loader lists it first and fills its
-/// tables then.
+/// How often slots are searched after a module was loaded. Once is not enough: the loader first
+/// lists a module, and fills its tables later.
 const LOOKS: u32 = 3;
-/// How long a process may take to start.
+/// How long a process that has just begun may take to start.
 const STARTING: Duration = Duration::from_secs(2);
-/// Between two attempts meanwhile.
+/// The pause between two attempts during that time.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The word that says which process runs one of the recorder's functions.
+/// The offset of the word that says which process runs one of the recorder's functions.
 const BUSY: u64 = offset_of!(State, busy) as u64;
 const NOW_AND_FOR_EVER: u64 = (libc::RTLD_NOW | libc::RTLD_NODELETE) as u64;
 
 /// The options of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The recorder.
+    /// The file of the recorder's library.
     pub library: &'a Path,
-    /// An empty file.
+    /// An empty file for the recording.
     pub file: &'a File,
     /// [`syncline_recording::layout::Header::clock`]
     pub clock: u32,
@@ -53,38 +53,40 @@ pub struct Wanted<'a> {
     pub timeline: bool,
 }
 
-/// A process that is recorded.
+/// A process that is being recorded.
 pub struct Attached {
     _claim: Claim,
     target: Target,
     recorder: Recorder,
-    /// The identity by which its forked children are found.
+    /// Identifies its forked children, which have the same copy of the recorder.
     copy: Option<OwnCopy>,
-    /// Words that point to the recorder.
+    /// How many words point to the recorder.
     pub slots: usize,
-    /// How long the borrowed thread was stopped. No other thread was.
+    /// How long the borrowed thread was stopped. Other threads are stopped only to read their
+    /// seccomp filters, or to clean up after a killed command if the loader's lock can't be had.
     pub stopped: Duration,
     /// The modules that were loaded at the last check.
     seen: Vec<(u64, u64)>,
-    /// How many more times to check.
+    /// How many more times slots have to be searched.
     looks: u32,
 }
 
 /// The result of [`Attached::detach`].
 #[derive(Clone, Debug)]
 pub struct Left {
-    /// How long the borrowed thread was stopped. No other thread was.
+    /// How long the borrowed thread was stopped. No other thread was, unless the loader's lock
+    /// could not be had.
     pub stopped: Duration,
-    /// Words whose old values were restored.
+    /// How many words got their old values back.
     pub slots: usize,
-    /// Whether no thread is inside the recorder, so that its memory was released. Otherwise the
-    /// next command does that.
+    /// Whether no thread was inside the recorder any more, so that its memory was released. If not,
+    /// the next command releases it.
     pub forgotten: bool,
-    /// The processes that it forked while it was attached to.
+    /// What happened to the processes that it forked while it was attached to.
     pub children: Children,
 }
 
-/// The recorder in the process.
+/// The recorder in the process: its addresses.
 #[derive(Clone, Copy)]
 struct Recorder {
     start: u64,
@@ -120,7 +122,7 @@ impl Recorder {
         Ok(None)
     }
 
-    /// As which module it is loaded.
+    /// The recorder's module, among those of the process.
     fn module<'a>(&self, target: &'a Target) -> Result<&'a Module, Error> {
         let is_it = |module: &&Module| module.range.start == self.start;
         target.modules.iter().find(is_it).ok_or(Error::Gone(target.pid))
@@ -130,13 +132,13 @@ impl Recorder {
         (memory.word(self.state).unwrap_or(0) >> 32) as u32
     }
 
-    /// Notes that none of its functions runs any more: the one that did was abandoned.
+    /// Notes that none of the recorder's functions runs any more: the one that ran was abandoned.
     fn is_free(&self, memory: Memory) -> Result<(), Error> {
         let failed = |source| Error::System { what: "write to the process", source };
         memory.write(self.state + BUSY, &[0; 4]).map_err(failed)
     }
 
-    /// Leaves the children of a process that was left.
+    /// Detaches from the forked children of a process.
     fn leave_children(self, copy: Option<&OwnCopy>) -> Children {
         let is_recorded = |pid| self.stage(Memory(pid)) == RECORDING;
         let leave = |child: &Target| leave(child, self).map(drop);
@@ -145,23 +147,24 @@ impl Recorder {
 }
 
 impl Attached {
-    /// Attaches to a process, after it has cleaned up what a killed command has left.
+    /// Attaches to a process, after cleaning up whatever a killed command has left there.
     ///
     /// # Errors
-    /// [`Error::Refused`] before anything is touched.
+    /// [`Error::Refused`] if the process can't be attached to; then nothing was touched. Other
+    /// errors if a step fails.
     pub fn new(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
         let until = Instant::now() + STARTING;
         loop {
             let told = target::told(pid);
-            // A process that has just begun is often a shell that executes another program, or a loader
-            // that has not mapped the C library yet.
+            // A process that has just begun is often a shell that is about to execute another
+            // program, or a loader that has not mapped the C library yet.
             let starts = |error: &Error| {
                 let now = target::told(pid);
                 let another = now != told && !now.is_empty();
                 another
                     || match error {
                         Error::Executed(_) | Error::Lacks { .. } => true,
-                        // There is no list of modules yet.
+                        // The loader has no list of modules yet.
                         Error::System { source, .. } => source.kind() == ErrorKind::NotFound,
                         _ => false,
                     }
@@ -221,7 +224,7 @@ impl Attached {
             Ok(slots) => slots,
             Err(error) => {
                 drop(borrowed);
-                // If this fails as well, the next command does it.
+                // If this fails as well, the next command cleans up.
                 let _ = leave(&target, recorder);
                 return Err(error);
             }
@@ -232,11 +235,11 @@ impl Attached {
         Ok(Attached { _claim: claim, target, recorder, copy, slots, stopped, seen, looks: LOOKS })
     }
 
-    /// Points the slots of newly loaded modules to the recorder, if there are any; returns how many
-    /// slots. The caller repeats this.
+    /// Points the slots of newly loaded modules to the recorder. Returns how many slots these were,
+    /// often 0. The caller repeats this.
     ///
     /// # Errors
-    /// Same errors as [`Attached::new`]; it may be tried again.
+    /// Same errors as [`Attached::new`]. The call may be repeated after an error.
     pub fn follow(&mut self) -> Result<usize, Error> {
         let gone = |_| Error::Gone(self.target.pid);
         let now = modules::loaded(self.target.memory).map_err(gone)?;
@@ -260,17 +263,18 @@ impl Attached {
         Ok(pointed)
     }
 
-    /// Whether the process is still there, and runs the same program.
+    /// Whether the process still exists and runs the same program.
     pub fn goes_on(&self) -> bool {
         self.target.runs_same_program() && self.target.memory.word(self.recorder.state).is_ok()
     }
 
-    /// Ends the recording and restores what was changed, in the processes that it has forked too.
+    /// Ends the recording and restores what was changed, also in the processes that it has forked.
     ///
     /// # Errors
-    /// [`Error::Gone`] if the process has ended; its recording is whole, and its children were left.
+    /// [`Error::Gone`] if the process has ended. Its recording is complete, and its children were
+    /// detached from.
     pub fn detach(self) -> Result<Left, Error> {
-        // First itself, or it would fork more of them.
+        // The process itself comes first: otherwise it could fork more recorded children meanwhile.
         let left = match self.goes_on() {
             true => leave(&self.target, self.recorder),
             false => Err(Error::Gone(self.target.pid)),
@@ -280,12 +284,13 @@ impl Attached {
     }
 }
 
-/// Makes the program's loader open the recorder; returns how long that stopped a thread.
+/// Makes the program's loader open the recorder. Returns how long that stopped a thread.
 fn open(target: &Target, library: &Path) -> Result<Duration, Error> {
     let failed = |source| Error::System { what: "write to the process", source };
     let library = in_memory(library)?;
     let mut borrowed = safe::borrow(target)?;
-    // Before the loader changes anything, since it needs this lock in the midst of that.
+    // This tests that the loader's lock can be had. `dlopen` needs the lock while it changes
+    // things, and must not get stuck there.
     borrowed.call("dl_iterate_phdr", target.dl_iterate_phdr, [borrowed.one(), 0, 0])?;
     let descriptor = give(&mut borrowed, target.memory, &library)?;
     let room = borrowed.room();
@@ -306,7 +311,8 @@ fn open(target: &Target, library: &Path) -> Result<Duration, Error> {
     }
 }
 
-/// Points slots to the recorder, as many at a time as there is room for.
+/// Points slots to the recorder, as many at a time as there is room for. Returns how many it
+/// pointed.
 fn point(
     borrowed: &mut Borrowed<'_>,
     target: &Target,
@@ -331,8 +337,10 @@ fn point(
     Ok(pointed)
 }
 
-/// Restores the old values of all slots; returns how many. The recorder does so, or this process if no other
-/// thread runs: the recorder needs the loader's lock, which a forked child may have held for ever.
+/// Restores the old values of all slots; returns how many. If the process has other threads, the
+/// recorder does so. But the recorder needs the loader's lock, which a forked child may have held
+/// for ever. If that is so, or if there is no other thread, this command restores the values while
+/// no other thread runs.
 fn unpoint(
     borrowed: &mut Borrowed<'_>,
     target: &Target,
@@ -355,7 +363,7 @@ fn unpoint(
     Ok(restored)
 }
 
-/// Ends any recording, in whatever state it was left.
+/// Ends any recording of the process, in whatever state it was left.
 fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
     let mut left =
         Left { stopped: Duration::ZERO, slots: 0, forgotten: true, children: Children::default() };
@@ -371,15 +379,15 @@ fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
     if left.forgotten && recorder.stage(target.memory) == ENDED {
         let mut borrowed = safe::borrow(target)?;
         borrowed.call("the recorder's rest", recorder.rest, [0; 3])?;
-        // Last, since it runs in there.
+        // This comes last: the steps before it run code in these pages.
         give_pages_back(&mut borrowed, module)?;
         left.stopped = left.stopped.max(borrowed.give_back()?);
     }
     Ok(left)
 }
 
-/// Unmaps the pages of the recorder that it has as in its file: code and constants. They come back when they
-/// are touched.
+/// Gives back the memory of those pages of the recorder that are the same as in its file: code and
+/// constants. If they are touched, the kernel reads them again.
 fn give_pages_back(borrowed: &mut Borrowed<'_>, recorder: &Module) -> Result<(), Error> {
     const PAGE: u64 = 4096;
     for part in recorder.constant() {
@@ -391,7 +399,7 @@ fn give_pages_back(borrowed: &mut Borrowed<'_>, recorder: &Module) -> Result<(),
 }
 
 fn put(target: &Target, at: u64, request: &Request) -> Result<(), Error> {
-    // SAFETY: the request is plain words, and has no padding.
+    // SAFETY: the request consists of plain words, and has no padding.
     let bytes = unsafe {
         std::slice::from_raw_parts((&raw const *request).cast::<u8>(), size_of::<Request>())
     };

@@ -1,10 +1,10 @@
-//! A thread of the process, borrowed: functions are called on it while it waits in a system call.
+//! Borrows a thread of the process: functions are called on it while it waits in a system call.
 //!
-//! Each call is laid out as the kernel lays out a signal handler's: a frame with the thread's
-//! state, and a return to `rt_sigreturn`. The thread then repeats its system call with the same
-//! arguments: a wait for a relative time begins again. The first call maps memory for a stack and
-//! some code, where all others run; so a small stack of the program has to hold no more than a
-//! signal frame.
+//! Each call is laid out as the kernel lays out a signal handler's: with a frame that has the
+//! thread's state, and a return to `rt_sigreturn`. The thread then repeats its system call with the
+//! same arguments, so a wait for a relative time begins anew. The first call maps memory for a
+//! stack and some code, and all other calls use these. So a small stack of the program only has to
+//! hold a signal frame.
 
 use std::time::{Duration, Instant};
 
@@ -18,20 +18,21 @@ const SYS_MMAP: u64 = 9;
 const SYS_MPROTECT: u64 = 10;
 const SYS_RT_SIGRETURN: u64 = 15;
 const SYS_MUNMAP: u64 = 11;
-/// Signals that an instruction raises are not blocked in a call, or the program would lose its handler.
+/// Signals that an instruction may raise. They are not blocked during a call: if they were, the
+/// kernel would reset the program's handler.
 const RAISED: u64 = 1 << 10 | 1 << 6 | 1 << 3 | 1 << 7 | 1 << 4;
 const RED_ZONE: u64 = 128;
 const SCRATCH: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 const LONGEST_CALL: Duration = Duration::from_secs(20);
-/// After this time, a call that waits for a lock is given up.
+/// A call that waits for a lock is given up after this time.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const SYS_FUTEX: u64 = 202;
-/// The results of system calls that a stop has interrupted.
+/// The results of system calls that were interrupted by a stop.
 const INTERRUPTED: [i64; 5] = [-512, -513, -514, -516, -(libc::EINTR as i64)];
 
-/// Calls the function in `rbx` with the six words behind `r12`; its result goes to `r12`. `rbp` is
-/// `__errno_location`: the thread keeps its `errno`.
+/// Calls the function in `rbx` with the words behind `r12`, and stores its result at `r12`. `rbp`
+/// is `__errno_location`, because the thread's `errno` must not change.
 const CALL: &[u8] = &[
     0xff, 0xd5, // call rbp
     0x49, 0x89, 0xc5, // mov r13, rax
@@ -45,7 +46,7 @@ const CALL: &[u8] = &[
     0xb8, 0x0f, 0x00, 0x00, 0x00, // mov eax, 15
     0x0f, 0x05, // syscall
 ];
-/// Makes the system call that the registers describe; its result goes to where `r12` points.
+/// Makes the system call that the registers describe, and stores its result at `r12`.
 const SYSTEM_CALL: &[u8] = &[
     0x0f, 0x05, // syscall
     0x49, 0x89, 0x04, 0x24, // mov [r12], rax
@@ -59,12 +60,12 @@ const ONE: &[u8] = &[
     0xc3, // ret
 ];
 const ONE_AT: u64 = 512;
-/// The address of a call's words, followed by its data.
+/// The offset of a call's words, which are followed by its data.
 const WORDS: u64 = PAGE;
-/// How many bytes the caller may write there.
+/// The offset of the memory that the caller may write to.
 pub const ROOM: u64 = PAGE + 256;
 
-/// A thread that is stopped.
+/// A stopped thread on which functions can be called.
 pub struct Borrowed<'a> {
     target: &'a Target,
     memory: Memory,
@@ -75,8 +76,8 @@ pub struct Borrowed<'a> {
 }
 
 impl Borrowed<'_> {
-    /// Borrows a thread that waits in a system call; `None` if it doesn't, by the time that it
-    /// stops.
+    /// Borrows a thread that waits in a system call. `None` if it can't be stopped, no longer waits
+    /// in one when it stops, or if `is_safe` (given the call and the stack pointer) is false.
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,
@@ -115,7 +116,7 @@ impl Borrowed<'_> {
         Ok(Some(borrowed))
     }
 
-    /// Maps memory of our own, by two calls on the thread's own stack.
+    /// Maps memory of our own, with two calls on the thread's own stack.
     fn make_room(&mut self) -> Result<(), Error> {
         let failed = |source| Error::System { what: "write to the process", source };
         let (rw, flags) = (3, (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64);
@@ -145,12 +146,12 @@ impl Borrowed<'_> {
         Error::Failed { pid: self.memory.0, what, why }
     }
 
-    /// Where the caller may write what a call needs.
+    /// The address at which the caller may write a call's data.
     pub fn room(&self) -> u64 {
         self.scratch + ROOM
     }
 
-    /// Bytes of that room.
+    /// The size of that memory in bytes.
     pub const ROOM_BYTES: usize = (SCRATCH / 2) as usize;
 
     /// The thread's number.
@@ -158,7 +159,7 @@ impl Borrowed<'_> {
         self.tid
     }
 
-    /// Where there is a function that returns 1.
+    /// The address of a function that returns 1.
     pub fn one(&self) -> u64 {
         self.scratch + ONE_AT
     }
@@ -168,7 +169,7 @@ impl Borrowed<'_> {
         self.since.elapsed()
     }
 
-    /// Calls a function of the process.
+    /// Calls a function of the process with three arguments. Returns its result.
     pub fn call(
         &mut self,
         what: &'static str,
@@ -182,7 +183,7 @@ impl Borrowed<'_> {
         self.in_scratch(what, registers, &arguments)
     }
 
-    /// Makes a system call.
+    /// Makes a system call in the process. Returns its result.
     pub fn system_call(
         &mut self,
         what: &'static str,
@@ -216,7 +217,8 @@ impl Borrowed<'_> {
         self.memory.word(words).map_err(failed)
     }
 
-    /// Calls a function of the C library that makes one system call, and gives the result of that.
+    /// Calls a function of the C library that makes one system call, and returns the system call's
+    /// result.
     fn on_own_stack(&mut self, function: u64, a: [u64; 6], number: u64) -> Result<u64, Error> {
         let failed = |source| Error::System { what: "write to the process", source };
         let (context, frame) = below(self.state.registers.rsp - RED_ZONE, &self.state);
@@ -231,9 +233,9 @@ impl Borrowed<'_> {
         self.run("a call of the C library", registers, context, number)
     }
 
-    /// Lets the thread run until it has returned through the frame; gives the result of the last
-    /// system call of this number. If the call waits too long for a lock, the thread returns to
-    /// where it was.
+    /// Lets the thread run until it has returned through the frame. Returns the result of its last
+    /// system call of this number. If it waits too long for a lock, it is put back to where it was,
+    /// and the call is given up.
     fn run(
         &mut self,
         what: &'static str,
@@ -243,8 +245,7 @@ impl Borrowed<'_> {
     ) -> Result<u64, Error> {
         let failed = |source| Error::System { what: "run a borrowed thread", source };
         registers.orig_rax = u64::MAX;
-        // The registers are set first: from then on the call ends by itself, even if this process
-        // ends.
+        // From here on the call ends by itself, even if this process ends.
         trace::set_registers(self.tid, &registers).map_err(failed)?;
         trace::set_signal_mask(self.tid, !RAISED).map_err(failed)?;
         let began = Instant::now();
@@ -288,23 +289,23 @@ impl Borrowed<'_> {
         }
     }
 
-    /// Whether the thread, which is stopped, was in a wait for a lock.
+    /// Whether the stopped thread was waiting for a lock.
     fn waits_for_lock(&self) -> bool {
         trace::registers(self.tid)
             .is_ok_and(|now| now.orig_rax == SYS_FUTEX && INTERRUPTED.contains(&(now.rax as i64)))
     }
 
-    /// Takes the thread out of a call. The memory of the call stays mapped: the C library may have noted a
-    /// place in it for the thread.
+    /// Takes the thread out of a call, back to where it was. The call's memory stays mapped: the C
+    /// library may have noted an address in it for the thread.
     fn put_back(&self) -> std::io::Result<()> {
         trace::set_registers(self.tid, &self.state.registers)?;
         trace::set_extended_state(self.tid, &self.state.extended)?;
         trace::set_signal_mask(self.tid, self.state.mask)
     }
 
-    /// Gives the thread back; returns how long it was stopped.
+    /// Unmaps our memory and gives the thread back. Returns how long it was stopped.
     pub fn give_back(mut self) -> Result<Duration, Error> {
-        // The call that unmaps this memory can't run in it: it ends on the thread's own stack.
+        // The call that unmaps this memory can't run in it, so it runs on the thread's own stack.
         let (at, size) = (self.scratch, SCRATCH);
         self.on_own_stack(self.target.munmap, [at, size, 0, 0, 0, 0], SYS_MUNMAP)?;
         Ok(self.time())
@@ -326,7 +327,7 @@ fn read_state(tid: i32) -> std::io::Result<State> {
     })
 }
 
-/// The state in which the thread continues: it repeats an interrupted system call.
+/// The state in which the thread goes on: it repeats a system call that was interrupted.
 fn going_on(mut state: State) -> State {
     let r = &mut state.registers;
     if INTERRUPTED.contains(&(r.rax as i64)) {

@@ -1,5 +1,5 @@
-//! Processes that a process forked while it was attached to. Each child has a copy of the recorder
-//! and of the tables that lead to it; detaching from its parent detaches from it too.
+//! Detaches from processes that a process forked while it was attached to. Each such child has a
+//! copy of the recorder, and of the tables that lead to it.
 
 use std::collections::HashSet;
 use std::fs::{read_dir, read_to_string};
@@ -9,11 +9,11 @@ use crate::claim::Claim;
 use crate::refusal::Error;
 use crate::target::Target;
 
-/// A process that could not be detached from within this time stays as it is.
+/// After this time, processes that could not be detached from stay recorded.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The file that the recorder was loaded from: memory without a name, which no other process has loaded, but
-/// those that were forked from this one.
+/// Identifies the file that the recorder was loaded from: memory without a name. Only this process,
+/// and those that were forked from it, have mapped it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy(String);
 
@@ -22,12 +22,12 @@ impl Copy {
     pub fn of(pid: u32, at: u64) -> Option<Copy> {
         let maps = read_to_string(format!("/proc/{pid}/maps")).ok()?;
         let line = maps.lines().find(|line| line.starts_with(&format!("{at:x}-")))?;
-        // Its device and its number there, behind the range, the access and the offset.
+        // The file's device and inode number, which follow the range, the access and the offset.
         let mut words = line.split_ascii_whitespace().skip(3);
         Some(Copy(format!(" {} {} ", words.next()?, words.next()?)))
     }
 
-    /// All processes that have it mapped.
+    /// All processes that have mapped it.
     fn processes(&self) -> impl Iterator<Item = u32> {
         let entries = read_dir("/proc").into_iter().flatten();
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -38,18 +38,18 @@ impl Copy {
     }
 }
 
-/// How leaving such processes went.
+/// The result of detaching from forked processes.
 #[derive(Clone, Debug, Default)]
 pub struct Children {
-    /// How many were detached from.
+    /// How many processes were detached from.
     pub left: usize,
-    /// Those that are still recorded, and why.
+    /// The processes that are still recorded, each with the reason.
     pub going_on: Vec<(u32, String)>,
 }
 
-/// Detaches from all recorded processes with this copy, until there are no more: one of them may
-/// have forked another meanwhile. Processes that another command has attached to are that
-/// command's.
+/// Detaches from all recorded processes with this copy of the recorder, until there are no more:
+/// one of them may have forked another meanwhile. Processes that another command has attached to
+/// are left to that command.
 pub fn leave(
     copy: &Copy,
     is_recorded: impl Fn(u32) -> bool,

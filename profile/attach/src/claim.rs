@@ -1,11 +1,11 @@
-//! Only one command at a time can attach to a process.
+//! Makes sure that only one command at a time is attached to a process.
 //!
-//! A command listens at an abstract socket whose name has the process's number and the time when it
-//! began. The kernel binds a name to one socket only, releases it when the command ends, however it
-//! ends, and reports to a process that connects which process listens.
+//! A command listens at an abstract socket, whose name contains the process's number and the time
+//! when the process began. The kernel binds a name to only one socket, and releases it when the
+//! command ends, in whatever way. A process that connects can ask the kernel which process listens.
 //!
-//! Each network namespace has its own names. All commands use the namespace of the process, if the
-//! kernel lets them, and the process's number in its own PID namespace.
+//! Each network namespace has its own names of sockets. So all commands use the namespace of the
+//! process, if the kernel lets them, and the process's number in its own PID namespace.
 
 use std::fs::{File, read_link};
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use crate::refusal::{Error, Refusal, name_of};
 use crate::target::Target;
 
-/// A process that no other command has.
+/// The right to attach to a process, which no other command has.
 #[derive(Debug)]
 pub struct Claim {
     _listener: UnixListener,
@@ -26,13 +26,14 @@ impl Claim {
     /// Claims a process.
     ///
     /// # Errors
-    /// [`Refusal::Claimed`] with the process that has it.
+    /// [`Refusal::Claimed`], with the command that has the process.
     pub fn new(target: &Target) -> Result<Claim, Error> {
         let claim = || {
             enter_network(target.pid);
             Claim::here(target)
         };
-        // A socket stays in the namespace in which it was made, and only this thread goes there.
+        // A socket stays in the namespace in which it was made, so only this thread has to go
+        // there.
         std::thread::scope(|scope| scope.spawn(claim).join().expect("no panic"))
     }
 
@@ -47,7 +48,7 @@ impl Claim {
                 Err(e) if e.kind() == ErrorKind::AddrInUse => {}
                 Err(e) => return Err(failed(e)),
             }
-            // No process listens if it has just ended.
+            // The connection fails if the other command has just ended.
             if let Ok(stream) = UnixStream::connect_addr(&address) {
                 let by = peer(&stream);
                 return Err(Refusal::Claimed { pid, by: describe(by) }.into());
@@ -58,8 +59,8 @@ impl Claim {
     }
 }
 
-/// Moves the calling thread to the network namespace of a process, if that is another one and the kernel
-/// lets it.
+/// Moves the calling thread to the network namespace of a process, if that is a different one and
+/// the kernel allows it.
 fn enter_network(pid: u32) {
     let theirs = format!("/proc/{pid}/ns/net");
     let (own, other) = (read_link("/proc/self/ns/net"), read_link(&theirs));
@@ -88,7 +89,7 @@ fn peer(stream: &UnixStream) -> u32 {
     who.pid as u32
 }
 
-/// The command that has a process.
+/// Describes the command that has a process; 0 if its number is unknown.
 fn describe(by: u32) -> String {
     match by {
         0 => "a command in another container".to_owned(),

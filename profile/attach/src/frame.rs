@@ -1,21 +1,23 @@
-//! A signal frame: all that a thread needs to continue where it was, in the form that
-//! `rt_sigreturn` takes.
+//! Builds signal frames. A signal frame has everything that a thread needs to go on where it was,
+//! in the form that `rt_sigreturn` reads.
 //!
-//! It is laid out as the kernel does it when it delivers a signal (`struct rt_sigframe` of x86-64):
-//! `struct ucontext`, and elsewhere the extended state with its marks.
+//! The frame is laid out as the kernel lays it out to deliver a signal (`struct rt_sigframe` of
+//! x86-64): `struct ucontext`, and elsewhere the extended state with its marks.
 
 use libc::user_regs_struct as Registers;
 
 /// Bytes of the context.
 pub const CONTEXT: u64 = 304;
-/// Marks an extended state that is larger than the oldest one, at its beginning and at its end.
+/// These mark an extended state that is larger than the oldest form: one at its beginning, one at
+/// its end.
 const MAGIC1: u32 = 0x4650_5853;
 const MAGIC2: u32 = 0x4650_5845;
-/// The offset of the marks at its beginning.
+/// The offset of the marks at the state's beginning.
 const MARKS: usize = 464;
-/// Extended state, stack segment there, and to be restored as it is.
+/// `uc_flags`: there is an extended state, and a stack segment, which is to be restored as it is.
 const FLAGS: u64 = 7;
-/// No such mode: `rt_sigreturn` leaves the alternate stack as it is, which can't be read from outside.
+/// An invalid mode of the alternate stack. It makes `rt_sigreturn` leave that stack as it is; the
+/// stack can't be read from outside.
 const NO_STACK_MODE: u32 = 7;
 
 /// The state of a thread.
@@ -26,7 +28,8 @@ pub struct State {
     pub mask: u64,
 }
 
-/// A frame that lies below an address, and where its context begins, which is aligned to 16 bytes.
+/// A frame that fits below an address, and the address of its context, which is aligned to 16
+/// bytes.
 pub fn below(top: u64, state: &State) -> (u64, Vec<u8>) {
     let size = state.extended.len() as u64 + 4;
     let extended_at = (top - size) & !63;
@@ -88,7 +91,7 @@ fn marked(extended: &[u8]) -> Vec<u8> {
     let size = bytes.len() as u32;
     bytes.extend(MAGIC2.to_ne_bytes());
     if bytes.len() > MARKS + 24 {
-        // The features stand there already.
+        // The features are there already.
         let features: [u8; 8] = bytes[MARKS..MARKS + 8].try_into().expect("eight bytes");
         bytes[MARKS..MARKS + 4].copy_from_slice(&MAGIC1.to_ne_bytes());
         bytes[MARKS + 4..MARKS + 8].copy_from_slice(&(size + 4).to_ne_bytes());

@@ -1,7 +1,8 @@
-//! What a module has in memory as in its file.
+//! Reads the parts of a module that are the same in memory as in its file.
 //!
-//! It is read from the file where that can be had. To read it from the process would map its pages there, and
-//! they would count as the process's memory for as long as it lives: of the C library alone 0.4 MB.
+//! They are read from the file, if it can be opened. Reading them from the process would map its
+//! pages there, and these would count as the process's memory for the rest of its life: 0.4 MB for
+//! the C library alone.
 
 use std::fs::File;
 use std::io;
@@ -17,21 +18,21 @@ use crate::memory::Memory;
 
 const PAGE: u64 = 4096;
 
-/// A header of a part of a module.
+/// The program header of a part of a module.
 pub type Header = ProgramHeader64<NativeEndian>;
 
-/// A module's parts, and its file.
+/// The parts of a module, and its file.
 #[derive(Debug)]
 pub struct Image {
     memory: Memory,
     bias: u64,
     headers: Vec<Header>,
-    /// `None` if the file that was loaded can't be opened: it was replaced, or has no name.
+    /// `None` if the loaded file can't be opened: it was replaced, or has no name.
     file: Option<File>,
 }
 
 impl Image {
-    /// The module that begins at an address, and whose headers may be known.
+    /// The module with this bias. `known` are its program headers, if they are known already.
     pub fn of(
         memory: Memory,
         maps: &[Map],
@@ -55,7 +56,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Bytes behind the beginning of a library, which is that of its file.
+    /// Bytes at this offset of a library, which is mapped from the beginning of its file on.
     fn at_start(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         match &self.file {
             Some(file) => read_at(file, offset, length),
@@ -82,19 +83,19 @@ impl Image {
         self.loads().filter(|header| header.p_flags(NativeEndian).contains(PF_W))
     }
 
-    /// Where a part lies.
+    /// The addresses of a part.
     pub fn range(&self, header: &Header) -> Range<u64> {
         let start = self.bias.wrapping_add(header.p_vaddr(NativeEndian));
         start..start + header.p_memsz(NativeEndian)
     }
 
-    /// From the first page to the last byte of all parts.
+    /// The addresses from the first page of the parts to the last byte.
     pub fn whole(&self) -> Option<Range<u64>> {
         let start = self.loads().map(|header| self.range(header).start & !(PAGE - 1)).min()?;
         Some(start..self.loads().map(|header| self.range(header).end).max()?)
     }
 
-    /// Reads what is not written to.
+    /// Reads bytes that the program never writes to.
     pub fn read(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
         let is_around = |header: &&Header| {
             let start = self.range(header).start;
@@ -111,7 +112,7 @@ impl Image {
     }
 }
 
-/// The headers in some bytes.
+/// The program headers in these bytes.
 pub fn headers(bytes: &[u8]) -> io::Result<Vec<Header>> {
     let headers = pod::slice_from_all_bytes::<Header>(bytes);
     headers.map(<[Header]>::to_vec).map_err(|()| io::ErrorKind::InvalidData.into())
@@ -122,9 +123,10 @@ fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
     file.read_exact_at(&mut bytes, offset).map(|()| bytes)
 }
 
-/// The file of a mapping, by the path that the process has for it. It has to be that file still.
+/// Opens the file of a mapping, by the path that it has for the process. `None` if another file is
+/// there by now.
 fn open(pid: u32, map: &Map) -> Option<File> {
-    // It may be a pipe by now, which must not be waited for.
+    // There may be a pipe by now, and opening it must not wait.
     let mut options = File::options();
     let options = options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     let file = options.open(format!("/proc/{pid}/root{}", map.path)).ok()?;

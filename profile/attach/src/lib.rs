@@ -5,17 +5,18 @@
 //! Target     the process: what it is, its modules; refusals, before anything is touched
 //! seccomp    whether a sandbox lets it do what is needed
 //! safe       a thread that waits in a system call, outside of the allocator and the loader
-//! Borrowed   that thread, stopped; functions are called on it, and it goes on as if nothing was
+//! Borrowed   that thread, stopped; functions are called on it, and then it goes on as before
 //! handover   the library and the file, given to the process as descriptors
 //! slots      the words by which modules call the functions that are counted
-//! restore    their old values, written from outside where the loader's lock can't be had
-//! Attached   all of it, in order, and back
+//! restore    their old values, written from outside if the loader's lock can't be had
+//! Attached   all steps in order, and back
 //! ```
 //!
-//! A borrowed thread runs a call as it would run a signal handler: everything that it needs to go on is
-//! in a signal frame behind the call, and the call returns to `rt_sigreturn`. So a command that is killed
-//! in between leaves a thread that finishes the call by itself. No instruction of the program is changed,
-//! and no other thread is stopped, unless the loader's lock can't be had.
+//! A borrowed thread runs a call as it would run a signal handler. A signal frame behind the call
+//! has everything that the thread needs to go on, and the call returns to `rt_sigreturn`. So if a
+//! command is killed in between, the thread finishes the call by itself. No instruction of the
+//! program is changed. Other threads are stopped only to read their seccomp filters, or if the
+//! loader's lock can't be had.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

@@ -9,11 +9,11 @@ use std::ops::Range;
 pub struct Map {
     pub range: Range<u64>,
     pub is_writable: bool,
-    /// The device of its file, in two numbers.
+    /// The major and minor number of its file's device.
     pub device: (u32, u32),
-    /// The number of its file on the device; 0 if it has none.
+    /// The inode number of its file; 0 if it has none.
     pub inode: u64,
-    /// Where its file was when it was opened, as the process sees it.
+    /// The path at which the process opened its file.
     pub path: String,
 }
 
@@ -37,7 +37,7 @@ fn parse(line: &str) -> Option<Map> {
     })
 }
 
-/// The mapping that an address lies in.
+/// The mapping that contains an address; `None` if there is none.
 pub fn at(maps: &[Map], address: u64) -> Option<&Map> {
     let place = maps.partition_point(|map| map.range.end <= address);
     maps.get(place).filter(|map| map.range.contains(&address))

@@ -1,13 +1,13 @@
-//! Another process's memory.
+//! Access to another process's memory.
 
 use std::io;
 
-/// Reads and writes the memory of a process, by its number.
+/// The memory of the process with this number.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory(pub u32);
 
 impl Memory {
-    /// Fills a buffer from an address; an error if not all of it is mapped.
+    /// Fills a buffer from an address; an error if not all of the bytes are mapped.
     pub fn read_into(self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
         let mut done = 0;
         while done < buffer.len() {
@@ -33,7 +33,7 @@ impl Memory {
         Ok(buffer)
     }
 
-    /// The bytes from an address on, as far as they are mapped, but at most `length`.
+    /// Reads at most `length` bytes from an address, up to the first page that is not mapped.
     pub fn read_up_to(self, at: u64, length: usize) -> Vec<u8> {
         const PAGE: u64 = 4096;
         let mut all = Vec::new();
@@ -48,21 +48,21 @@ impl Memory {
         all
     }
 
-    /// A word.
+    /// Reads a word.
     pub fn word(self, at: u64) -> io::Result<u64> {
         let mut bytes = [0; 8];
         self.read_into(at, &mut bytes)?;
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// A text that a zero byte ends.
+    /// Reads a text that ends in a zero byte.
     pub fn text(self, at: u64) -> io::Result<String> {
         let bytes = self.read_up_to(at, 4096);
         let end = bytes.iter().position(|&b| b == 0).ok_or(io::ErrorKind::UnexpectedEof)?;
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
     }
 
-    /// Writes bytes to memory that is writable.
+    /// Writes bytes to memory that the process may write to.
     pub fn write(self, at: u64, bytes: &[u8]) -> io::Result<()> {
         let local =
             libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -73,7 +73,7 @@ impl Memory {
     }
 }
 
-/// The words in some bytes.
+/// The words in these bytes.
 pub fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")))
 }

@@ -1,4 +1,4 @@
-//! The modules that a process has loaded: the loader's list, read from outside.
+//! The modules that a process has loaded, from the loader's list, which is read from outside.
 
 use std::fs::read;
 use std::io;
@@ -18,17 +18,17 @@ use crate::memory::{Memory, words};
 const AT_PHDR: u64 = 3;
 const AT_PHNUM: u64 = 5;
 const DT_DEBUG: u64 = 21;
-/// No program has more.
+/// No program has more modules.
 const MOST: usize = 100_000;
 
 /// A loaded module.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// What is added to an address of its file.
+    /// What is added to an address in the file to get the address in memory.
     pub bias: u64,
     /// The path by which it was loaded; empty for the program.
     pub name: String,
-    /// From its first page to its last byte.
+    /// Its addresses, from the first page to the last byte.
     pub range: Range<u64>,
     /// Its dynamic section: tags and values.
     pub dynamic: Vec<(u64, u64)>,
@@ -36,18 +36,19 @@ pub struct Module {
 }
 
 impl Module {
-    /// A value of its dynamic section.
+    /// The value of an entry of its dynamic section; `None` if there is no such entry.
     pub fn value(&self, tag: u64) -> Option<u64> {
         self.dynamic.iter().find(|entry| entry.0 == tag).map(|entry| entry.1)
     }
 
-    /// A table's address, of which the loader may or may not have made one in memory.
+    /// The address of a table in memory. The loader has added the bias to some such entries, and
+    /// not to others.
     pub fn address(&self, tag: u64) -> Option<u64> {
         let value = self.value(tag)?;
         Some(if value < self.bias { value + self.bias } else { value })
     }
 
-    /// Reads what the program never writes to, such as tables of symbols.
+    /// Reads bytes that the program never writes to, such as tables of symbols.
     pub fn read(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
         self.image.read(at, length)
     }
@@ -68,7 +69,7 @@ impl Module {
     }
 }
 
-/// The loader's entries of the loaded modules, and their fields: cheap to read.
+/// The loader's entries for the loaded modules: the address of each, and its bias. Cheap to read.
 pub fn loaded(memory: Memory) -> io::Result<Vec<(u64, u64)>> {
     let (_, mut next) = list(memory)?;
     let mut found = Vec::new();
@@ -82,7 +83,8 @@ pub fn loaded(memory: Memory) -> io::Result<Vec<(u64, u64)>> {
 
 /// All modules, in the order in which symbols are searched; none if there is no loader's list yet.
 ///
-/// The loader may change its list and free what was in it while it is read; then it is read again.
+/// The loader may change its list, and free entries of it, while this is reading. Then the list is
+/// read again.
 pub fn of(memory: Memory) -> io::Result<Vec<Module>> {
     const ATTEMPTS: u32 = 200;
     let mut attempt = 1;
@@ -109,8 +111,8 @@ fn all(memory: Memory) -> io::Result<Vec<Module>> {
     while next != 0 && modules.len() < MOST {
         let map: Vec<u64> = words(&memory.read(next, 32)?).collect();
         let (bias, name, section) = (map[0], map[1], map[2]);
-        // The headers of a module that is being unloaded, and of the kernel's own module, can't be
-        // found.
+        // A module that is being unloaded, and the kernel's own module, are left out: their headers
+        // can't be read.
         let known = if modules.is_empty() { Some(headers.clone()) } else { None };
         if let Ok(image) = Image::of(memory, &maps, bias, known)
             && let Some(range) = image.whole()
@@ -124,7 +126,8 @@ fn all(memory: Memory) -> io::Result<Vec<Module>> {
     Ok(modules)
 }
 
-/// The program's headers, and the first entry of the loader's list; 0 if there is none yet.
+/// The program's headers, and the address of the first entry of the loader's list; 0 if there is no
+/// list yet.
 fn list(memory: Memory) -> io::Result<(Vec<Header>, u64)> {
     let auxv = read(format!("/proc/{}/auxv", memory.0))?;
     let auxv: Vec<u64> = words(&auxv).collect();

@@ -1,4 +1,4 @@
-//! The other threads of a process of which one is borrowed.
+//! The other threads of the process, besides the borrowed one.
 
 use std::collections::HashSet;
 use std::fs::read_dir;
@@ -11,21 +11,21 @@ use crate::trace::{self, Stop};
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The numbers of all threads of a process but the borrowed one.
+/// The numbers of all threads of a process except the borrowed one.
 pub fn of(pid: u32, borrowed: &Borrowed<'_>) -> Vec<i32> {
     let entries = read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     numbers.filter(|&tid| tid != borrowed.tid()).collect()
 }
 
-/// All of them, stopped until this is dropped.
+/// The other threads, stopped until this is dropped.
 pub struct Stopped {
-    /// Each with the signal that it was about to get, or 0.
+    /// The threads, each with the signal that was about to be delivered to it, or 0.
     threads: Vec<(i32, i32)>,
 }
 
 impl Stopped {
-    /// Stops them. A new thread that one of them creates meanwhile is found too.
+    /// Stops all other threads, including new ones that these create meanwhile.
     pub fn all(pid: u32, borrowed: &Borrowed<'_>) -> Result<Stopped, Error> {
         let failed = |source| Error::System { what: "stop the process's threads", source };
         let (mut stopped, mut seen) = (Stopped { threads: Vec::new() }, HashSet::new());

@@ -1,24 +1,26 @@
-//! When no thread runs code of the recorder any more, once no call leads there.
+//! Waits until no thread runs code of the recorder, after the last call that leads there was
+//! removed.
 //!
-//! A call of the recorder's takes microseconds, unless the C library's function that it calls waits.
-//! So once a thread was seen in a system call, or has run for a while, it is outside, or waits
-//! inside. The recorder's own system calls for memory and files don't count: it is in the midst of
-//! something then.
+//! A call of the recorder takes microseconds, unless the C library's function that it calls waits.
+//! So a thread that was seen in a system call, or has run for a while, is outside of the recorder,
+//! or waits inside. The recorder's own system calls for memory and files don't count: a thread in
+//! one of them is in the middle of the recorder's work.
 
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// A thread that has run for this many nanoseconds has left.
+/// A thread that has run for this many nanoseconds has left the recorder.
 const LONG: u64 = 5_000_000;
-/// Calls that the recorder makes for itself: mmap, mprotect, munmap, rt_sigprocmask, madvise, ftruncate, openat,
-/// fallocate. Others it may make for the program, which has called `syscall`.
+/// System calls that the recorder makes for itself: mmap, mprotect, munmap, rt_sigprocmask,
+/// madvise, ftruncate, openat, fallocate. It may make others for a program that has called
+/// `syscall`.
 const OWN: &[u32] = &[9, 10, 11, 14, 28, 77, 257, 285];
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until that holds for all threads; false if it does not within some seconds. The recorder lies
-/// in a range.
+/// Waits until no thread runs code of the recorder. False if one still does after some seconds.
+/// `recorder` are the recorder's addresses.
 pub fn wait(pid: u32, recorder: &Range<u64>) -> bool {
     let until = Instant::now() + PATIENCE;
     let mut waiting: HashMap<String, u64> =
@@ -40,9 +42,9 @@ pub fn wait(pid: u32, recorder: &Range<u64>) -> bool {
     }
 }
 
-/// Whether a thread is in a system call that is not one of the recorder's own, by the kernel's line about it: the
-/// call's number, its arguments, the stack pointer and the instruction pointer. A thread that waits
-/// elsewhere, as for a page, has the number -1.
+/// Whether a thread is in a system call that is not one of the recorder's own. `line` is what the
+/// kernel says about it: the call's number, its arguments, the stack pointer and the instruction
+/// pointer. A thread that waits elsewhere, such as for a page, has the number -1.
 fn is_in_call(line: &str, recorder: &Range<u64>) -> bool {
     let number = line.split(' ').next().and_then(|number| number.parse().ok());
     let place = line.trim_end().rsplit_once(" 0x");
@@ -56,7 +58,7 @@ fn threads(pid: u32) -> impl Iterator<Item = String> {
     entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
 }
 
-/// How long a thread has run, in nanoseconds; for ever, if it has ended.
+/// How long a thread has run, in nanoseconds; a huge value if it has ended.
 fn ran(pid: u32, thread: &str) -> u64 {
     let text = read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).unwrap_or_default();
     text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX / 2)

@@ -1,10 +1,10 @@
-//! Why a process can't be attached to, and what can be done about it.
+//! Why a process can't be attached to, and what to do about it.
 
 use std::fs::read_to_string;
 
 use thiserror::Error;
 
-/// Found out before anything is touched.
+/// Why a process is refused. This is found out before anything in it is touched.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "each says what it is")]
 pub enum Refusal {
@@ -43,7 +43,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What to do about it; `None` if there is nothing.
+    /// What the user can do about it; `None` if there is nothing.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Refusal::NoProcess(_) => {
@@ -64,7 +64,7 @@ impl Refusal {
     }
 }
 
-/// What went wrong.
+/// Why attaching or detaching failed.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "each says what it is")]
 pub enum Error {
@@ -98,18 +98,18 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether another command has the process.
+    /// Whether another command has claimed the process.
     pub(crate) fn is_claimed(&self) -> bool {
         matches!(self, Error::Refused(Refusal::Claimed { .. }))
     }
 
-    /// The last error of the system, met while doing this.
+    /// The system's last error; `what` is the action that failed.
     pub(crate) fn last(what: &'static str) -> Error {
         Error::System { what, source: std::io::Error::last_os_error() }
     }
 }
 
-/// A process's name in brackets, with a blank before it; empty if that can't be read.
+/// A process's name in brackets, after a space; empty if the name can't be read.
 pub fn name_of(pid: u32) -> String {
     let name = read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     if name.is_empty() { name } else { format!(" ({})", name.trim_end()) }

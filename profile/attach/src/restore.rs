@@ -1,9 +1,9 @@
-//! Slots whose old values are restored from outside, while no thread of the process runs.
+//! Restores the old values of slots from outside, while no thread of the process runs.
 //!
-//! The recorder restores them under the loader's lock, so that no module is unloaded meanwhile. A
-//! process that was forked while another thread of its parent's was in the loader has that lock
-//! held for ever; `fork` of the C library frees some of its locks in the child, but not this one.
-//! If no thread runs, no lock is needed.
+//! Usually the recorder restores them, under the loader's lock, so that no module is unloaded
+//! meanwhile. But in a process that was forked while another thread of its parent was in the
+//! loader, that lock is held for ever; the C library's `fork` frees some of its locks in the child,
+//! but not this one. While no thread runs, no lock is needed.
 
 use std::mem::offset_of;
 
@@ -15,12 +15,12 @@ use crate::modules::{self, Module};
 use crate::refusal::Error;
 use crate::trace;
 
-/// Restores the slots that the recorder with this state has pointed to itself; returns how many. A slot whose
-/// module has gone, or that holds something else by now, is left alone.
+/// Restores the slots that the recorder with this state has pointed to its functions; returns how
+/// many. A slot whose module has gone, or that has another value by now, is left alone.
 pub fn all(borrowed: &Borrowed<'_>, memory: Memory, state: u64) -> Result<usize, Error> {
     let unread = |source| Error::System { what: "read from the process", source };
     let word = |field: usize| memory.word(state + field as u64).map_err(unread);
-    // Two words of four bytes, of which this is the second.
+    // This reads two words of four bytes; the count is the second.
     let count = (word(offset_of!(State, busy))? >> 32) as usize;
     let notes = word(offset_of!(State, slots))?;
     let bytes = memory.read(notes, count * size_of::<Slot>()).map_err(unread)?;

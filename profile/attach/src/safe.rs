@@ -1,5 +1,6 @@
-//! A thread that may be borrowed: it waits in a system call, and no function on its stack is inside
-//! the allocator or the loader, which the calls on it need.
+//! Finds a thread that may be borrowed: one that waits in a system call, while no function on its
+//! stack is inside the allocator or the loader, because the calls that will be made on it need
+//! these.
 
 use std::fs::{read_dir, read_to_string};
 use std::ops::Range;
@@ -10,17 +11,18 @@ use crate::memory::words;
 use crate::refusal::Error;
 use crate::target::Target;
 
-/// System calls that wait for an outside event. A thread in one of them does not hold up others.
+/// System calls that wait for an outside event. A thread in one of them does not make others wait.
 const IDLE: &[u32] =
     &[0, 7, 23, 34, 35, 43, 45, 47, 61, 128, 130, 208, 219, 230, 232, 247, 270, 271, 281, 288, 441];
-/// Those of them that only wait for sockets and the like: poll, select, accept, recvfrom, recvmsg, epoll.
+/// Those of [`IDLE`] that only wait for sockets and the like: poll, select, accept, recvfrom,
+/// recvmsg, epoll.
 const SOCKETS: &[u32] = &[7, 23, 43, 45, 47, 232, 270, 271, 281, 288, 441];
 const FUTEX: u32 = 202;
-/// Bytes of the stack that are looked through.
+/// Bytes of the stack that are searched.
 const DEPTH: usize = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Borrows the first thread that may be borrowed.
+/// Borrows a thread that may be borrowed, the first one that is found.
 pub fn borrow(target: &Target) -> Result<Borrowed<'_>, Error> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -49,7 +51,8 @@ pub fn borrow(target: &Target) -> Result<Borrowed<'_>, Error> {
     }
 }
 
-/// The threads that wait in a system call, and in which.
+/// All threads, each with the number of the system call that it waits in; `u32::MAX` if it is in
+/// none.
 fn threads(pid: u32) -> Vec<(i32, u32)> {
     let Ok(entries) = read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     let names = entries.filter_map(Result::ok).filter_map(|e| e.file_name().into_string().ok());
@@ -62,15 +65,15 @@ fn threads(pid: u32) -> Vec<(i32, u32)> {
         .collect()
 }
 
-/// Whether no return address on the stack of a thread in a system call leads into what must not be entered
-/// twice.
+/// Whether no return address on the stack of a thread in a system call leads into code that a
+/// thread must not enter twice.
 ///
-/// Words that earlier calls left on the stack may look like return addresses: in a forked process
-/// whose first function has large variables, those of `fork` may stay for ever. No allocator waits
-/// for sockets, nor does `fork` while it holds the allocator's locks (handlers of `pthread_atfork`
-/// run without them), so a thread that waits for sockets is inside one only if it is in a signal
-/// handler, whose return address is on the stack then. In the loader it may be: a constructor may
-/// wait for anything.
+/// Words that earlier calls have left on the stack may look like return addresses: in a forked
+/// process whose first function has large variables, those of `fork` may stay for ever. No
+/// allocator waits for sockets, and `fork` does not while it holds the allocator's locks (handlers
+/// of `pthread_atfork` run without them). So a thread that waits for sockets can only be inside one
+/// of them if it is in a signal handler, and then the handler's return address is on the stack. It
+/// may be inside the loader, however: a constructor may wait for anything.
 fn is_safe(target: &Target, call: u32, sp: u64) -> bool {
     let stack = target.memory.read_up_to(sp, DEPTH);
     let leads_into = |ranges: &[Range<u64>]| {
@@ -78,7 +81,8 @@ fn is_safe(target: &Target, call: u32, sp: u64) -> bool {
             ranges.iter().any(|range| range.contains(&word)) && is_behind_call(target, word)
         })
     };
-    // Behind that address the kernel has put a context: its flags, of which there are three, and no link.
+    // A handler's return address is followed by a context: its flags, which have three bits, and a
+    // link, which is 0.
     let is_frame = |at: &[u64]| at[0] == target.sigreturn && at[1] <= 7 && at[2] == 0;
     let in_handler = || words(&stack).collect::<Vec<_>>().windows(3).any(is_frame);
     let may_allocate = || !SOCKETS.contains(&call) || in_handler();

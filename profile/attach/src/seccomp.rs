@@ -1,9 +1,11 @@
-//! Sandboxes (seccomp): whether the filters of a process let it make the system calls that are needed.
+//! Sandboxes (seccomp): checks that the filters of a process allow the system calls that are
+//! needed.
 //!
-//! A filter is a small program over the number and the arguments of a system call (`man 2 seccomp`). The
-//! kernel hands the filters of a stopped thread out to root (`PTRACE_SECCOMP_GET_FILTER`), and they are
-//! run here, on the calls that attaching and recording make. A call that only fails is handled; one
-//! that would end the process, or be passed to a supervisor, is a reason to refuse.
+//! A filter is a small program that decides by the number and the arguments of a system call (`man
+//! 2 seccomp`). The kernel lets root read the filters of a stopped thread
+//! (`PTRACE_SECCOMP_GET_FILTER`). They are run here, on the calls that attaching and recording
+//! make. If a filter makes a call fail, that is handled. If a filter would end the process, or pass
+//! the call to a supervisor, the process is refused.
 
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_to_string};
@@ -13,7 +15,8 @@ use std::time::{Duration, Instant};
 use crate::refusal::{Error, Refusal};
 use crate::trace::{self, Stop};
 
-/// System calls that are made in the process, with arguments that filters look at: memory's protection.
+/// System calls that are made in the process. Filters look at some arguments, such as the
+/// protection of memory.
 const NEEDED: &[(&str, u32, [u64; 4])] = &[
     ("socketpair", 53, [1, 2 | 0o2_000_000, 0, 0]),
     ("recvmsg", 47, [3, 0, 0, 0]),
@@ -58,8 +61,7 @@ struct Instruction {
     k: u32,
 }
 
-/// Refuses a process with a filter that forbids a system call that attaching needs, or that can't
-/// be read.
+/// Refuses a process with a filter that forbids a needed system call, or that can't be read.
 pub fn check(pid: u32) -> Result<(), Error> {
     for tid in filtered(pid) {
         let filters = match read(tid) {
@@ -78,7 +80,8 @@ pub fn check(pid: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Threads with filters, one for each number of them: filters are only ever added, mostly to all threads.
+/// One thread for each number of filters that threads have. Threads with the same number mostly
+/// have the same filters, since filters are only ever added, and mostly to all threads.
 fn filtered(pid: u32) -> Vec<i32> {
     let mut found = BTreeMap::new();
     let entries = read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
@@ -96,7 +99,7 @@ fn filtered(pid: u32) -> Vec<i32> {
     found.into_values().collect()
 }
 
-/// The filters of a thread, which is stopped for that.
+/// The filters of a thread, which is stopped meanwhile.
 fn read(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
     trace::seize(tid)?;
     let result = stop(tid).and_then(|()| {
@@ -112,7 +115,7 @@ fn read(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
                 };
             }
             let mut filter = vec![Instruction::default(); length as usize];
-            // SAFETY: there is room for as many instructions as the kernel has.
+            // SAFETY: the buffer has room for as many instructions as the kernel has.
             if unsafe { libc::ptrace(GET_FILTER, tid, index, filter.as_mut_ptr()) } < 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -124,7 +127,7 @@ fn read(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
     result
 }
 
-/// Stops a thread; a signal that comes meanwhile is delivered.
+/// Stops a thread. A signal that arrives meanwhile is delivered.
 fn stop(tid: i32) -> io::Result<()> {
     let until = Instant::now() + Duration::from_secs(2);
     trace::interrupt(tid)?;
@@ -139,8 +142,8 @@ fn stop(tid: i32) -> io::Result<()> {
     }
 }
 
-/// A filter's action for a system call; 0, which ends the process, if the filter can't be
-/// interpreted.
+/// A filter's action for a system call. If the filter can't be interpreted, 0, which stands for
+/// ending the thread.
 fn decide(filter: &[Instruction], number: u32, arguments: [u64; 4]) -> u32 {
     let word = |at: u32| match at {
         0 => number,
@@ -150,7 +153,7 @@ fn decide(filter: &[Instruction], number: u32, arguments: [u64; 4]) -> u32 {
     };
     let (mut a, mut x, mut memory) = (0u32, 0u32, [0u32; 16]);
     let mut at = 0usize;
-    // No filter jumps back.
+    // A filter never jumps back.
     while let Some(&Instruction { code, yes, no, k }) = filter.get(at) {
         at += 1;
         let place = k as usize % memory.len();
@@ -201,7 +204,8 @@ mod tests {
 
     #[test]
     fn a_filter_is_run_on_numbers_and_arguments() {
-        // Ends the process for mprotect with the right to execute; fails socketpair; allows the rest.
+        // Kills the process for mprotect with the right to execute; lets socketpair fail; allows
+        // all other calls.
         let filter = [
             step(0x20, 0, 0, 0),
             step(0x15, 0, 3, 10),

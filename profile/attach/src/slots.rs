@@ -1,12 +1,12 @@
-//! The words by which modules call the functions that are counted.
+//! Finds the words through which modules call the functions that are counted.
 //!
 //! A slot is replaced if it holds the C library's function (or the function that would be in it if
-//! the recorder had been preloaded), or still leads to the resolver of its own module. A slot that
-//! holds anything else, such as a function of the program's own, stays as it is. Pointers in data
-//! are not changed, only counted: a program may have copied them.
+//! the recorder had been preloaded), or if it still leads to the resolver of its own module. A slot
+//! that holds anything else, such as a function of the program's own, stays as it is. Pointers in
+//! data are only counted, and not changed: a program may have copied them.
 //!
-//! The modules that the program needs from its start are never unloaded, nor are the recorder and those that it
-//! needs, so their slots are exchanged without the loader's lock.
+//! The modules that the program needs from its start are never unloaded, and neither are the
+//! recorder and the modules that it needs. So their slots are exchanged without the loader's lock.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,13 +22,13 @@ use crate::symbols::{Kind, Relocation, Symbols, relocations};
 const DT_NEEDED: u64 = 1;
 const DT_SONAME: u64 = 14;
 
-/// Slots that are to point to the recorder, and how many pointers were left alone.
+/// The slots that are to point to the recorder, and the number of pointers that are left alone.
 pub struct Found {
     pub slots: Vec<Slot>,
     pub pointers: u64,
 }
 
-/// Searches all modules except the recorder, which starts at that address.
+/// Searches all modules except the recorder, whose first address is `recorder`.
 pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, Error> {
     let failed = |source| Error::System { what: "read the process's modules", source };
     let maps = maps::of(memory.0).map_err(failed)?;
@@ -39,7 +39,8 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         return Ok(Found { slots: Vec::new(), pointers: 0 });
     };
     let mut ours = own.functions();
-    // It is exported by another name: a program that is started by `record` keeps its own.
+    // Our `dlsym` is exported by another name, because a program that `record` starts keeps its own
+    // `dlsym`.
     if let Some(&dlsym) = ours.get(DLSYM) {
         ours.insert("dlsym", dlsym);
     }
@@ -60,7 +61,7 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
             continue;
         }
         let mut relocated = HashSet::new();
-        // A module that was unloaded since has none.
+        // A module that has been unloaded since has no relocations.
         for Relocation { at, symbol, kind } in relocations(module).unwrap_or_default() {
             relocated.insert(at);
             let Some(name) = symbols.name(symbol) else { continue };

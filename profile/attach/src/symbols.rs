@@ -1,5 +1,5 @@
-//! A module's dynamic symbols and relocations: those of the file that was loaded, even if another has
-//! replaced it since.
+//! A module's dynamic symbols and relocations. They are those of the loaded file, even if another
+//! file has replaced it since.
 
 use std::collections::HashMap;
 use std::io;
@@ -27,7 +27,7 @@ const HIDDEN: u16 = 0x8000;
 /// The kind of word that a relocation fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A word through which the module calls a function; at first it leads to the resolver.
+    /// A word through which the module calls a function. At first it leads to the resolver.
     Call,
     /// A word through which the module calls a function, or finds its address.
     Address,
@@ -54,7 +54,7 @@ pub struct Symbols {
 const SIZE: usize = 24;
 
 impl Symbols {
-    /// Reads those of a module.
+    /// Reads the tables of a module.
     pub fn of(module: &Module) -> io::Result<Symbols> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let at = |tag| module.address(tag).ok_or_else(missing);
@@ -78,13 +78,13 @@ impl Symbols {
         self.text(u32::from_ne_bytes(symbol[..4].try_into().ok()?).into())
     }
 
-    /// A text among the names.
+    /// The text at this offset of the table of names.
     pub fn text(&self, offset: u64) -> Option<&str> {
         let text = self.strings.get(offset as usize..)?;
         std::str::from_utf8(&text[..text.iter().position(|&b| b == 0)?]).ok()
     }
 
-    /// Whether the module only uses the symbol.
+    /// Whether the module uses the symbol without defining it.
     pub fn is_undefined(&self, number: u32) -> bool {
         self.symbol(number as usize).is_some_and(|symbol| symbol[6..8] == [0, 0])
     }
@@ -109,7 +109,7 @@ impl Symbols {
         functions
     }
 
-    /// The address of a symbol that it defines; `None` if it doesn't.
+    /// The address of a symbol that the module defines; `None` if it doesn't define it.
     pub fn find(&self, name: &str) -> Option<u64> {
         let number = (1..self.symbols.len() / SIZE)
             .find(|&n| self.name(n as u32) == Some(name) && !self.is_undefined(n as u32))?;
@@ -117,7 +117,7 @@ impl Symbols {
     }
 }
 
-/// The words that the loader has filled in with addresses of symbols.
+/// The words that the loader fills in with addresses of symbols.
 pub fn relocations(module: &Module) -> io::Result<Vec<Relocation>> {
     let mut all = Vec::new();
     for (table, size) in [(DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)] {
@@ -157,7 +157,7 @@ fn count(module: &Module) -> io::Result<usize> {
     if last < first {
         return Ok(first as usize);
     }
-    // The last of a bucket's chain has bit 0 set.
+    // Bit 0 marks the last symbol of a bucket.
     while half(chains + u64::from(last - first) * 4)? & 1 == 0 {
         last += 1;
     }

@@ -1,4 +1,4 @@
-//! The process to attach to: what has to be known of it, and why it may be refused.
+//! The process to attach to: what has to be known about it, and why it may be refused.
 
 use std::fs::{read, read_to_string};
 use std::io;
@@ -13,9 +13,9 @@ use crate::modules::{self, Module};
 use crate::refusal::{Error, Refusal, name_of};
 use crate::symbols::Symbols;
 
-/// `mov $15, %rax; syscall`: where the C library's signal handlers return to.
+/// `mov $15, %rax; syscall`: the code to which the C library's signal handlers return.
 const SIGRETURN: &[u8] = &[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
-/// The allocator's functions, which must not be entered twice by one thread; and `fork`, which holds the
+/// The allocator's functions, which a thread must not enter twice; and `fork`, which holds the
 /// allocator's locks.
 const ALLOCATOR: &[&str] = &[
     "malloc",
@@ -29,7 +29,7 @@ const ALLOCATOR: &[&str] = &[
     "fork",
     "_Fork",
 ];
-/// The loader's functions, which must not be entered twice by one thread either.
+/// The loader's functions, which a thread must not enter twice either.
 const LOADER: &[&str] =
     &["dlopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dlerror", "dl_iterate_phdr"];
 
@@ -41,13 +41,13 @@ pub struct Target {
     pub own_number: u32,
     /// When it began, in the kernel's ticks.
     pub began: u64,
-    /// The auxiliary vector, such as the program's address: it is random for each program that the
-    /// process executes.
+    /// The auxiliary vector. It contains, for example, the program's address, which is random for
+    /// each program that the process executes. So it identifies the program.
     told: Vec<u8>,
     pub modules: Vec<Module>,
-    /// Code of the loader, which must not be entered twice by one thread.
+    /// Code of the loader, which a thread must not enter twice.
     pub loader: Vec<Range<u64>>,
-    /// Code of the allocator and of `fork`, for which the same holds.
+    /// Code of the allocator and of `fork`, which a thread must not enter twice either.
     pub allocator: Vec<Range<u64>>,
     pub dlopen: u64,
     pub dlerror: u64,
@@ -60,13 +60,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// Looks at a process; changes nothing.
+    /// Examines a process, without changing anything in it.
     ///
     /// # Errors
-    /// [`Refusal`]s, and [`Error::Lacks`].
+    /// [`Refusal`]s, [`Error::Lacks`], and others if the process can't be read.
     pub fn find(pid: u32) -> Result<Target, Error> {
         let (own_number, began) = check_status(pid)?;
-        // Done before anything of the program is read, so that a later `execve` is noticed.
+        // Read before anything else of the program, so that a later `execve` is noticed.
         let told = told(pid);
         check_program(pid)?;
         let memory = Memory(pid);
@@ -78,15 +78,15 @@ impl Target {
         let symbols = |module| Symbols::of(module).map_err(|e| unreadable(pid, &e));
         let own = symbols(libc)?;
         let functions = own.functions();
-        // Before 2.34 the loader's functions are in a library of their own.
+        // In versions before 2.34, the loader's functions are in a library of their own.
         let other = ending("/libdl.so.2").map(symbols).transpose()?;
         let others = other.as_ref().map(Symbols::functions).unwrap_or_default();
         let find = |name, what| {
             let found = functions.get(name).or_else(|| others.get(name));
             found.map(|function| function.0).ok_or(lacks(what))
         };
-        // Not its data: a pointer to them lies on many stacks, and what is in front of where it points may
-        // look like a call.
+        // Only the loader's code, not its data: pointers to its data lie on many stacks, and the
+        // bytes before the target of such a pointer may look like a call.
         let (mut loader, mut allocator): (Vec<_>, Vec<_>) = (loader.code().collect(), Vec::new());
         for module in &modules {
             let Ok(symbols) = symbols(module) else { continue };
@@ -120,9 +120,9 @@ impl Target {
         })
     }
 
-    /// Whether the process still runs the program that was looked at. The process may execute
-    /// another program at any time, except while one of its threads is stopped; then nothing that
-    /// is known of its memory holds.
+    /// Whether the process still runs the program that was examined. It may execute another program
+    /// at any time, except while one of its threads is stopped. After that, nothing that is known
+    /// about its memory holds.
     pub fn runs_same_program(&self) -> bool {
         told(self.pid) == self.told
     }
@@ -139,8 +139,8 @@ pub fn told(pid: u32) -> Vec<u8> {
     read(format!("/proc/{pid}/auxv")).unwrap_or_default()
 }
 
-/// Refuses a process that the kernel's information rules out. Returns its process ID in its own
-/// namespace, and the time when it began.
+/// Refuses a process that can't be attached to, as far as the kernel's files about it show. Returns
+/// its process ID in its own namespace, and the time when it began.
 fn check_status(pid: u32) -> Result<(u32, u64), Error> {
     const START_TIME: usize = 19;
     let gone = || Error::from(Refusal::NoProcess(pid));
@@ -171,10 +171,10 @@ fn check_status(pid: u32) -> Result<(u32, u64), Error> {
     Ok((own_number.unwrap_or(pid), began.unwrap_or(0)))
 }
 
-/// Refuses programs that the library can't get into.
+/// Refuses programs into which the library can't be loaded.
 fn check_program(pid: u32) -> Result<(), Error> {
     let path = format!("/proc/{pid}/exe");
-    // If the memory can be read, the process may be traced.
+    // A process whose memory can be read may also be traced.
     let auxv = read(format!("/proc/{pid}/auxv")).map_err(|e| unreadable(pid, &e))?;
     let file = std::fs::File::open(&path).map_err(|e| unreadable(pid, &e))?;
     let mut start = vec![0; 4096];
@@ -193,7 +193,7 @@ fn check_program(pid: u32) -> Result<(), Error> {
     }
 }
 
-/// The loader that a program's first page names.
+/// The loader's path, from a program's first page; `None` if it has none.
 fn interpreter(start: &[u8]) -> Option<&[u8]> {
     let header = FileHeader64::<NativeEndian>::parse(start).ok()?;
     let mut headers = header.program_headers(NativeEndian, start).ok()?.iter();

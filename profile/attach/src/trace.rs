@@ -1,4 +1,5 @@
-//! The part of `ptrace` that is used here. One thread makes all calls, as the kernel requires.
+//! The part of `ptrace` that is used. All calls for a thread come from one thread, as the kernel
+//! requires.
 
 use std::io;
 use std::thread::sleep;
@@ -14,7 +15,7 @@ const SETSIGMASK: libc::c_uint = 0x420b;
 pub enum Stop {
     /// At the beginning or the end of a system call.
     SystemCall,
-    /// As it was asked to.
+    /// [`interrupt`] has stopped it.
     Asked,
     /// A signal is about to be delivered to it.
     Signal(i32),
@@ -25,43 +26,44 @@ pub enum Stop {
 }
 
 fn ptrace(request: libc::c_uint, tid: i32, address: usize, data: usize) -> io::Result<()> {
-    // SAFETY: the callers pass what the request takes.
+    // SAFETY: the callers pass the arguments that the request takes.
     let result = unsafe { libc::ptrace(request, tid, address, data) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Begins to trace a thread, which runs on. If this process ends, the kernel releases it.
+/// Begins to trace a thread, which runs on. If this process ends, the kernel releases the thread.
 pub fn seize(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SEIZE, tid, 0, libc::PTRACE_O_TRACESYSGOOD as usize)
 }
 
-/// Asks it to stop.
+/// Interrupts a thread; [`wait`] returns when it has stopped.
 pub fn interrupt(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0)
 }
 
-/// Releases it, where it is stopped.
+/// Releases a stopped thread.
 pub fn detach(tid: i32) {
     detach_with(tid, 0);
 }
 
-/// Releases it and delivers a signal; 0 is none.
+/// Releases a stopped thread and delivers a signal, or none if it is 0.
 pub fn detach_with(tid: i32, signal: i32) {
     // If this fails, it has ended.
     let _ = ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize);
 }
 
-/// Lets it run, with this signal or none.
+/// Lets a thread run, with this signal or, if it is 0, none.
 pub fn go_on(tid: i32, signal: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_CONT, tid, 0, signal as usize)
 }
 
-/// Lets it run to the next beginning or end of a system call, with this signal or none.
+/// Lets a thread run to the next beginning or end of a system call, with this signal or, if it is
+/// 0, none.
 pub fn to_system_call(tid: i32, signal: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SYSCALL, tid, 0, signal as usize)
 }
 
-/// Its registers.
+/// The registers of a stopped thread.
 pub fn registers(tid: i32) -> io::Result<Registers> {
     // SAFETY: all zero is valid.
     let mut registers: Registers = unsafe { std::mem::zeroed() };
@@ -69,12 +71,12 @@ pub fn registers(tid: i32) -> io::Result<Registers> {
     Ok(registers)
 }
 
-/// Sets them.
+/// Sets the registers of a stopped thread.
 pub fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
     ptrace(libc::PTRACE_SETREGS, tid, 0, (&raw const *registers).addr())
 }
 
-/// Its vector and floating-point registers, as the kernel keeps them.
+/// The vector and floating-point registers of a stopped thread, in the kernel's format.
 pub fn extended_state(tid: i32) -> io::Result<Vec<u8>> {
     let mut state = vec![0u8; 64 << 10];
     let mut part = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
@@ -83,18 +85,18 @@ pub fn extended_state(tid: i32) -> io::Result<Vec<u8>> {
     Ok(state)
 }
 
-/// Sets them.
+/// Sets the vector and floating-point registers of a stopped thread.
 pub fn set_extended_state(tid: i32, state: &[u8]) -> io::Result<()> {
     let mut part = libc::iovec { iov_base: state.as_ptr().cast_mut().cast(), iov_len: state.len() };
     ptrace(libc::PTRACE_SETREGSET, tid, NT_X86_XSTATE, (&raw mut part).addr())
 }
 
-/// Writes a word of its memory, even where the process may only read.
+/// Writes a word of a thread's memory, even if the process may only read it.
 pub fn write_word(tid: i32, at: u64, word: u64) -> io::Result<()> {
     ptrace(libc::PTRACE_POKEDATA, tid, at as usize, word as usize)
 }
 
-/// The signals that it blocks.
+/// The mask of signals that a thread blocks.
 pub fn signal_mask(tid: i32) -> io::Result<u64> {
     const GETSIGMASK: libc::c_uint = 0x420a;
     let mut mask = 0u64;
@@ -102,12 +104,12 @@ pub fn signal_mask(tid: i32) -> io::Result<u64> {
     Ok(mask)
 }
 
-/// Sets them.
+/// Sets the mask of signals that a thread blocks.
 pub fn set_signal_mask(tid: i32, mask: u64) -> io::Result<()> {
     ptrace(SETSIGMASK, tid, 8, (&raw const mask).addr())
 }
 
-/// Waits until it stops.
+/// Waits until a thread stops, at most until this time.
 pub fn wait(tid: i32, until: Instant) -> io::Result<Stop> {
     loop {
         let mut status = 0;

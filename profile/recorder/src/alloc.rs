@@ -1,9 +1,8 @@
 //! The library's own memory, so that it never enters the program's allocator.
 //!
-//! The library allocates when it learns of a new module, and seldom otherwise: a few hundred
-//! kilobytes over a recording. So nothing is freed before a recording is forgotten, and an
-//! allocation is one atomic addition, which is safe in a signal handler and after a fork at any
-//! point.
+//! The library allocates when it learns of a new module, and rarely otherwise: a few hundred
+//! kilobytes over a recording. So nothing is freed until a recording is forgotten. An allocation is
+//! one atomic addition, which is safe in a signal handler and after a fork at any point.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::null_mut;
@@ -11,11 +10,11 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Address space set aside; only what is used takes memory.
+/// Address space that is set aside; only the used part takes memory.
 const RESERVE: usize = 16 << 20;
 
-/// Whether this many bytes can still be allocated. If there is no room, the caller has to do
-/// without: a failed allocation would end the program.
+/// Whether this many bytes can still be allocated. If not, the caller has to do without: a failed
+/// allocation would end the program.
 pub fn has_room(bytes: usize) -> bool {
     !ARENA.base().is_null() && ARENA.used.load(Ordering::Relaxed) + bytes < RESERVE
 }
@@ -49,17 +48,18 @@ impl Arena {
 /// Frees everything that was allocated, and returns the memory to the kernel.
 ///
 /// # Safety
-/// No memory that was allocated is used any more.
+/// None of the allocated memory is used any more.
 pub unsafe fn free_all() {
     let base = ARENA.base.load(Ordering::Acquire);
     if !base.is_null() {
-        // SAFETY: our own mapping, of which nothing is used any more.
+        // SAFETY: our own mapping, and by this function's own condition nothing in it is used any
+        // more.
         let _ = unsafe { madvise(base.cast(), RESERVE, Advice::LinuxDontNeed) };
         ARENA.used.store(0, Ordering::Release);
     }
 }
 
-/// Maps zeroed private memory, which takes room only where it is touched.
+/// Maps zeroed private memory; only the pages that are touched take memory.
 pub fn map_anonymous(bytes: usize) -> Option<*mut u8> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.

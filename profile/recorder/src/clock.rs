@@ -1,7 +1,7 @@
-//! Ticks: the time stamp counter where it is invariant, else the monotonic clock.
+//! Ticks: the time stamp counter if it is invariant, otherwise the monotonic clock.
 //!
-//! `syncline record` chooses and calibrates, and passes the result on in the
-//! environment, so that all processes of a recording use one clock.
+//! `syncline record` chooses the clock and measures its rate, and passes both on in the
+//! environment. So all processes of a recording use one clock.
 
 use core::arch::x86_64::_rdtsc;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -21,20 +21,21 @@ pub fn choose(monotonic: bool, ticks_per_second: u64) {
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
 
-/// Converts a time. In 64 bits, for rates below 18 GHz: a division of 128 would be a function in another
-/// page of code, which each forked child would have to find.
+/// Converts ticks to nanoseconds. It calculates in 64 bits, which is enough for rates below 18 GHz:
+/// a division of 128 bits would call a function in another page of code, which each forked child
+/// would have to fault in.
 pub fn to_nanoseconds(ticks: u64) -> u64 {
     let rate = TICKS_PER_SECOND.load(Ordering::Relaxed);
     ticks / rate * SECOND + ticks % rate * SECOND / rate
 }
 
-/// Converts to ticks.
+/// Converts nanoseconds to ticks.
 pub fn to_ticks(nanoseconds: u64) -> u64 {
     let rate = TICKS_PER_SECOND.load(Ordering::Relaxed);
     (u128::from(nanoseconds) * u128::from(rate) / u128::from(SECOND)) as u64
 }
 
-/// This many microseconds, fewer than a million, in ticks.
+/// `n` microseconds in ticks; `n` is below a million.
 pub fn microseconds(n: u64) -> u64 {
     n * TICKS_PER_SECOND.load(Ordering::Relaxed) / 1_000_000
 }
@@ -50,14 +51,14 @@ pub fn now() -> u64 {
     }
 }
 
-/// A clock of the system, in nanoseconds.
+/// The time of a system clock, in nanoseconds.
 pub fn nanoseconds(clock: ClockId) -> u64 {
     let t = clock_gettime(clock);
     t.tv_sec as u64 * SECOND + t.tv_nsec as u64
 }
 
-/// When this process image started; and the number of that process, since a forked child
-/// has the same memory and another start.
+/// When this process image started, and the number of the process then: a forked child has the same
+/// memory, but another start.
 static PROCESS_START: AtomicU64 = AtomicU64::new(0);
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
@@ -67,7 +68,7 @@ pub fn process_starts() {
     PROCESS.store(process(), Ordering::Relaxed);
 }
 
-/// When the process started, as far as that was seen: now, in a forked child.
+/// When the process started; in a forked child, whose start was not seen, the current time.
 pub fn process_started() -> u64 {
     let seen = PROCESS.load(Ordering::Relaxed) == process();
     if seen { PROCESS_START.load(Ordering::Relaxed) } else { now() }

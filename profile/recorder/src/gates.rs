@@ -1,8 +1,8 @@
-//! Answers of `dlsym` while the process is attached to.
+//! Intercepts `dlsym` while the recorder is attached to the process.
 //!
-//! A program that asks for a function that we stand in front of gets a gate: a few instructions that lead to
-//! our function, or to the C library's once recording has ended. The program may keep the gate and call it at
-//! any time, and no thread may enter our functions after the end ([`crate::live`]).
+//! If a program asks for a function that we interpose, it gets a gate: a few instructions that lead
+//! to our function, or to the C library's after recording has ended. The program may keep the gate
+//! and call it at any time, but no thread may enter our functions after the end ([`crate::live`]).
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::null_mut;
@@ -10,20 +10,20 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use syncline_interpose::{Symbol, next_definition, own_definition};
 
-/// More than the functions that we export.
+/// More than the number of functions that we export.
 const GATES: usize = 128;
 const GATE_BYTES: usize = 32;
 
 /// 1 while the gates lead to our functions.
 static OPEN: AtomicU32 = AtomicU32::new(0);
-/// Where each gate leads: our function, and the one that the program meant.
+/// Targets of each gate: our function, and the one that the program would have got.
 static OURS: [AtomicPtr<c_void>; GATES] = [const { AtomicPtr::new(null_mut()) }; GATES];
 static THEIRS: [AtomicPtr<c_void>; GATES] = [const { AtomicPtr::new(null_mut()) }; GATES];
-/// The C library's own.
+/// The C library's `dlsym`.
 static DLSYM: Symbol = Symbol::new(c"dlsym", None);
 
-/// All gates, one behind the other. Each only jumps, so a function finds the stack and the registers as its
-/// caller left them.
+/// All gates, one behind the other. Each only jumps, so the function finds the stack and the
+/// registers as its caller left them.
 #[unsafe(naked)]
 extern "C" fn gates() {
     core::arch::naked_asm!(
@@ -50,11 +50,12 @@ pub fn set_open(open: bool) {
     OPEN.store(open.into(), Ordering::SeqCst);
 }
 
-/// The gate to a function of ours, which the program gets instead of its own; `None` if there are no more.
+/// The gate to a function of ours, which the program gets instead of `theirs`; `None` if all gates
+/// are taken.
 fn gate(ours: *mut c_void, theirs: *mut c_void) -> Option<*mut c_void> {
     let is_its = |ours_of_gate: &AtomicPtr<c_void>| {
-        // Relaxed: the gate is given out only after both words are written, and by what hands it to
-        // other threads it is ordered.
+        // Relaxed: the gate is given out only after both words are written, and the program's own
+        // synchronization orders its use by other threads.
         match ours_of_gate.compare_exchange(null_mut(), ours, Ordering::Relaxed, Ordering::Relaxed)
         {
             Ok(_) => true,
@@ -66,29 +67,29 @@ fn gate(ours: *mut c_void, theirs: *mut c_void) -> Option<*mut c_void> {
     Some((gates as *mut c_void).wrapping_byte_add(number * GATE_BYTES))
 }
 
-/// What [`syncline_live_dlsym`] does: returns the answer, or goes on to the C library's function.
+/// Tells [`syncline_live_dlsym`] to return `answer` or, if that is null, to go on to `real`.
 #[repr(C)]
 struct Decision {
     answer: *mut c_void,
     real: *mut c_void,
 }
 
-/// Decides on a question. The answer for `RTLD_NEXT` depends on where the question comes from: it is
-/// the C library's.
+/// Decides what `dlsym` returns. The answer for `RTLD_NEXT` depends on which module asks, so the C
+/// library gives it.
 unsafe extern "C" fn decide(handle: *mut c_void, name: *const c_char) -> Decision {
     let real = DLSYM.get();
     let answer = || {
         if OPEN.load(Ordering::SeqCst) == 0 || handle == libc::RTLD_NEXT {
             return None;
         }
-        // SAFETY: the program's question ends in a zero byte.
+        // SAFETY: the name that the program asks for ends in a zero byte.
         let text = unsafe { CStr::from_ptr(name) };
         let ours = own_definition(text);
         if ours.is_null() {
             return None;
         }
         let theirs = next_definition(text, None);
-        // SAFETY: the symbol of this name has this type; the program's own question.
+        // SAFETY: the symbol of this name has this type, and the arguments are the program's own.
         let found = unsafe {
             let dlsym: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void =
                 core::mem::transmute(real);
@@ -99,7 +100,7 @@ unsafe extern "C" fn decide(handle: *mut c_void, name: *const c_char) -> Decisio
     Decision { answer: answer().unwrap_or(null_mut()), real }
 }
 
-/// Stands in front of `dlsym` while the process is attached to.
+/// Replaces `dlsym` while the recorder is attached to the process.
 ///
 /// # Safety
 /// Same requirements as `dlsym`.
@@ -119,7 +120,7 @@ pub unsafe extern "C" fn syncline_live_dlsym(
         "pop rdi",
         "test rax, rax",
         "jne 2f",
-        // From here it is the caller's question: the C library sees where it comes from.
+        // From here on it is the caller's own call: the C library sees which module asks.
         "jmp rdx",
         "2:",
         "ret",

@@ -1,13 +1,13 @@
 //! The library that `syncline record` preloads into a program.
 //!
-//! It stands in front of the C library's synchronization functions and counts what goes
-//! through them, in the mapped file of a recording ([`syncline_recording::layout`]):
+//! It interposes the C library's synchronization functions, and counts their calls in the mapped
+//! file of a recording ([`syncline_recording::layout`]):
 //!
 //! ```text
 //! program --> interpose::*   what each function means
-//!               |  `real`    the functions that the program meant
+//!               |  `real`    the functions that the program meant to call
 //!               v
-//!             count          found, counted, held, waited, who held it
+//!             count          counts acquisitions, holds and waits, and finds the holders
 //!               |
 //!               v
 //!             thread::rows   which row of the thread's tables
@@ -22,28 +22,28 @@
 //!
 //! - it changes no byte of the program's own objects, and no result of its calls;
 //! - an uncontended operation at a known place takes no lock, allocates nothing, writes nothing
-//!   that another thread writes, and makes no system call, except for a sample where locks are held
-//!   for long (`count/hold.rs`);
-//! - it never waits: not in a signal handler, not before its own start, not after a fork;
-//! - where it can't count, it lets the call pass and counts that.
+//!   that another thread writes, and makes no system call, except that samples of long holds do
+//!   (`count/hold.rs`);
+//! - it never waits: not in a signal handler, not while the process starts, and not after a fork;
+//! - a call that it can't count is passed on, and counted as missed.
 //!
 //! # What runs while the program holds a lock
 //!
 //! From the acquisition of a lock to the return into the program, and in a release, no code runs
-//! that could wait for that lock. Otherwise the thread would wait for itself: the lock may be that
-//! of the program's allocator, of its `close`, or of a destructor. By construction:
+//! that could wait for that lock: the thread would wait for itself. The lock may be that of the
+//! program's allocator, of its `close`, or of a destructor. Therefore:
 //!
-//! - the recorder of the process, also of a forked child, and the state of the thread are made
-//!   before a lock is tried (`thread::rows::spot`, `thread::attach::before_trying`), and so are
-//!   the rows in which its acquisition is counted;
-//! - system calls are made by this library itself, since a program may have its own `close` or
-//!   `mmap` ([`go_around`](syncline_interpose::go_around)); memory is its own (`alloc.rs`), and so
-//!   are the words of a thread, which no call makes on demand (`tls.rs`);
-//! - the loader is never called: `dlsym` and `dl_iterate_phdr` take its lock, may allocate, and
-//!   can be replaced. Its tables are read instead, and its one function without a lock is
-//!   `_dl_find_object`;
-//! - what is called of the C library beyond the function that the program meant touches memory
-//!   only, and is found behind the program's own definitions (`real!`).
+//! - whatever an acquisition needs is made before the lock is tried: the recorder of the process
+//!   (even of a forked child), the state of the thread (`thread::rows::spot`,
+//!   `thread::attach::before_trying`), and the rows that count the acquisition;
+//! - this library makes its system calls itself, since a program may have its own `close` or `mmap`
+//!   ([`go_around`](syncline_interpose::go_around)); its memory is its own (`alloc.rs`), and so
+//!   are the words of a thread, which exist without a call (`tls.rs`);
+//! - the loader is never called: `dlsym` and `dl_iterate_phdr` take its lock, may allocate, and can
+//!   be replaced. This library reads the loader's tables instead, and calls only `_dl_find_object`,
+//!   which takes no lock;
+//! - the other functions of the C library that it calls only touch memory, and are looked up past
+//!   the program's own definitions (`real!`).
 //!
 //! A test of syncline-conformance compares the library's undefined symbols with a reviewed list.
 

@@ -1,22 +1,22 @@
-//! Recording that begins and ends while the program runs.
+//! Begins and ends a recording while the program runs.
 //!
-//! `syncline record -p PID` opens this library in the process and calls the functions of this file on a
-//! thread of the program's that it has borrowed ([`syncline_recording::live`]). The thread is at a place
-//! where it could take a signal and its handler could call the loader, so slots may be
-//! exchanged under the loader's lock. Nothing else here takes a lock: a forked child may have it held for ever
-//! (`docs/internals/live.md`). These functions allocate nothing in the program, and leave each result in
-//! memory, for the command to read.
+//! `syncline record -p PID` loads this library into the process and calls the functions of this
+//! file on a thread that it has borrowed from the program ([`syncline_recording::live`]). That
+//! thread is at a point where a signal handler could run and call the loader, so slots may be
+//! exchanged under the loader's lock. Nothing else here takes a lock, because in a forked child a
+//! lock may be held for ever (`docs/internals/live.md`). These functions allocate nothing in the
+//! program. Each leaves its result in memory for the command to read.
 //!
-//! A slot is exchanged in one step, so the other threads need not stand still: each call goes to the
-//! C library's function or to ours. While slots of modules that may be unloaded are exchanged, the loader's
-//! list is held (`dl_iterate_phdr`), so that none goes away meanwhile; a module that has gone, or a slot that
-//! holds something else by now, is left alone. A page that was read-only is made writable for as long as
-//! its slots are exchanged.
+//! A slot is exchanged in one step, so the other threads need not be stopped: each call goes either
+//! to the C library's function or to ours. While slots of modules that may be unloaded are
+//! exchanged, the loader's list is held (`dl_iterate_phdr`), so that no module goes away. A module
+//! that has gone, and a slot that has another value by now, are left alone. A read-only page is
+//! writable only while its slots are exchanged.
 //!
-//! After the end, no call of the program leads here, but for those through the gates that `dlsym` has given
-//! (`gates.rs`), which are closed. Threads that were inside go on with what they
-//! have, and find no recorder when they look for one; once the command has seen that none runs code
-//! of ours, [`rest`] forgets the recording.
+//! After the end, no call of the program leads here, except through the gates that `dlsym` has
+//! given out (`gates.rs`), and these are closed. Threads that were inside go on with what they
+//! have, and find no recorder when they look for one. When the command has seen that no thread runs
+//! code of ours, [`rest`](syncline_live_rest) forgets the recording.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
@@ -38,7 +38,7 @@ use crate::recorder::{self, create};
 use crate::thread::{self, attach};
 use crate::{alloc, clock, gates, unwind};
 
-/// Read by commands, from outside.
+/// The state that commands read, from outside the process.
 #[unsafe(no_mangle)]
 pub static syncline_live_state: State = State {
     version: VERSION,
@@ -51,7 +51,7 @@ pub static syncline_live_state: State = State {
 
 use syncline_live_state as STATE;
 
-/// So many slots fit into our memory for them: far more than programs have.
+/// The most slots that fit into our memory for them: far more than programs have.
 const MOST: usize = 1 << 16;
 const PAGE: u64 = 4096;
 
@@ -59,18 +59,19 @@ real! {
     fn dl_iterate_phdr(each: unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
 }
 
-/// Says that this process records since its start, so that no command attaches to it.
+/// Notes that the recorder was preloaded, so that no command attaches to this process.
 pub fn is_preloaded() {
     STATE.stage.store(PRELOADED, SeqCst);
 }
 
-/// Marks that one of the functions runs in this process.
+/// Marks that one of these functions runs in this process.
 struct Alone;
 
 impl Alone {
-    /// `None` if one runs already.
+    /// `None` if one of the functions already runs.
     fn enter() -> Option<Alone> {
-        // A child that was forked meanwhile finds its parent's number, and no thread that goes on.
+        // A child that was forked meanwhile finds its parent's number: the thread that ran the
+        // function does not exist there.
         let own = getpid().as_raw_nonzero().get() as u32;
         (STATE.busy.swap(own, SeqCst) != own).then_some(Alone)
     }
@@ -121,10 +122,11 @@ pub unsafe extern "C" fn syncline_live_begin(request: *const Request) -> c_int {
     0
 }
 
-/// Points slots to our functions; returns how many did.
+/// Points slots to our functions; returns how many were exchanged.
 ///
 /// # Safety
-/// This many slots may be read, and name functions of this library. The thread may call the loader.
+/// `count` slots may be read, and their new values are functions of this library. The thread may
+/// call the loader.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
@@ -135,22 +137,24 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
     exchange_all(unsafe { slice::from_raw_parts(slots, count) }, |slot| {
         let noted = STATE.pointed.load(Relaxed) as usize;
         let Some(place) = place_of_note(noted) else { return false };
-        // Noted first: a thread that is killed in between leaves a note of a slot that has its old
-        // value. SAFETY: a place of our own, which no command reads before it is counted.
+        // The note comes first: if the thread is killed in between, there is a note of a slot that
+        // still has its old value. SAFETY: memory of our own, which no command reads before the
+        // note is counted.
         unsafe { place.write(*slot) };
         STATE.pointed.store(noted as u32 + 1, SeqCst);
         exchange(slot.at, slot.theirs, slot.ours)
     })
 }
 
-/// Restores the old values of the slots, unless the command has done so; returns how many.
+/// Restores the old values of the slots, unless the command has done so; returns how many it
+/// restored.
 ///
 /// # Safety
 /// The thread may call the loader, if the slots are to be restored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_unpoint(restored: c_int) -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
-    // This process was forked while its parent had a page open.
+    // This process may have been forked while its parent had a page open.
     close_page();
     gates::set_open(false);
     let slots = STATE.slots.load(SeqCst);
@@ -160,7 +164,7 @@ pub unsafe extern "C" fn syncline_live_unpoint(restored: c_int) -> c_int {
     }
     let mut exchanged = 0;
     if restored == 0 {
-        // SAFETY: this many are there and stay as they are while the function is alone.
+        // SAFETY: this many slots are noted, and stay as they are while this function runs alone.
         let slots = unsafe { slice::from_raw_parts(slots, count) };
         exchanged = exchange_all(slots, |slot| exchange(slot.at, slot.ours, slot.theirs));
     }
@@ -185,13 +189,14 @@ pub extern "C" fn syncline_live_end() -> c_int {
 /// Forgets the recording.
 ///
 /// # Safety
-/// No thread runs code of this library, except threads that wait in a system call of the C library's that it
-/// has called.
+/// No thread runs code of this library. Threads may wait in system calls that the C library makes
+/// for it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
     if STATE.stage.load(SeqCst) == ENDED {
-        // The thread that was borrowed waits in a system call when it is released.
+        // The borrowed thread waits in a system call when it is released, and must not find its
+        // state later.
         thread::set_state(None);
         // SAFETY: by this function's own condition.
         unsafe {
@@ -210,7 +215,7 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     0
 }
 
-/// Where the note of a slot belongs; `None` if there is no room.
+/// The address of the note with this number; `None` if there is no room.
 fn place_of_note(number: usize) -> Option<*mut Slot> {
     if STATE.slots.load(SeqCst).is_null() {
         STATE.slots.store(map_anonymous(MOST * size_of::<Slot>())?.cast(), SeqCst);
@@ -218,22 +223,23 @@ fn place_of_note(number: usize) -> Option<*mut Slot> {
     (number < MOST).then(|| STATE.slots.load(SeqCst).wrapping_add(number))
 }
 
-/// Exchanges a word, if it holds what is expected.
+/// Exchanges a word, if it has the expected value.
 fn exchange(at: u64, from: u64, to: u64) -> bool {
-    // SAFETY: a slot of a loaded module, aligned, and writable now; the program reads it in one step.
-    // Release: what the function needs was made before the slot leads to it.
+    // SAFETY: a slot of a loaded module, aligned, and writable now; the program reads it in one
+    // step. Release: whatever the function needs was made before the slot leads to it.
     let word = unsafe { AtomicU64::from_ptr(at as *mut u64) };
     word.compare_exchange(from, to, Ordering::AcqRel, Relaxed).is_ok()
 }
 
-/// Makes the page of a slot writable, and no other that was read-only.
+/// Makes the page of a slot writable, and makes the one that was writable before read-only again.
 fn open_page(at: u64) -> bool {
     let page = at & !(PAGE - 1);
     if STATE.open.load(SeqCst) == page {
         return true;
     }
     close_page();
-    // Noted first: a process that is forked in between closes what may not be open.
+    // The page is noted first: a process that is forked in between then also closes a page that is
+    // still closed.
     STATE.open.store(page, SeqCst);
     let access = MprotectFlags::READ | MprotectFlags::WRITE;
     // SAFETY: a page of a loaded module, which gets its protection back.
@@ -243,14 +249,14 @@ fn open_page(at: u64) -> bool {
 fn close_page() {
     let page = STATE.open.load(SeqCst);
     if page != 0 {
-        // SAFETY: as it was before.
+        // SAFETY: a page of a loaded module, which was read-only before.
         let _ = unsafe { mprotect(page as *mut c_void, PAGE as usize, MprotectFlags::READ) };
         STATE.open.store(0, SeqCst);
     }
 }
 
-/// Calls a function with each of these slots, in a page that is writable. Returns the number of slots for which
-/// it returned `true`.
+/// Calls a function with each of these slots while its page is writable. Returns for how many it
+/// returned `true`.
 fn in_pages<'a>(
     slots: impl Iterator<Item = &'a Slot>,
     each: &mut impl FnMut(&Slot) -> bool,
@@ -261,8 +267,8 @@ fn in_pages<'a>(
     done as c_int
 }
 
-/// Calls a function with each slot whose module is loaded, while none can go away: under the loader's lock, if
-/// any could. Returns the number of slots for which it returned `true`.
+/// Calls a function with each slot whose module is loaded, while no module can go away: under the
+/// loader's lock, if any could. Returns for how many slots it returned `true`.
 fn exchange_all(slots: &[Slot], mut each: impl FnMut(&Slot) -> bool) -> c_int {
     let done = in_pages(slots.iter().filter(|slot| slot.stays == 1), &mut each);
     if slots.iter().all(|slot| slot.stays == 1) {
@@ -278,7 +284,8 @@ fn exchange_all(slots: &[Slot], mut each: impl FnMut(&Slot) -> bool) -> c_int {
         _: usize,
         data: *mut c_void,
     ) -> c_int {
-        // SAFETY: the loader gives what describes a loaded module, and what it was given below.
+        // SAFETY: the loader passes the description of a loaded module, and the pointer that it was
+        // given below.
         let (info, work) = unsafe { (&*info, &mut *data.cast::<Work<'_, F>>()) };
         // SAFETY: as above.
         let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
@@ -301,7 +308,7 @@ fn exchange_all(slots: &[Slot], mut each: impl FnMut(&Slot) -> bool) -> c_int {
         in_module::<F>
     }
     let mut work = Work { slots, each, done };
-    // SAFETY: the callback is given what belongs to it; the thread may call the loader.
+    // SAFETY: the callback gets the data of its own type; the thread may call the loader.
     unsafe { dl_iterate_phdr(callback(&work), (&raw mut work).cast()) };
     work.done
 }

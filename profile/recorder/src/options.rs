@@ -1,9 +1,9 @@
-//! The options that `syncline record` passes through the environment, or to a process that runs
-//! already (`live.rs`).
+//! The options that `syncline record` passes through the environment, or to a process that already
+//! runs (`live.rs`).
 //!
-//! The environment is read once, as early as possible: a program may rewrite it later, and its
-//! children record into the same folder nevertheless. Without these variables the library only
-//! passes calls on.
+//! The environment is read once, as early as possible: the program may change it later, but its
+//! children have to record into the same folder. Without these variables, the library only passes
+//! calls on.
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
@@ -21,7 +21,7 @@ use crate::{clock, single};
 pub struct Options {
     /// The recording's folder.
     pub folder: Folder,
-    /// An open file for this process, instead of one in the folder.
+    /// An open file to use for this process, instead of one in the folder.
     pub file: Option<RawFd>,
     /// [`CLOCK_TSC`] or `CLOCK_MONOTONIC`
     pub clock: u32,
@@ -55,12 +55,12 @@ static OPTIONS: Once = Once {
     }),
 };
 
-// SAFETY: written by the one thread that moved the stage to READING, before PRESENT is
-// stored with Release; read only after PRESENT was loaded with Acquire. Between two recordings of a
-// process that is attached to, no thread runs code of ours.
+// SAFETY: the options are written by the one thread that moved the stage to READING, before it
+// stores PRESENT with Release; they are read only after PRESENT was loaded with Acquire. In a
+// process that is attached to, no thread runs code of ours between two recordings.
 unsafe impl Sync for Once {}
 
-/// The options; `None` if this is not a recording.
+/// The options; `None` if nothing is recorded.
 pub fn get() -> Option<&'static Options> {
     match OPTIONS.stage.load(Ordering::Acquire) {
         // SAFETY: see `Once`.
@@ -91,20 +91,21 @@ fn set(options: Options) {
     unsafe { *OPTIONS.options.get() = options };
 }
 
-/// Begins a recording in a process that has none, and in which no other command begins one.
+/// Begins a recording. The process has none, and no other command begins one meanwhile.
 pub fn begin(options: Options) {
     OPTIONS.stage.store(READING, Ordering::Relaxed);
     set(options);
     OPTIONS.stage.store(PRESENT, Ordering::Release);
 }
 
-/// The open file is used, and closed from here on.
+/// Forgets the open file: it has been mapped, and the command closes it now.
 pub fn forget_file() {
-    // SAFETY: called by the code that began the recording, before a call of the program leads here.
+    // SAFETY: called by the code that began the recording, before any call of the program leads
+    // here.
     unsafe { (*OPTIONS.options.get()).file = None };
 }
 
-/// Ends what [`begin`] began.
+/// Ends the recording that [`begin`] began.
 pub fn end() {
     OPTIONS.stage.store(ABSENT, Ordering::Release);
 }

@@ -19,17 +19,17 @@ pub struct Clock {
 
 const MONOTONIC: Clock = Clock { kind: CLOCK_MONOTONIC, ticks_per_second: 1_000_000_000 };
 
-/// The measuring of a clock, which takes 2 ms from its begin.
+/// A clock that is being measured; that takes 2 ms from its beginning.
 pub struct Choosing(Option<counter::Measuring>);
 
 impl Clock {
-    /// The best clock of this machine. Takes some 2 ms where it has to be measured.
+    /// The best clock of this machine. Takes about 2 ms if the clock has to be measured.
     pub fn choose() -> Clock {
         Clock::begin_choosing().finish()
     }
 
-    /// Begins to measure. A command that has something else to do until the clock is needed waits
-    /// less for it.
+    /// Begins to measure. A command that does something else before it calls [`Choosing::finish`]
+    /// waits less.
     pub fn begin_choosing() -> Choosing {
         Choosing(counter::begin())
     }
@@ -52,21 +52,21 @@ mod counter {
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
-    /// An error of 100 ns at each end of this is one part in ten thousand. The program waits for
-    /// this, so it is short.
+    /// How long the counter is measured. An error of 100 ns at each end is one part in ten thousand
+    /// of it. The recorded program starts only afterwards, so it is short.
     const MEASURED: Duration = Duration::from_millis(2);
-    /// The number of readings at each end, of which the tightest counts.
+    /// The number of readings at each end; only the most precise one is used.
     const READINGS: usize = 30;
     const CLOCK_SOURCES: &str =
         "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-    /// A reading of the counter; a second one gives its rate.
+    /// The first reading of the counter; with a second one it gives the rate.
     pub struct Measuring {
         from: Instant,
         from_ticks: u64,
     }
 
-    /// Begins to measure; `None` where the counter can't be trusted.
+    /// Begins to measure; `None` if the counter can't be trusted.
     pub fn begin() -> Option<Measuring> {
         let sources = fs::read_to_string(CLOCK_SOURCES).ok();
         (is_invariant() && offers_counter(sources.as_deref())).then(|| {
@@ -76,7 +76,7 @@ mod counter {
     }
 
     impl Measuring {
-        /// The rate in hertz, as soon as enough time has passed.
+        /// The rate in hertz. Waits until enough time has passed.
         pub fn rate(self) -> u64 {
             sleep(MEASURED.saturating_sub(self.from.elapsed()));
             let (to, to_ticks) = reading();
@@ -85,8 +85,8 @@ mod counter {
         }
     }
 
-    /// Whether the counter runs at one rate and in all states of the processor: a bit that Intel and AMD
-    /// define alike ("invariant TSC").
+    /// Whether the counter runs at one rate in all states of the processor. Intel and AMD define
+    /// the same bit for this ("invariant TSC").
     fn is_invariant() -> bool {
         const HIGHEST: u32 = 0x8000_0000;
         const POWER: u32 = 0x8000_0007;
@@ -94,13 +94,13 @@ mod counter {
         __cpuid(HIGHEST).eax >= POWER && __cpuid(POWER).edx & INVARIANT != 0
     }
 
-    /// Whether the counter is among the kernel's clock sources, as far as these can be read.
+    /// Whether the counter is among the kernel's clock sources; true if these can't be read.
     fn offers_counter(sources: Option<&str>) -> bool {
         sources.is_none_or(|sources| sources.split_whitespace().any(|source| source == "tsc"))
     }
 
-    /// A moment and the counter at that moment: of several readings the one that the
-    /// kernel's clock brackets most tightly, since an interruption widens the bracket.
+    /// A moment, and the counter's value then. Of several readings, takes the one with the least
+    /// time between the kernel's clock before and after it: an interruption increases that time.
     fn reading() -> (Instant, u64) {
         let one = || {
             let before = Instant::now();
@@ -144,7 +144,7 @@ mod counter {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod counter {
-    /// No counter that the library could read is there to be measured.
+    /// A measurement that never exists: on this architecture the library reads no counter.
     pub enum Measuring {}
 
     pub fn begin() -> Option<Measuring> {

@@ -1,7 +1,7 @@
 //! The processes of one file: the one that made it, and children that it forked.
 //!
-//! Each has a name like a file's. `DIR/41.syncline` is the first; behind `#` comes the page of a
-//! child's header, as in `DIR/41.syncline#2560`.
+//! Each process has a name like a file's. `DIR/41.syncline` is the first process; a child's name
+//! has the page of its header after `#`, as in `DIR/41.syncline#2560`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::source::Source;
 
 const PAGE: u64 = HEADER_SIZE as u64;
 
-/// The file that a process is in, and the page of its header.
+/// The file that a process's name stands for, and the page of its header: 0 for the first process.
 pub fn place(path: &Path) -> (PathBuf, u32) {
     let name = path.file_name().and_then(|name| name.to_str());
     let child = name.and_then(|name| {
@@ -27,18 +27,19 @@ pub fn place(path: &Path) -> (PathBuf, u32) {
     child.filter(|(file, _)| file.extension().is_some()).unwrap_or((path.to_owned(), 0))
 }
 
-/// The processes of a file, each with its number: the first, and then its children in the order in
-/// which they began. Processes that can't be found because the file is damaged are left out.
+/// The processes of a file, each with its process number: the first process, and then its children
+/// in the order in which they began. Processes that can't be found because the file is damaged are
+/// left out; the number is `None` if the first header is unreadable.
 pub fn processes(file: &Path) -> Vec<(PathBuf, Option<u32>)> {
     numbers(file, |_| true)
 }
 
-/// Those of them that say that they run.
+/// The processes of a file whose headers say that they still run, with their process numbers.
 pub fn running(file: &Path) -> impl Iterator<Item = (PathBuf, u32)> {
     numbers(file, running::says_so).into_iter().filter_map(|(process, pid)| Some((process, pid?)))
 }
 
-/// The processes of a file, with the numbers of those whose header is chosen.
+/// All processes of a file, and the process numbers of those whose header fulfils `chosen`.
 fn numbers(file: &Path, chosen: impl Fn(&Header) -> bool) -> Vec<(PathBuf, Option<u32>)> {
     let number = |header: &Header| chosen(header).then_some(header.pid);
     let mut all = vec![(file.to_owned(), None)];
@@ -61,7 +62,8 @@ fn numbers(file: &Path, chosen: impl Fn(&Header) -> bool) -> Vec<(PathBuf, Optio
 }
 
 impl Source<'_> {
-    /// The header on a page, with what it shares with the first.
+    /// The header on a page, with the fields that all processes of the file share taken from the
+    /// first header.
     pub(crate) fn header(&self, first: &Header, page: u32) -> Result<Header, Error> {
         if page == 0 {
             return Ok(*first);
@@ -86,13 +88,14 @@ impl Source<'_> {
         })
     }
 
-    /// The modules of a process: those that it found, and those that its parent knew when it forked.
+    /// The modules of a process: those that it found, and those that its ancestors knew when they
+    /// forked.
     pub(crate) fn modules(&self, first: &Header, page: u32) -> Result<Vec<ModuleRecord>, Error> {
         let mut known = BTreeMap::from([(page, u32::MAX)]);
         let (mut page, mut most) = (page, u32::MAX);
         while page != 0 {
             let header = self.header(first, page)?;
-            // A child's page is handed out after its parent's.
+            // A child's page is handed out after its parent's, so its number is higher.
             if header.parent_page >= page {
                 return Err(self.damaged("a process is its own ancestor"));
             }
@@ -137,7 +140,8 @@ impl Source<'_> {
         Ok(found.into_iter().collect())
     }
 
-    /// The stacks of a file; if several processes share it, only those that a process uses.
+    /// The stacks of a file. If several processes share the file, those that none of `threads` uses
+    /// are emptied.
     pub(crate) fn stacks(
         &self,
         first: &Header,

@@ -1,16 +1,17 @@
 //! A folder that recorded programs write to, held open by a handle.
 //!
 //! The reader of a folder may be root, and its writer another user. So every file is opened
-//! relative to the handle, never through a link, and without waiting for another process (a fifo's
-//! reader waits for its writer); and what was opened must be a plain file of an expected owner.
+//! relative to the handle, without following a link and without waiting for another process
+//! (opening a fifo waits for the fifo's other end). What was opened must be a plain file of an
+//! expected owner.
 //!
-//! Only the owner may look into the folder. A recorded program may give its rights away and start
-//! others, which then can't make files there; where root records there is therefore a subfolder for
-//! them, whose name begins with [`OTHERS`]. Any user that knows its name may make files in it; the
-//! name is long, random, and known to the recorded program only.
+//! Only its owner may access the folder. A recorded program may give up its rights and start other
+//! processes, which then can't make files there. Therefore, if root records, there is a subfolder
+//! for them, whose name begins with [`OTHERS`]. Any user who knows its name may make files in it;
+//! the name is long and random, and only the recorded program gets it.
 //!
-//! If a program is recorded in several runs, the first is in the folder itself, and each other one
-//! in a subfolder whose name begins with [`RUN`]. If a run is recorded in windows of time, each
+//! If a program is recorded in several runs, the first is in the folder itself, and each further
+//! run in a subfolder whose name begins with [`RUN`]. If a run is recorded in windows of time, each
 //! window is a recording of its own, in a subfolder whose name begins with [`WINDOW`].
 
 use std::ffi::{OsStr, OsString};
@@ -35,8 +36,8 @@ pub const RUN: &str = "run-";
 pub const WINDOW: &str = "window-";
 /// The name of the folder in which a window is written before it has its number.
 pub const NEXT_WINDOW: &str = "window-next";
-/// The folder in a window's folder that has the counts from the start of recording to the window's
-/// end.
+/// The folder, inside a window's folder, that has the counts from the start of recording to the
+/// window's end.
 pub const SUMS: &str = "sums";
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);
@@ -51,10 +52,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder that the user has named; links on the way to it are the user's own.
+    /// Opens a folder that the user has named; links in its path are followed.
     ///
     /// # Errors
-    /// [`Error::Io`], also if it is no folder.
+    /// [`Error::Io`], also if it is not a folder.
     pub fn open(path: &Path) -> Result<Folder, Error> {
         Folder::open_at(CWD, path, OFlags::empty(), path)
     }
@@ -80,26 +81,26 @@ impl Folder {
         Ok(Folder { path: shown.to_owned(), handle, owner })
     }
 
-    /// Its path.
+    /// The path that it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The number of the user that it belongs to.
+    /// The number of the user who owns it.
     pub fn owner(&self) -> u32 {
         self.owner
     }
 
-    /// Whether processes of any user write here.
+    /// Whether this is a subfolder in which processes of any user write.
     fn is_for_others(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default();
         name.as_bytes().starts_with(OTHERS.as_bytes())
     }
 
-    /// Opens a plain file in it, for reading and perhaps for writing.
+    /// Opens a plain file in the folder, for reading, or for reading and writing.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::NotPlain`], [`Error::Foreign`] for a folder, or [`Error::Owner`].
+    /// [`Error::Io`]; [`Error::NotPlain`]; [`Error::Foreign`] if it is a folder; [`Error::Owner`].
     pub fn file(&self, name: &OsStr, writable: bool) -> Result<(File, Metadata), Error> {
         let path = || self.path.join(name);
         let io = |source: io::Error| Error::Io { path: path(), source };
@@ -107,7 +108,7 @@ impl Folder {
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match openat(&self.handle, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
-            // A link; a socket, or a fifo that no process reads.
+            // A link (`LOOP`), or a socket (`NXIO`).
             Err(Errno::LOOP | Errno::NXIO) => return Err(Error::NotPlain(path())),
             Err(e) => return Err(io(e.into())),
         };
@@ -115,7 +116,7 @@ impl Folder {
         if meta.is_dir() {
             return Err(Error::Foreign(path()));
         }
-        // A file with a second name may be one that is somewhere else.
+        // A file with a second name may belong to another folder, and must not be written to.
         if !meta.is_file() || writable && meta.nlink() != 1 {
             return Err(Error::NotPlain(path()));
         }
@@ -126,7 +127,7 @@ impl Folder {
         Ok((file, meta))
     }
 
-    /// Puts a file there in one step: a reader sees the old file or the new one.
+    /// Writes a file in one step: a reader sees either the old file or the new one.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -135,14 +136,14 @@ impl Folder {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let write = || -> io::Result<()> {
-            // An earlier process may have been killed in the middle of this.
+            // An earlier process may have been killed before it could rename its file.
             self.remove(&next)?;
             let mut file = File::from(openat(&self.handle, &next, flags, MODE)?);
             file.write_all(content)?;
             Ok(renameat(&self.handle, &next, &self.handle, name)?)
         };
         write().map_err(|source| {
-            // A file that the disk had no room for is of no use.
+            // A partly written file is of no use.
             let _ = self.remove(&next);
             Error::Io { path: self.path.join(name), source }
         })
@@ -151,7 +152,7 @@ impl Folder {
     /// Removes a file, if it is there.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Those of the system; a missing file is none.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match unlinkat(&self.handle, name.as_ref(), AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -192,7 +193,7 @@ fn listed(folder: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
     .collect()
 }
 
-/// The subfolders for processes of other users: one, or none.
+/// The subfolders for processes of other users: at most one.
 ///
 /// # Errors
 /// Those of the system.
@@ -200,7 +201,7 @@ pub fn others(folder: &Path) -> io::Result<Vec<PathBuf>> {
     subfolders(folder, OTHERS)
 }
 
-/// The recordings of the program's further runs, in their order.
+/// The recordings of the program's further runs, in the order of the runs.
 ///
 /// # Errors
 /// Those of the system.
@@ -208,7 +209,7 @@ pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(numbered(folder, RUN)?.into_iter().map(|(_, path)| path).collect())
 }
 
-/// The windows of time that are kept, each with its number, in their order.
+/// The windows of time that are kept, each with its number, in the order of these numbers.
 ///
 /// # Errors
 /// Those of the system.
@@ -233,7 +234,7 @@ fn subfolders(folder: &Path, start: &str) -> io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name: OsString = entry.file_name();
-        // The kind of the entry itself, not of what a link leads to.
+        // The type of the entry itself, not of the target of a link.
         if name.as_bytes().starts_with(start.as_bytes()) && entry.file_type()?.is_dir() {
             found.push(entry.path());
         }

@@ -1,17 +1,18 @@
-//! `record --every`: windows of time, of which the last are kept.
+//! `record --every`: divides a run into windows of time, and keeps the last ones.
 //!
-//! At the end of each window a thread of the command reads what was counted so far, subtracts the
-//! counts until the end of the window before, and writes the difference as a recording of its own:
+//! At the end of each window, a thread of the command reads what was counted so far, subtracts what
+//! had been counted by the end of the previous window, and writes the difference as a recording of
+//! its own:
 //!
 //! ```text
-//! DIR/41.syncline              all that was counted, written by the program
+//! DIR/41.syncline              everything that was counted, written by the program
 //! DIR/window-7/session.json
 //! DIR/window-7/41.syncline     what was counted in the seventh window
-//! DIR/window-7/sums/           what was counted until its end, for `report --last`
+//! DIR/window-7/sums/           everything that was counted until its end, for `report --last`
 //! ```
 //!
-//! A window appears in one step, whole. The program only has to begin its logs again, so that a
-//! window has all of its events and not the share that the log of a long run has.
+//! A window appears in one step, complete. The program's only part is to begin its logs anew. So a
+//! window has all of its events; the log of a long run has only some of them.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -30,14 +31,14 @@ use crate::process::ProcessFile;
 use crate::recent::packed_name;
 use crate::session::{Session, process_files};
 
-/// What is to be kept.
+/// Which windows to keep.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// How long a window is.
     pub every: Duration,
-    /// How many are kept.
+    /// How many windows are kept.
     pub keep: usize,
-    /// The most bytes that they may take together.
+    /// The most bytes that all windows together may take.
     pub most: u64,
 }
 
@@ -49,8 +50,8 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Begins with the first window. The first error is passed to `failed`, with the number of the
-    /// window that is not kept because of it; later windows are tried nevertheless.
+    /// Begins with the first window. At the first error, `failed` is called with the number of the
+    /// window that is lost; later windows are tried nevertheless.
     pub fn start(
         recording: &Path,
         session: &Session,
@@ -70,8 +71,8 @@ impl Keeper {
         let thread = spawn(move || {
             let mut until = Instant::now();
             loop {
-                // Counted from the beginning of the work and not from its end, so that windows have
-                // their full length.
+                // A window begins when the work on the previous one begins, not when that work
+                // ends, so that windows have their full length.
                 until = (until + wanted.every).max(Instant::now());
                 let wait = until.saturating_duration_since(Instant::now());
                 let stops = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
@@ -90,7 +91,7 @@ impl Keeper {
 
     /// Ends the last window, which may be shorter than the others.
     pub fn stop(self) {
-        // If that fails, it has ended unexpectedly.
+        // Sending fails only if the thread has ended unexpectedly.
         let _ = self.stop.send(());
         let _ = self.thread.join();
     }
@@ -107,7 +108,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// Ends a window.
+    /// Ends a window: writes it, and removes windows that are too many.
     fn end(&mut self) -> io::Result<()> {
         self.number += 1;
         let written = self.write();
@@ -123,7 +124,7 @@ impl Windows {
         let files = process_files(&self.recording).unwrap_or_default();
         let mut now: Vec<(PathBuf, ProcessFile)> = Vec::new();
         for path in files {
-            // A file that can't be read may just be being made.
+            // A file that can't be read may be one that a process is just making.
             let Ok(mut file) = ProcessFile::open(&path) else { continue };
             file.seal();
             now.push((path, file));
@@ -174,11 +175,12 @@ impl Windows {
     }
 }
 
-/// Tells the processes that their logs were taken. What they log between the moment when it was
-/// read and this one is lost: some milliseconds at most.
+/// Tells the processes that their logs were taken. Events that are logged after a log was read and
+/// before this note are lost: some milliseconds' worth at most.
 fn take_logs(files: &[(PathBuf, ProcessFile)]) {
     for (path, file) in files.iter().filter(|(path, _)| !is_child(path)) {
-        // A parent may have ended before its children, which log to its file.
+        // Children that log to this file may have outlived its first process, so the latest reading
+        // counts.
         let read_at = files.iter().filter(|(other, _)| packed_in(other, path));
         let read_at = read_at.map(|(_, file)| file.ended()).max().unwrap_or(0);
         let take = || -> io::Result<()> {
@@ -188,23 +190,24 @@ fn take_logs(files: &[(PathBuf, ProcessFile)]) {
             let folder = Folder::open(parent).map_err(io::Error::other)?;
             let (opened, _) = folder.file(name, true).map_err(io::Error::other)?;
             let now = read_at.to_ne_bytes();
-            // The time comes first: a thread that sees the number has it.
+            // The time is written first, so that a thread that sees the new number also finds the
+            // new time.
             opened.write_all_at(&now, offset_of!(Header, window_began) as u64)?;
             let number = file.header.window.wrapping_add(1).to_ne_bytes();
             opened.write_all_at(&number, offset_of!(Header, window) as u64)
         };
-        // A log that is not taken thins itself, like that of any long run.
+        // A log for which this fails is thinned when it is full, like that of any long run.
         let _ = take();
     }
 }
 
-/// Whether a process is in this file.
+/// Whether `file` holds this process.
 fn packed_in(process: &Path, file: &Path) -> bool {
     let name = process.as_os_str().to_string_lossy();
     name.split('#').next().is_some_and(|first| Path::new(first) == file) || process == file
 }
 
-/// Whether a process is a forked child in a file of its parent's.
+/// Whether a process is a forked child that writes to its parent's file.
 fn is_child(path: &Path) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains('#'))
 }
@@ -223,7 +226,7 @@ mod tests {
     use super::*;
     use std::fs::write;
 
-    /// Which of these windows stay, given their sizes in bytes.
+    /// The windows that are left of these (number, and size in bytes).
     fn forget(sizes: &[(u32, usize)], keep: usize, most: u64) -> Vec<u32> {
         let folder = tempfile::tempdir().unwrap();
         for (number, bytes) in sizes {

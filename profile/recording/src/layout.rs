@@ -1,4 +1,4 @@
-//! The file of a process and of children that it forked, field by field.
+//! The file of a process, and of the children that it forked, field by field.
 //!
 //! ```text
 //! 0          Header, one page
@@ -10,23 +10,24 @@
 //!            handed out from its start; and a page for each forked child, its Header
 //! ```
 //!
-//! A forked child has its parent's file mapped, and mostly little to record. So the child writes
-//! there, if there is room: it has a header of its own, in a page of the arena, and shares the
-//! regions and the arena. A thread and a module name their process ([`ThreadRecord::process`]); a
-//! stack may be used by any. [`Header::newest`] and [`Header::before`] link the children's headers.
+//! A forked child has its parent's file mapped, and usually has little to record. So it writes to
+//! that file, if there is room: it gets a header of its own, in a page of the arena, and shares the
+//! regions and the arena. Each thread record and module record names its process
+//! ([`ThreadRecord::process`]); all processes of the file may use a stack. [`Header::newest`] and
+//! [`Header::before`] link the children's headers.
 //!
 //! All numbers are in the machine's own byte order, which [`Header::byte_order`] shows.
 //! Offsets are in bytes from the start of the file; a *unit* is 64 bytes, and offsets into
 //! the arena are kept in units so that they fit 32 bits. Times are in ticks of
 //! [`Header::clock`]; [`Header::ticks_per_second`] converts them.
 //!
-//! Many threads write at once, and none waits for a reader. Therefore:
+//! Many threads write at the same time, and none waits for a reader. Therefore:
 //!
 //! - each row, wait record and thread record is written by its own thread only;
-//! - a record is filled in before the word that makes it visible is stored (`Row::key`,
+//! - a record is filled in before a store to one word makes it visible (`Row::key`,
 //!   `ThreadRecord::state`, `StackRecord::depth`, a region's `count`, [`Header::newest`]);
 //! - a table that grows is copied, then swapped by one store of [`ThreadRecord::table`];
-//! - counters only grow, but a reader may see one counter of a row before its neighbour.
+//! - counters only grow, but a reader may find one counter of a row increased and not yet the next.
 //!
 //! The file is sparse and has its largest size from the start; parts that were never used take no
 //! space.
@@ -41,11 +42,11 @@ pub use wait::{BLOCKERS, BUCKETS, Blocker, FIRST_BUCKET_LOG2, WaitRecord, bucket
 
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNCLINE";
-/// The version of this layout. A reader takes no other.
+/// The version of this layout. A reader refuses all others.
 pub const VERSION: u32 = 7;
 /// [`Header::byte_order`] as the writer's machine stores it.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
-/// Bytes from the start of the file to the first region, and of a page.
+/// The size of a page, which is also the offset of the first region.
 pub const HEADER_SIZE: usize = 4096;
 /// Arena offsets are multiples of this many bytes.
 pub const UNIT: u64 = 64;
@@ -55,7 +56,7 @@ pub const CLOCK_TSC: u32 = 1;
 /// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.
 pub const CLOCK_MONOTONIC: u32 = 2;
 
-/// [`Header::state`]: the process runs, or ended without a chance to note it.
+/// [`Header::state`]: the process runs, or was killed before it could note its end.
 pub const PROCESS_RUNNING: u32 = 1;
 /// [`Header::state`]: ended through `exit` or `_exit`.
 pub const PROCESS_EXITED: u32 = 2;
@@ -82,8 +83,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// An empty region of this many records from `next` on, which it moves behind the region, to a
-    /// page's start.
+    /// A region for `capacity` records, empty, at `next`. Moves `next` to the first page behind the
+    /// region.
     pub fn after<T>(next: &mut u64, capacity: u32) -> Region {
         let record_size = size_of::<T>() as u32;
         let offset = *next;
@@ -114,15 +115,15 @@ pub struct Header {
     pub started_realtime: u64,
     /// When the process noted its end, or its parent learned of it, in ticks; 0 if neither did.
     pub ended: u64,
-    /// [`PROCESS_RUNNING`] or [`PROCESS_EXITED`]
+    /// [`PROCESS_RUNNING`], [`PROCESS_EXITED`] or [`PROCESS_LEFT`]
     pub state: u32,
-    /// Process number.
+    /// The process's number.
     pub pid: u32,
-    /// Process number of the parent when recording began.
+    /// The parent's process number when recording began.
     pub parent: u32,
-    /// One uncontended operation in this many belongs to the sample at first, on average: it is timed from
-    /// acquire to release, and shows to which locks the counts of a place's [`REST`] belong. 1 with
-    /// [`Header::timeline`].
+    /// One uncontended operation in this many is sampled at first, on average. It is timed from
+    /// acquire to release, and shows to which locks the counts of a place's [`REST`] belong. 1 if
+    /// [`Header::timeline`] is set.
     pub sample_period: u32,
     /// The most bytes that the file may have.
     pub file_size: u64,
@@ -134,9 +135,9 @@ pub struct Header {
     pub stacks: Region,
     /// Where the arena starts, in bytes.
     pub arena_offset: u64,
-    /// Units of the arena that were handed out, from its start.
+    /// Units of the arena that were handed out; all of them are at its start.
     pub arena_used: u64,
-    /// Units that the arena can hand out.
+    /// The number of units that the arena has.
     pub arena_capacity: u64,
     /// Operations that were not counted because there was no row for them.
     pub dropped_operations: u64,
@@ -145,51 +146,55 @@ pub struct Header {
     /// Operations not counted because they came from a signal handler that interrupted
     /// the recorder itself.
     pub interrupted_operations: u64,
-    /// 1 once the file system had no room left.
+    /// 1 if the file system has run out of room.
     pub disk_full: u32,
-    /// 1 if code that uses locks was loaded at the address of other code, after a `dlclose`: these
-    /// addresses are ambiguous.
+    /// 1 if, after a `dlclose`, code that uses locks was loaded at the address of other code:
+    /// addresses there are ambiguous.
     pub modules_changed: u32,
-    /// 1 if the logs hold every acquisition ([`EVENT_HOLD`]), and not only waits.
+    /// 1 if the logs hold every acquisition ([`EVENT_HOLD`]); 0 if they hold only waits.
     pub timeline: u32,
-    /// What its parent learned of its end: [`SEEN`], and below it the status as `wait` gives it. 0
-    /// if that was not noted.
+    /// What the parent learned of the process's end: [`SEEN`], and in the low 16 bits the status as
+    /// `wait` gives it. 0 if no parent noted it.
     pub seen: u32,
     /// In the file's first header: the page of the newest child's header; 0 if there is none.
     pub newest: u32,
-    /// In a child's header: the page of the header that was the newest before; 0 if there was none.
+    /// In a child's header: the page of the header that was the newest when the child began; 0 if
+    /// it is the first child.
     pub before: u32,
-    /// In a child's header: the page of its parent's; 0 is the file's first.
+    /// In a child's header: the page of its parent's header; 0 is the file's first page.
     pub parent_page: u32,
-    /// In a child's header: of the modules that its parent knows, the child has those before this
-    /// index.
+    /// In a child's header: the child knows those modules of its parent whose index is below this
+    /// one.
     pub inherited: u32,
-    /// Threads of this process, and the index of the latest and 1: [`ThreadRecord::previous`] leads on.
-    /// Only a child's threads are found this way; the first process's are all threads that name it.
+    /// How many thread records the process has. [`Header::latest_thread`] leads to them. Readers
+    /// follow it only for a child; the first process's threads are all records with its page.
     pub own_threads: u32,
-    /// See [`Header::own_threads`].
+    /// Index plus 1 of the process's latest thread record; [`ThreadRecord::previous`] leads to the
+    /// others. 0 if there is none.
     pub latest_thread: u32,
-    /// For the writers: 1 while room is kept for the process.
+    /// For the writers: 1 while the file keeps room for the process.
     pub live: u32,
     /// 1 if the recorder was attached to a running process: what happened before is not in the
-    /// file. Files of versions without this have 0.
+    /// file. 0 in files that are older than this field.
     pub attached: u32,
     /// Path of the executable, ended by a zero byte.
     pub executable: [u8; 1024],
     /// Arguments, each ended by a zero byte, cut where they do not fit.
     pub arguments: [u8; 2048],
-    /// Releases of locks whose acquisition was not seen, since it came before recording began.
+    /// Releases of locks that were acquired before recording began.
     pub acquired_before: u64,
-    /// Pointers to counted functions that the program keeps outside of the tables by which modules call
-    /// each other: calls through these are not seen. Counted once, where a process was attached to.
+    /// Pointers to counted functions that the program keeps outside of the tables through which
+    /// modules call each other: calls through these are not seen. Counted once, when a process is
+    /// attached to; otherwise 0.
     pub pointers_missed: u64,
-    /// When the window [`Header::window`] began, in ticks.
+    /// When the window of number [`Header::window`] began, in ticks.
     pub window_began: u64,
-    /// In the file's first header: how often a reader has taken the logs, which only then writes here. A
-    /// log of another window begins again with its next event. Older versions have 0.
+    /// In the file's first header: how often a reader has taken the logs. Only such a reader writes
+    /// here. A log of an earlier window is begun anew at its next event. 0 in files that are older
+    /// than this field.
     pub window: u32,
-    /// 1 if the threads' processor time is counted from [`Header::started`] on: the file is of a
-    /// later window.
+    /// 1 if the threads' processor time is counted from [`Header::started`] on, because the file is
+    /// of a later window.
     pub based: u32,
 }
 
@@ -201,11 +206,11 @@ pub struct ModuleRecord {
     pub start: u64,
     /// One past the last address.
     pub end: u64,
-    /// What to subtract from an address to get the one in the file's own symbols.
+    /// What to subtract from an address in memory to get the address in the file's own symbols.
     pub bias: u64,
-    /// Bytes of the build-id that are used; 0 if the file has none.
+    /// Bytes of the build-id that are in use; 0 if the file has none.
     pub build_id_len: u32,
-    /// The page of the header of the process that found it; 0 is the file's first.
+    /// The page of the header of the process that found the module; 0 is the file's first page.
     pub process: u32,
     /// The build-id.
     pub build_id: [u8; 32],
@@ -214,7 +219,8 @@ pub struct ModuleRecord {
 }
 
 impl ModuleRecord {
-    /// An object that lies from `start` to `end`. A path or a build-id that is too long is cut off.
+    /// The record of an object that is mapped from `start` to `end`. A path or build-id that is too
+    /// long is cut off.
     pub fn new((start, end): (u64, u64), bias: u64, path: &[u8], build_id: &[u8]) -> ModuleRecord {
         let mut record = ModuleRecord { start, end, bias, ..Zeroable::zeroed() };
         let length = path.len().min(record.path.len() - 1);
@@ -250,24 +256,24 @@ pub struct StackRecord {
     pub frames: [u64; STACK_FRAMES],
 }
 
-/// [`Row::lock`]: the row counts for all locks of the place but those with rows of their own; they
-/// are too many to be distinguished. Each operation of the sample adds what was counted since the
-/// last one to the row of its own lock; `held_ticks` is the count up to which that was done.
-/// Creations are not distributed.
+/// [`Row::lock`] of a row that counts for all locks of the place that have no rows of their own;
+/// they are too many to be distinguished. Each sampled operation moves what was counted since the
+/// last sample to the row of its own lock: `held_ticks` is the count of calls up to which that was
+/// done. Creations are not distributed.
 pub const REST: u64 = 0;
-/// The low byte of [`Row::key`]: no row, but a note of the writer's.
+/// The low byte of [`Row::key`] if there is no row, but a note that the writer left for itself.
 pub const NOTE: u64 = 0xff;
 /// [`Row::depth`] of a row that stands for all further depths.
 pub const ANY_DEPTH: u32 = u32::MAX;
 
 /// The sums of one thread at one place for one lock, or for many ([`REST`]).
 ///
-/// The place is the return address and how deep the stack was: two paths to one call
-/// mostly differ in depth. Exactly one cache line.
+/// The place is the return address and the depth of the stack: two paths to one call usually differ
+/// in depth. A row is exactly one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct Row {
-    /// Address of the lock (or of what else is worked on).
+    /// Address of the lock, or of another object of the operation.
     pub lock: u64,
     /// Return address of the call.
     pub ret: u64,
@@ -275,24 +281,25 @@ pub struct Row {
     pub key: u64,
     /// Calls that did what the operation is for (see [`crate::Class`]).
     pub calls: u64,
-    /// Ticks held, over those uncontended acquisitions that were timed, each as often as it counts in
-    /// `held_samples`.
+    /// Ticks held, over the uncontended acquisitions that were timed. Each is added as often as it
+    /// counts in `held_samples`.
     pub held_ticks: u64,
-    /// The longest of them. For a semaphore's creation: its first value.
+    /// The longest of these holds. For a semaphore's creation: its initial value.
     pub held_max: u64,
-    /// How many were timed at one in [`Header::sample_period`]. Later ones of a row that counted much are
-    /// rarer, and count for several each.
+    /// How many of these holds were timed, each counted with its weight: 1 if it stands for
+    /// [`Header::sample_period`] acquisitions, and more in a row that has counted many, which is
+    /// timed more rarely.
     pub held_samples: u32,
     /// Number of the stack; 0 if there is none.
     pub stack: u32,
-    /// Unit of the [`WaitRecord`]; 0 if nothing was waited for.
+    /// Unit of the [`WaitRecord`]; 0 if the row has none.
     pub wait: u32,
     /// Unit of the [`NestRecord`]; 0 if no other lock was ever seen held here.
     pub nest: u32,
 }
 
 impl Row {
-    /// The key of an operation at a stack depth in bytes.
+    /// The key of an operation and of a stack depth in bytes.
     pub const fn key(op: crate::op::Op, depth: u32) -> u64 {
         (depth as u64) << 8 | op as u64
     }
@@ -311,28 +318,27 @@ impl Row {
 /// The number of locks that a nest record distinguishes.
 pub const NESTS: usize = 3;
 
-/// A lock that was held already.
+/// A lock that the thread already held when it acquired another.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Nest {
-    /// The lock: the innermost that the thread held; 0 while this slot is free.
+    /// The innermost lock that the thread held; 0 while this slot is free.
     pub lock: u64,
-    /// Stack at which it had been acquired, the first time.
+    /// Stack at which that lock had been acquired, when it was first found held.
     pub stack: u32,
     /// Sampled acquisitions that found it held.
     pub seen: u32,
 }
 
-/// The lock that was already held when a row's lock was acquired. Only timed acquisitions are
-/// sampled: the first, one in [`Header::sample_period`], and each that waited. Exactly one cache
-/// line.
+/// The locks that were already held when a row's lock was acquired. Only timed acquisitions are
+/// sampled: the first, one in [`Header::sample_period`], and each that waited. The record is
+/// exactly one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct NestRecord {
-    /// Sampled acquisitions that found no lock held: those after the first that found one, and all
-    /// acquisitions before it.
+    /// Sampled acquisitions that found no lock held, including those before this record was made.
     pub alone: u32,
-    /// Acquisitions that found a lock for which there was no slot left.
+    /// Sampled acquisitions that found a lock for which no slot was left.
     pub others: u32,
     /// The locks that were found.
     pub locks: [Nest; NESTS],
@@ -340,16 +346,16 @@ pub struct NestRecord {
     pub reserved: u64,
 }
 
-/// [`EventRecord::kind`]: from when to when a thread waited.
+/// [`EventRecord::kind`]: the time in which a thread waited.
 pub const EVENT_WAIT: u8 = 1;
 /// [`EventRecord::kind`]: the time in which a thread held a lock.
 pub const EVENT_HOLD: u8 = 2;
 /// [`EventRecord::who`]: unknown, or no thread.
 pub const NOBODY: u16 = u16::MAX;
 
-/// A span of a thread's time: a wait, or a hold if [`Header::timeline`] is set. A hold ends where a
-/// wait releases the lock, and another begins after it. The events of a log are in the order in
-/// which they ended.
+/// A span of a thread's time: a wait, or a hold if [`Header::timeline`] is set. If a wait releases
+/// a lock, as a condition's does, the hold ends there and another begins after the wait. The events
+/// of a log are in the order in which they ended.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct EventRecord {
@@ -361,8 +367,8 @@ pub struct EventRecord {
     pub lock: u64,
     /// Stack of the acquisition or the wait; 0 if there is none.
     pub stack: u32,
-    /// For a wait: index of the thread that held the lock, or that woke this one; else
-    /// [`NOBODY`].
+    /// For a wait: index of the thread that held the lock, or that woke this one; [`NOBODY`] if it
+    /// is unknown, and for a hold.
     pub who: u16,
     /// The operation's code.
     pub op: u8,

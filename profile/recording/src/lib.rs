@@ -6,24 +6,25 @@
 //! read while the program runs, and after `kill -9`.
 //!
 //! - [`layout`] is the file, field by field: plain structures that both sides share;
-//! - [`live`] is the protocol between a command and the recorder in a process that it attaches to;
+//! - [`live`] is the protocol between a command and the recorder in a process that the command
+//!   attaches to;
 //! - [`op`] is the list of operations that are counted;
 //! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
 //!   answer is a value or an [`Error`], never a panic;
-//! - [`source`] is how files of this kind are read: the reader of traces uses it as well;
-//! - [`ProcessFile::since`] is what happened in a window of time, and [`ProcessFile::packed`] makes a
-//!   file of it;
-//! - [`Windows`] says which parts of the run a thread's log keeps;
+//! - [`source`] reads the bytes of such files, and of the files of traces;
+//! - [`ProcessFile::since`] subtracts an earlier reading, which leaves the counts of a window of
+//!   time, and [`ProcessFile::packed`] makes a file of them;
+//! - [`Windows`] says which stretches of the run a thread's log keeps;
 //! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
-//! - [`keeper`] keeps the last windows of time as recordings of their own, and [`Recent`] reads them;
+//! - [`keeper`] keeps the last windows of time as recordings of their own; [`Recent`] reads them;
 //! - [`Writers`] finds the processes that still write to a recording;
 //! - [`clock`] chooses the clock whose ticks a file counts in;
 //! - [`folder`] is how files in the folder are opened, even if other users may write there;
-//! - [`Session`] says what was run;
-//! - [`Samples`] are where its threads were seen on a processor.
+//! - [`Session`] says what was run, and how it ended;
+//! - [`Samples`] say where the program's threads were seen on a processor, and where they slept.
 //!
-//! This crate knows nothing of symbols, findings or reports, nor of when what is counted. Both
-//! sides depend on it, and not on each other.
+//! This crate knows nothing of symbols, findings or reports, and does not decide what is counted.
+//! The recorder and the analysis both depend on it, and not on each other.
 
 pub mod clock;
 mod error;

@@ -1,38 +1,42 @@
-//! The protocol between a command and the recorder in a process that it attaches to.
+//! The protocol between a command and the recorder in a process to which the command attaches.
 //!
-//! The command opens the recorder in the process and calls the functions that are named here, on a
-//! thread that it has borrowed. The command first writes their arguments into the process's memory,
-//! and reads the results in [`State`]. This lies in the process and outlives the command, so
-//! another command finds what a killed one has left.
+//! The command loads the recorder into the process, borrows one of the process's threads, and calls
+//! the functions named here on that thread. It first writes their arguments into the process's
+//! memory, and finds the results in [`State`]. The state lies in the process and outlives the
+//! command, so another command finds what a killed one has left.
 //!
 //! ```text
 //! RESTING --begin--> RECORDING --point--> POINTED --unpoint--> RECORDING --end--> ENDED --rest--> RESTING
 //! ```
+//!
+//! [`State::stage`] has no value for POINTED: it is RECORDING with [`State::pointed`] above 0.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-/// The version of this protocol. A command takes no other.
+/// The version of this protocol. A command refuses all others.
 pub const VERSION: u32 = 3;
 
-/// The recorder's [`State`].
+/// The symbol of the recorder's [`State`].
 pub const STATE: &str = "syncline_live_state";
-/// `int syncline_live_begin(const Request *)`: begins a recording; 0, or one of
-/// the `REFUSED_` numbers below.
+/// `int syncline_live_begin(const Request *)`: begins a recording. Returns 0, or one of the
+/// `REFUSED_` numbers below.
 pub const BEGIN: &str = "syncline_live_begin";
-/// `int syncline_live_point(Slot *slots, size_t count)`: points the slots to the recorder's functions,
-/// and returns how many it pointed.
+/// `int syncline_live_point(Slot *slots, size_t count)`: points the slots to the recorder's
+/// functions. Returns how many it pointed.
 pub const POINT: &str = "syncline_live_point";
-/// `int syncline_live_unpoint(int restored)`: restores the old values of all slots, and returns how many;
-/// with 1, the command has restored them itself.
+/// `int syncline_live_unpoint(int restored)`: restores the old values of all slots, and returns how
+/// many there were. If `restored` is 1, the command has already restored them.
 pub const UNPOINT: &str = "syncline_live_unpoint";
-/// `int syncline_live_end(void)`: ends the recording; threads inside continue with their old state.
+/// `int syncline_live_end(void)`: ends the recording. Threads inside the recorder go on with their
+/// old state.
 pub const END: &str = "syncline_live_end";
-/// `int syncline_live_rest(void)`: forgets the recording, once no thread runs code of the recorder.
+/// `int syncline_live_rest(void)`: forgets the recording. Called when no thread runs code of the
+/// recorder.
 pub const REST: &str = "syncline_live_rest";
-/// Where slots of `dlsym` are pointed.
+/// The function to which slots of `dlsym` are pointed.
 pub const DLSYM: &str = "syncline_live_dlsym";
 
-/// [`BEGIN`]: the request is of another version.
+/// [`BEGIN`]: the request is of another version of the protocol.
 pub const REFUSED_VERSION: i32 = 1;
 /// [`BEGIN`]: there is a recording, or the remains of one.
 pub const REFUSED_BUSY: i32 = 2;
@@ -45,10 +49,10 @@ pub const RESTING: u32 = 0;
 pub const RECORDING: u32 = 1;
 /// [`State::stage`]: a recording has ended, and threads may still be inside the recorder.
 pub const ENDED: u32 = 2;
-/// [`State::stage`]: the program records since its start.
+/// [`State::stage`]: the recorder was preloaded, and the program is recorded since its start.
 pub const PRELOADED: u32 = 3;
 
-/// The state of the recorder. All zero is its first state.
+/// The state of the recorder. It begins as all zero.
 #[derive(Debug)]
 #[repr(C)]
 pub struct State {
@@ -56,14 +60,14 @@ pub struct State {
     pub version: u32,
     /// [`RESTING`] and so on.
     pub stage: AtomicU32,
-    /// The process's own number while one of the functions runs; 0 otherwise.
+    /// The process's own number while one of these functions runs; 0 otherwise.
     pub busy: AtomicU32,
-    /// Slots that point to the recorder.
+    /// How many slots point to the recorder.
     pub pointed: AtomicU32,
-    /// Their notes, [`State::pointed`] of them; null before the first.
+    /// The [`State::pointed`] slots; null before the first is pointed.
     pub slots: AtomicPtr<Slot>,
-    /// The page that is writable while its slots are exchanged, and has to be read-only again; 0 if there is
-    /// none. A process that is forked meanwhile finds it here.
+    /// The page that is writable while its slots are exchanged, and must be made read-only again; 0
+    /// if there is none. A process that is forked meanwhile finds it here.
     pub open: AtomicU64,
 }
 
@@ -77,29 +81,30 @@ pub struct Request {
     pub clock: u32,
     /// [`crate::layout::Header::ticks_per_second`]
     pub ticks_per_second: u64,
-    /// Bytes that the file may become.
+    /// The most bytes that the file may have.
     pub max_size: u64,
     /// [`crate::layout::Header::pointers_missed`]
     pub pointers_missed: u64,
-    /// An empty file, open in the process for reading and writing. It may be closed afterwards.
+    /// An empty file, open in the process for reading and writing. It may be closed after
+    /// [`BEGIN`].
     pub file: i32,
     /// Whether every acquisition is timed and logged.
     pub timeline: u32,
 }
 
-/// A word of a table by which a module calls others.
+/// A word of a table through which a module calls functions of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Slot {
     /// Its address.
     pub at: u64,
-    /// The value that it has. If it has another value by then, it stays as it is.
+    /// The value that is expected in it. If it has another value by then, it is left alone.
     pub theirs: u64,
     /// Its new value: a function of the recorder.
     pub ours: u64,
     /// First address of the module that it belongs to.
     pub module: u64,
-    /// 1 if its page can only be read, and has to be made writable and back.
+    /// 1 if its page is read-only, so that it has to be made writable for the exchange.
     pub protected: u64,
     /// 1 if the loader never unloads its module.
     pub stays: u64,

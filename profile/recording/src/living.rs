@@ -1,4 +1,4 @@
-//! The processes of a recording that run, by the numbers by which this process calls them.
+//! The running processes of a recording, by their numbers in this process's namespace.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,34 +9,35 @@ use std::path::{Path, PathBuf};
 use crate::folder::files;
 use crate::{family, numbers};
 
-/// The processes of a recording that run.
+/// The running processes of a recording.
 #[derive(Debug)]
 pub struct Living {
     folder: PathBuf,
-    /// Each by its name in the recording, with its number here; `None` if it was not found.
+    /// Number of each process in this namespace, by its name in the recording; `None` if it was not
+    /// found.
     known: HashMap<PathBuf, Option<u32>>,
 }
 
 impl Living {
-    /// Those of a folder, in which programs may still be recorded.
+    /// Those of a folder that may still be recorded into.
     pub fn of(folder: &Path) -> Living {
         Living { folder: folder.to_owned(), known: HashMap::new() }
     }
 
-    /// Their numbers here. Each process is looked for once.
+    /// Their numbers in this namespace. Each process is searched for once.
     pub fn numbers(&mut self) -> Vec<u32> {
         let mut known = HashMap::new();
         for file in files(&self.folder, "syncline").unwrap_or_default() {
             let Ok(inode) = fs::metadata(&file).map(|meta| meta.ino()) else { continue };
-            // All processes are looked through only where the first one is in another namespace: most that are
-            // not found have ended.
+            // All processes of the machine are searched only if the first process of the file is in
+            // another namespace: otherwise a process that is not found has usually ended.
             let mut is_here = false;
             for (process, own) in family::running(&file) {
                 let find = || match numbers::maps(own, inode) {
                     Ok(true) => Some(own),
                     _ if is_here => None,
-                    // This process is not allowed to inspect that process. If it is the right one,
-                    // the sampler reports that.
+                    // We are not allowed to inspect that process. If it is the right one, the
+                    // sampler reports that.
                     Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                         numbers::elsewhere(own, inode).or(Some(own))
                     }

@@ -1,12 +1,13 @@
-//! Numbers of processes and threads. Each has one in every namespace of numbers that it is in: a recording
-//! has those by which they call themselves, and `/proc` those by which this process calls them.
+//! Numbers of processes and threads. A process has one in every namespace of process numbers that
+//! it is in: a recording has its own number for itself, and `/proc` its number in this process's
+//! namespace.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The number by which a process or a thread calls itself, and whether it is in another namespace than this
-/// process, by its folder in `/proc`; `None` if it has ended.
+/// The number that a process or thread has for itself, and whether it is in another namespace than
+/// this process. `folder` is its folder in `/proc`. `None` if it has ended.
 pub fn own(folder: &Path) -> Option<(u32, bool)> {
     of_status(&fs::read_to_string(folder.join("status")).ok()?)
 }
@@ -24,7 +25,7 @@ pub(crate) fn maps(pid: u32, inode: u64) -> io::Result<bool> {
     Ok(maps.split(|&byte| byte == b'\n').any(|line| is_of(line, inode)))
 }
 
-/// Whether a line of a process's maps is of a recording's file with this number.
+/// Whether a line of a process's maps is of a recording's file with this inode number.
 fn is_of(line: &[u8], inode: u64) -> bool {
     const INODE: usize = 4;
     let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
@@ -32,7 +33,7 @@ fn is_of(line: &[u8], inode: u64) -> bool {
     number == Some(inode) && line.ends_with(b".syncline")
 }
 
-/// The process of another namespace that calls itself so, and maps this file.
+/// The process of another namespace that has this number for itself, and maps this file.
 pub(crate) fn elsewhere(own: u32, inode: u64) -> Option<u32> {
     let namespace = |folder: &Path| fs::read_link(folder.join("ns/pid"));
     let here = namespace(Path::new("/proc/self")).ok()?;
@@ -40,7 +41,7 @@ pub(crate) fn elsewhere(own: u32, inode: u64) -> Option<u32> {
     let mut pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.find(|&pid: &u32| {
         let folder = PathBuf::from(format!("/proc/{pid}"));
-        // The first question is answered soonest.
+        // The cheapest test comes first.
         namespace(&folder).is_ok_and(|its| its != here)
             && self::own(&folder) == Some((own, true))
             && maps(pid, inode).unwrap_or(false)

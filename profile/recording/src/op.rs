@@ -1,6 +1,6 @@
 //! The operations that a recording counts.
 //!
-//! An operation is a call of the program; several spellings of one call are one operation:
+//! An operation is a call that the program makes. Calls with the same effect are one operation:
 //! `pthread_mutex_lock` and C11's `mtx_lock` are both [`Op::MutexLock`].
 
 use serde::Serialize;
@@ -35,31 +35,32 @@ pub enum Primitive {
     Yield,
     /// A length of time: `nanosleep`, `usleep`
     Sleep,
-    /// A word that a thread polls in a loop of its own instructions: the recorder does not see
-    /// that, but samples do
+    /// A word that a thread polls in a loop of its own instructions. The recorder does not see such
+    /// loops, but samples do.
     Spin,
 }
 
 impl Primitive {
-    /// Whether threads meet there.
+    /// Whether it is a barrier, at which threads wait for each other.
     pub fn is_barrier(self) -> bool {
         matches!(self, Primitive::Barrier | Primitive::OmpBarrier)
     }
 }
 
-/// How an operation's counters are to be read.
+/// What the counters of an operation mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Takes a lock: `calls` are acquisitions, `contended` those that had to wait.
+    /// Takes a lock: `calls` are acquisitions, and `waits` are the calls that had to wait.
     Acquire,
-    /// Takes a lock or gives up at once: `calls` are acquisitions, `failed` the refusals.
+    /// Takes a lock or gives up at once: `calls` are acquisitions, and `refused` are the calls that
+    /// gave up.
     Try,
-    /// Waits for an event, not for a lock: `calls` are waits, and each one counts as contended.
+    /// Waits for an event, not for a lock: `calls` are waits, and each one counts in `waits` too.
     Wait,
-    /// Lets others run before the thread looks again: `calls` counts. The time between calls that
-    /// follow each other at once, in which the thread only polls, counts as waits, and so do calls
-    /// that took longer.
+    /// Lets others run before the thread looks again: `calls` are these calls. The time between
+    /// calls that follow each other closely, in which the thread only polls, counts as time spent
+    /// spinning. A call that took longer counts as a wait.
     Poll,
     /// Wakes others: only `calls` counts.
     Notify,
@@ -95,7 +96,7 @@ macro_rules! ops {
                 match self { $(Op::$name => Primitive::$primitive,)* }
             }
 
-            /// How its counters are to be read.
+            /// What its counters mean.
             pub fn class(self) -> Class {
                 match self { $(Op::$name => Class::$class,)* }
             }

@@ -1,11 +1,11 @@
-//! Writes a process that was read to a file again, as small as possible, for the same reader.
+//! Writes a process that was read to a new file, as small as possible, for the same reader.
 //!
 //! ```text
 //! Header | modules | threads, each at its index | stacks | per thread: rows, waits, nests, log
 //! ```
 //!
-//! Only rows that have counted something are in it. The process is the file's first, also if it was a
-//! forked child in a file of its parent's.
+//! Only rows that have counted something are in it. The process is the file's first, even if it was
+//! a forked child in its parent's file.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,9 @@ use crate::layout::{
 use crate::process::{ProcessFile, Thread};
 
 impl ProcessFile {
-    /// Says that recording ended when the file was read and that the process went on, if the process ran
-    /// then: what is packed afterwards is not taken for the file of a process that still runs.
+    /// If the process still ran when the file was read, notes that recording ended then and that
+    /// the process went on. So a packed file is not taken for the file of a process that still
+    /// runs.
     pub fn seal(&mut self) {
         if let Some(now) = self.now.take() {
             self.header.ended = now;
@@ -27,7 +28,7 @@ impl ProcessFile {
         }
     }
 
-    /// The bytes of a file with this process alone.
+    /// The bytes of a file with only this process.
     pub fn packed(&self) -> Vec<u8> {
         let mut next = HEADER_SIZE as u64;
         let threads = self.threads.iter().map(|thread| thread.index + 1).max().unwrap_or(0);
@@ -52,7 +53,7 @@ impl ProcessFile {
         for (n, stack) in self.stacks.iter().enumerate() {
             put(&mut file, &header.stacks, n, stack);
         }
-        // No unit of the arena is 0.
+        // Unit 0 of the arena stays unused, because 0 stands for none.
         let mut arena = vec![0; UNIT as usize];
         for thread in &self.threads {
             let record = pack(thread, header.window, &mut arena);
@@ -67,7 +68,7 @@ impl ProcessFile {
     }
 }
 
-/// A region of this many records, with the same number of dropped records as another.
+/// A region for this many records, with the number of dropped records of another.
 fn region<T>(next: &mut u64, count: u32, of: &Region) -> Region {
     Region { count, dropped: of.dropped, ..Region::after::<T>(next, count) }
 }
@@ -77,7 +78,7 @@ fn put<T: Pod>(file: &mut [u8], region: &Region, index: usize, record: &T) {
     file[at..at + size_of::<T>()].copy_from_slice(bytes_of(record));
 }
 
-/// Adds the data of a thread to the arena, and returns the record that leads to it.
+/// Adds a thread's data to the arena, and returns the record that leads to the data.
 fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
     let mut rows = Vec::with_capacity(thread.rows.len());
     let mut sampled = BTreeSet::new();
@@ -87,7 +88,7 @@ fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
         counts.nest = row.nest.as_deref().map_or(0, |nest| add(arena, &[*nest], 1).0);
         rows.push(counts);
         if row.sampled && sampled.insert((counts.ret, row.op)) {
-            // The sum over all locks of a place, all of which is distributed.
+            // The place's sum over all locks: all of it is distributed already.
             rows.push(Row {
                 lock: REST,
                 ret: counts.ret,
@@ -109,13 +110,14 @@ fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
     };
     let places = |record: &ThreadRecord| 1u64.checked_shl((record.log >> 48) as u32).unwrap_or(0);
     if thread.record.log != 0 && thread.record.log_kept > places(&thread.record) {
-        // Whether events came that found no slot.
+        // Keeps the fact that some events found no slot.
         record.log_kept = places(&record) + 1;
     }
     record
 }
 
-/// Adds records, padded to a power of two; returns the word that leads to them, or 0 for none.
+/// Adds records, padded to a power of two; returns the word that leads to them, or 0 if there are
+/// none.
 fn run<T: Pod>(arena: &mut Vec<u8>, records: &[T]) -> u64 {
     if records.is_empty() {
         return 0;
@@ -124,7 +126,8 @@ fn run<T: Pod>(arena: &mut Vec<u8>, records: &[T]) -> u64 {
     u64::from(places.ilog2()) << 48 | u64::from(unit)
 }
 
-/// Adds records and room for this many in all, from a new unit on.
+/// Adds records and space for `places` of them in all, at a new unit. Returns the unit and
+/// `places`.
 fn add<T: Pod>(arena: &mut Vec<u8>, records: &[T], places: usize) -> (u32, usize) {
     let unit = (arena.len() as u64 / UNIT) as u32;
     let end = arena.len() + places * size_of::<T>();

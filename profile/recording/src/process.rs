@@ -1,4 +1,4 @@
-//! A process of a recording, as it was read: plain data.
+//! A process of a recording as plain data, after it was read.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct Row {
     pub waits: Option<Box<WaitRecord>>,
     /// The locks that were held already, if there were any.
     pub nest: Option<Box<NestRecord>>,
-    /// Whether its thread took more locks by this call than get their own rows: then the
+    /// Whether its thread took more locks by this call than get rows of their own. Then the
     /// distribution of its calls over the locks is an estimate, and some locks may be missing.
     pub sampled: bool,
 }
@@ -34,17 +34,18 @@ pub struct Thread {
     pub record: ThreadRecord,
     /// Its rows, in no order.
     pub rows: Vec<Row>,
-    /// The events that its log kept, in the order in which they ended; none if the file was
-    /// read without logs.
+    /// The events that its log kept, in the order in which they ended; none if the file was read
+    /// without logs.
     pub log: Vec<EventRecord>,
-    /// The windows of time that those events are from.
+    /// The stretches of the run of which the log has all events.
     pub windows: Windows,
 }
 
-/// All that a file holds of one process.
+/// Everything that a file holds of one process.
 #[derive(Clone, Debug)]
 pub struct ProcessFile {
-    /// Where it was read from: the file, and behind `#` the page of a forked child in it.
+    /// The file that it was read from; for a forked child, followed by `#` and the page of its
+    /// header.
     pub path: PathBuf,
     /// Its header.
     pub header: Header,
@@ -55,7 +56,7 @@ pub struct ProcessFile {
     /// The threads.
     pub threads: Vec<Thread>,
     /// The stacks; number `n` is at index `n`. Index 0 and the indices of other processes' stacks
-    /// hold none.
+    /// hold empty ones.
     pub stacks: Vec<StackRecord>,
 }
 
@@ -65,14 +66,14 @@ impl ProcessFile {
         text(&self.header.executable)
     }
 
-    /// The program's arguments, with its name, except for empty ones at the end.
+    /// The program's name and arguments, without empty arguments at the end.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = &self.header.arguments;
         let Some(last) = bytes.iter().rposition(|&b| b != 0) else { return Vec::new() };
         bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
-    /// When the process ended, in ticks; when it was read, if it still ran; or when it last
+    /// When the process ended, in ticks; when it was read, if it still ran then; or when it last
     /// recorded something, if it could not note its end.
     pub fn ended(&self) -> u64 {
         if self.header.ended != 0 {
@@ -88,7 +89,7 @@ impl ProcessFile {
         ticks as f64 / self.header.ticks_per_second as f64
     }
 
-    /// The stack of this number, outermost frame last; empty if there is none.
+    /// The frames of the stack of this number, innermost first; empty if there is none.
     pub fn stack(&self, number: u32) -> &[u64] {
         match self.stacks.get(number as usize) {
             Some(stack) if number != 0 => {
@@ -99,7 +100,7 @@ impl ProcessFile {
     }
 }
 
-/// Text that ends at a zero byte or with its field.
+/// The text up to the first zero byte, or the whole field if it has none.
 pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()

@@ -1,10 +1,9 @@
 //! Reads the file of one process, whatever its bytes are.
 //!
-//! The file may be cut short, foreign, damaged, or still being written. So it is read
-//! with ordinary reads and never mapped (a mapped file that shrinks kills its reader),
-//! every offset and count is checked against the file's real size, and what is not
-//! plausible is an [`Error`]; [`Source`] does that. A thread whose table was exchanged while
-//! it was being read is read once more.
+//! The file may be cut short, foreign, damaged, or still being written. So [`Source`] reads it with
+//! ordinary reads and never maps it (a mapped file that shrinks kills its reader), checks every
+//! offset and count against the file's real size, and answers what is not plausible with an
+//! [`Error`]. A thread whose table was exchanged while it was being read is read again.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +14,18 @@ use crate::source::Source;
 use crate::{family, running};
 
 impl ProcessFile {
-    /// Reads a process of a file, also while it runs: the first, or the one whose page is named.
+    /// Reads a process of a file, even while it runs: the first process, or the one that the path
+    /// names by `#` and a page.
     ///
     /// # Errors
-    /// [`Error`], if the file can't be read or is not a recording that this version
-    /// understands. Damage is found where it makes the structure unreadable; a counter
-    /// that was overwritten is not noticed.
+    /// [`Error`], if the file can't be read or is not a recording that this version understands.
+    /// Damage is found if it makes the structure unreadable; a counter that was overwritten is not
+    /// noticed.
     pub fn open(path: &Path) -> Result<ProcessFile, Error> {
         ProcessFile::read(path, true)
     }
 
-    /// Reads the file without the threads' logs, which may be large: for callers that poll.
+    /// Reads a process without its threads' logs, which may be large: for callers that poll.
     ///
     /// # Errors
     /// Same errors as [`ProcessFile::open`].
@@ -57,8 +57,8 @@ impl ProcessFile {
         Ok(ProcessFile { path: path.to_owned(), header, now, modules, threads, stacks })
     }
 
-    /// The file of the program that replaced this one in the process (`exec`), if there is one:
-    /// `PID.1.syncline` behind `PID.syncline`, and so on.
+    /// The path of the file of the program that this process executes next (`exec`), whether or not
+    /// it exists: `PID.1.syncline` after `PID.syncline`, and so on.
     pub fn next_program(&self) -> PathBuf {
         let (file, page) = family::place(&self.path);
         if page != 0 {

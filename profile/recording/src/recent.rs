@@ -1,5 +1,5 @@
-//! The last part of a run that was recorded in windows of time: what was counted since one of them
-//! ended.
+//! The last part of a run that was recorded in windows of time: what was counted since the end of
+//! one of them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,13 +10,13 @@ use crate::layout::PROCESS_LEFT;
 use crate::process::ProcessFile;
 use crate::session::{Session, process_files};
 
-/// The folder with the counts until a moment; `None` if there are none, since recording began then.
+/// The folder with the counts up to a moment; `None` if that moment is the start of recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recent(Option<PathBuf>);
 
 impl Recent {
-    /// The end of the latest window that is at least this old; or, if no window is old enough, the
-    /// oldest moment that is still known.
+    /// The end of the latest window that ended at least `last` before the end of the recording. If
+    /// no window is old enough, the oldest moment that is still known.
     ///
     /// # Errors
     /// Those of [`process_files`].
@@ -38,10 +38,10 @@ impl Recent {
         Ok(Recent(base.map(|(_, path, _)| path.join(SUMS))))
     }
 
-    /// What a process did since then; `None` if it had ended.
+    /// What a process did since that moment; `None` if it had ended by then.
     pub fn of(&self, process: ProcessFile) -> Option<ProcessFile> {
         let base = self.0.as_ref().map(|sums| sums.join(packed_name(&process.path)));
-        // A process without counts until then began later.
+        // A process that has no counts up to that moment began later.
         let Some(before) = base.and_then(|path| ProcessFile::open_counts(&path).ok()) else {
             return Some(process);
         };
@@ -50,7 +50,7 @@ impl Recent {
 }
 
 impl ProcessFile {
-    /// Whether the process, or its recording, had not ended at an earlier reading.
+    /// Whether the process still ran and was recorded at an earlier reading, and has gone on since.
     pub fn went_on_after(&self, before: &ProcessFile) -> bool {
         before.header.state == PROCESS_LEFT && self.ended() > before.ended()
     }
@@ -62,7 +62,7 @@ fn end(window: &Path) -> Option<u64> {
     Some(session.started.saturating_add((session.seconds? * 1e9) as u64))
 }
 
-/// The name of a process's file in a window, where each process has one.
+/// The name of a process's file in a window's folder, where each process has a file of its own.
 pub fn packed_name(process: &Path) -> String {
     let name = process.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match name.split_once(".syncline#") {

@@ -1,4 +1,4 @@
-//! Threads, their rows and their logs, as they lie in a process's file.
+//! Reads threads, their rows and their logs from a process's file.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ const ROW_SIZE: u64 = size_of::<layout::Row>() as u64;
 const EVENT_SIZE: u64 = size_of::<EventRecord>() as u64;
 
 impl Source<'_> {
-    /// The position of a unit of the arena in the file.
+    /// The offset in the file of a unit of the arena.
     fn unit(&self, header: &Header, unit: u64) -> Result<u64, Error> {
         let bytes = unit.checked_mul(UNIT).and_then(|b| b.checked_add(header.arena_offset));
         bytes.ok_or_else(|| self.damaged("an offset is out of range"))
     }
 
-    /// The bytes that a thread's table and log take.
+    /// The bytes of a thread's table of single locks and of its log.
     pub(crate) fn bytes_of(&self, record: &ThreadRecord) -> Result<u64, Error> {
         let table = self.run(record.table, "table")?.map_or(0, |(_, rows)| rows * ROW_SIZE);
         let log = self.run(record.log, "log")?.map_or(0, |(_, places)| places * EVENT_SIZE);
@@ -38,7 +38,7 @@ impl Source<'_> {
         first: ThreadRecord,
         with_log: bool,
     ) -> Result<Thread, Error> {
-        /// More than a thread can exchange its table for larger ones.
+        /// More often than a thread can exchange its table for a larger one.
         const ATTEMPTS: u32 = 64;
         let mut record = first;
         for attempt in 1.. {
@@ -64,7 +64,7 @@ impl Source<'_> {
         unreachable!("the last attempt returns")
     }
 
-    /// The first unit of a thread's table or log and its number of slots; `None` if there is none.
+    /// The first unit of a thread's table or log, and its number of slots; `None` if there is none.
     fn run(&self, word: u64, what: &str) -> Result<Option<(u64, u64)>, Error> {
         let (unit, log2) = (word & 0xffff_ffff_ffff, word >> 48);
         match log2 {
@@ -74,7 +74,7 @@ impl Source<'_> {
         }
     }
 
-    /// A thread's events, without those whose writer was stopped in the middle of them.
+    /// A thread's events, without those that were not written to their end.
     fn log(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<EventRecord>, Error> {
         let Some((unit, places)) = self.run(record.log, "log")? else {
             return Ok(Vec::new());
@@ -86,8 +86,8 @@ impl Source<'_> {
         Ok(log)
     }
 
-    /// The rows of both tables that have counted something. Counts of all locks of a place since
-    /// its last sample go to one of them.
+    /// The rows of both tables that have counted something. What a row for many locks ([`REST`])
+    /// has counted since its last sample is added to the row of one of its locks.
     fn rows(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::new();
         let mut rests = HashMap::new();
@@ -118,7 +118,7 @@ impl Source<'_> {
         Ok(rows)
     }
 
-    /// The record at a unit of the arena; none at unit 0.
+    /// The record at a unit of the arena; `None` if `unit` is 0.
     fn record<T: Pod>(
         &self,
         header: &Header,
@@ -133,16 +133,17 @@ impl Source<'_> {
     }
 }
 
-/// Whether what was read between two looks at a thread's record was in one place all the time.
-/// While the events of a log are moved, its count of moves is odd; it stays odd if the process is
-/// killed then.
+/// Whether the tables and the log that were read between two looks at a thread's record stayed
+/// where they were. `log_thinned` is odd while the events of a log are moved, and stays odd if the
+/// process is killed then.
 fn is_settled(before: &ThreadRecord, now: &ThreadRecord, with_log: bool) -> bool {
     let place = |r: &ThreadRecord| (r.table, r.exchanges, r.log, r.log_thinned);
     place(before) == place(now) && !(with_log && now.log_thinned % 2 == 1)
 }
 
-/// Adds the rest of the counts of many locks, which is less than the counts between two samples, to
-/// the lock with most counts, so that the sum of a call is exact. Marks the call's rows.
+/// Adds the undistributed rest of each call's counts to the lock with the most counts, so that the
+/// sum of a call is exact. The rest is less than the counts between two samples. Marks the call's
+/// rows as sampled.
 fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
     let mut largest: HashMap<(u64, Op), &mut u64> = HashMap::new();
     if rests.is_empty() {

@@ -1,4 +1,4 @@
-//! Whether a file's process still runs, and the current time on its clock.
+//! Whether the process of a file still runs, and the current time on its clock.
 //!
 //! A process that hangs adds nothing to its file: only the reader's clock shows how long its
 //! threads have waited.
@@ -14,21 +14,21 @@ use crate::{numbers, schedstat};
 /// A process that still maps its file.
 #[derive(Debug)]
 pub struct Running {
-    /// Its number here, by which `/proc` knows it.
+    /// Its number in this process's namespace, by which `/proc` knows it.
     pid: u32,
-    /// The thread numbers of this namespace, by those of the process's own namespace, if it is in
-    /// another one.
+    /// The thread numbers in this namespace, by those in the process's own namespace; `None` if
+    /// both are the same.
     threads: Option<HashMap<u32, u32>>,
 }
 
-/// Whether a process says that it runs.
+/// Whether a header says that its process still runs.
 pub fn says_so(header: &Header) -> bool {
     header.state == PROCESS_RUNNING && header.ended == 0 && header.seen == 0
 }
 
-/// The process of a file, if it still maps that. A process number alone is not enough: it may have
-/// been reused. `None` for a process that this one may not inspect, too. In a container a process
-/// has another number; it is looked for if it was attached to.
+/// The process of a file, if it still maps the file. A process number alone is not enough: it may
+/// have been reused. Also `None` if this process may not inspect the other. In a container a
+/// process has another number; it is searched for only if it was attached to.
 pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
     if !says_so(header) {
         return None;
@@ -40,7 +40,8 @@ pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
     Some(Running { pid, threads: Some(own_numbers(pid)) })
 }
 
-/// The threads of a process, by the numbers by which they call themselves.
+/// The thread numbers of a process in this namespace, by the numbers that the threads have for
+/// themselves.
 fn own_numbers(pid: u32) -> HashMap<u32, u32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let number = |entry: fs::DirEntry| {
@@ -50,7 +51,7 @@ fn own_numbers(pid: u32) -> HashMap<u32, u32> {
 }
 
 impl Running {
-    /// The present in the ticks of the file.
+    /// The current time in ticks of the file.
     pub fn now(&self, header: &Header) -> Option<u64> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
         let nanoseconds = now.saturating_sub(header.started_realtime) as f64;
@@ -58,8 +59,8 @@ impl Running {
         Some(header.started.saturating_add(ticks as u64))
     }
 
-    /// Fills in the threads' processor time until now, as the process itself does at its end for
-    /// threads that still live.
+    /// Fills in the processor time that a thread has used until now, if it still lives. At its end,
+    /// the process itself does this for its living threads.
     pub fn look_at(&self, record: &mut ThreadRecord) {
         if record.state != THREAD_RUNNING {
             return;

@@ -1,6 +1,7 @@
-//! `samples.json`: where threads were on a processor, and where they slept, as `syncline-sampler` saw it.
+//! `samples.json`: where threads were on a processor and where they slept, as `syncline-sampler`
+//! saw it.
 //!
-//! The file is one for all processes of a recording, and written when the program has ended. A
+//! There is one file for all processes of a recording, written after the program has ended. A
 //! recording is complete without it: the kernel may refuse samples.
 
 use std::path::Path;
@@ -16,7 +17,7 @@ use crate::session::read_json;
 pub struct Samples {
     /// Version of this file's format.
     pub version: u32,
-    /// Samples that were taken and not kept.
+    /// Samples that were taken but could not be kept.
     pub lost: u64,
     /// Why there are no samples, if the kernel refused them.
     pub refused: Option<String>,
@@ -29,9 +30,9 @@ pub struct Samples {
 pub struct SampledProcess {
     /// Its number.
     pub pid: u32,
-    /// Frames: the number of the caller's frame, which is its index and 1, or 0 for none; and an address:
-    /// the instruction that was about to run if a thread was seen here, and a return address if this
-    /// is another frame's caller.
+    /// Frames, numbered from 1. Each has the number of its caller's frame (0 if there is none) and
+    /// an address: the instruction that was about to run if a thread was seen in this frame, and a
+    /// return address if the frame is another's caller.
     pub frames: Vec<(u32, u64)>,
     /// Its threads, by their numbers.
     pub threads: Vec<SampledThread>,
@@ -42,15 +43,15 @@ pub struct SampledProcess {
 pub struct SampledThread {
     /// The kernel's thread number.
     pub tid: u32,
-    /// Processor time that its samples stand for, in nanoseconds. Samples while it was in the kernel are
-    /// not taken, so those below may stand for less.
+    /// Processor time that its samples stand for, in nanoseconds. No samples are taken in the
+    /// kernel, so those in `seen` may stand for less.
     pub covered: u64,
-    /// Numbers of frames, as in [`SampledProcess::frames`], and the processor time that the samples there
-    /// stand for, in nanoseconds. A sample stands for the more time the rarer samples were when it was
-    /// taken.
+    /// Numbers of frames, as in [`SampledProcess::frames`], each with the processor time in
+    /// nanoseconds that the samples there stand for. The rarer the samples were when one was taken,
+    /// the more time it stands for.
     pub seen: Vec<(u32, u64)>,
-    /// Numbers of frames at which it slept, the numbers of the calls of the kernel that it slept in, and
-    /// for how long: nanoseconds, from looks some ten times a second.
+    /// Each has the number of a frame at which it slept, the number of the system call in which it
+    /// slept, and for how long in nanoseconds. The thread is looked at some ten times a second.
     pub slept: Vec<(u32, u32, u64)>,
 }
 
@@ -93,7 +94,8 @@ impl Samples {
 }
 
 impl SampledProcess {
-    /// The stack of a frame's number, the innermost frame first; a number that no frame has ends it.
+    /// The stack that begins with this frame, innermost first. It ends at a number that no frame
+    /// has.
     pub fn stack(&self, number: u32) -> Vec<u64> {
         let mut stack = Vec::new();
         let mut number = number as usize;

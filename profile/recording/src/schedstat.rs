@@ -2,7 +2,7 @@
 //! was ready without one, and how many time slices it had. Users may read it for their own threads.
 //! A kernel without scheduler statistics has zeros there, or no file.
 
-/// How long a thread was on a processor, and ready for one.
+/// How long a thread was on a processor, and how long it was ready to run without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// Nanoseconds on a processor.
@@ -11,7 +11,7 @@ pub struct Times {
     pub ready_ns: u64,
 }
 
-/// Reads the file's text; `None` if it is not two numbers at least.
+/// Reads the file's text; `None` if it does not begin with two numbers.
 pub fn parse(text: &[u8]) -> Option<Times> {
     let mut words = text.split(|&byte| byte == b' ');
     let mut number = || -> Option<u64> { str::from_utf8(words.next()?).ok()?.trim().parse().ok() };

@@ -1,7 +1,7 @@
 //! The folder of a recording: one file for each process, and `session.json`.
 //!
-//! `session.json` is written when recording starts and once more when it ends, so that a
-//! folder whose recorder was killed still says what was run.
+//! `session.json` is written when recording starts and once more when it ends. So a folder whose
+//! recorder was killed still says what was run.
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
@@ -55,10 +55,10 @@ pub struct Session {
 impl Session {
     /// The version of `session.json` that this crate writes.
     pub const VERSION: u32 = 1;
-    /// Its name.
+    /// The file's name.
     pub const FILE: &str = "session.json";
 
-    /// Writes it into the folder, in one step: a reader sees the old one or the new one.
+    /// Writes it into the folder, in one step: a reader sees the old file or the new one.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -76,7 +76,7 @@ impl Session {
     }
 }
 
-/// Reads a file of the folder, if it is there.
+/// Reads a file of the folder; `None` if there is no such file.
 pub fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>, Error> {
     let path = folder.join(name);
     let mut file = match Folder::open(folder)?.file(OsStr::new(name), false) {
@@ -95,8 +95,8 @@ pub fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Optio
     }
 }
 
-/// The content of `refused.json` in a folder: the last run into it recorded nothing and left the
-/// recording of an earlier run as it was.
+/// The content of `refused.json` in a folder: the last run into the folder recorded nothing, and
+/// left the recording of an earlier run there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The program and its arguments.
@@ -106,7 +106,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Its name.
+    /// The file's name.
     pub const FILE: &str = "refused.json";
 
     /// Writes it into the folder of the earlier recording.
@@ -119,10 +119,11 @@ impl Refusal {
     }
 }
 
-/// Makes sure that the content of a folder is of the last run into it; a single file always is.
+/// Checks that a folder's recording is of the last run into the folder. A single file always
+/// passes.
 ///
 /// # Errors
-/// [`Error::Refused`] if it isn't.
+/// [`Error::Refused`] if the last run recorded nothing.
 pub fn check_answers(recording: &Path) -> Result<(), Error> {
     if !recording.is_dir() {
         return Ok(());
@@ -137,12 +138,12 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
     }
 }
 
-/// The processes of a recording, which may be a folder, a file, or one process of a file, in the order
-/// of their names. [`crate::ProcessFile`] opens each.
+/// The processes of a recording, in the order of their names. The recording is a folder, a file, or
+/// one process of a file. [`crate::ProcessFile`] opens each of them.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Refused`], [`Error::Nothing`] or [`Error::Empty`] if the folder has none
-/// of the last run.
+/// [`Error::Io`]; [`Error::Refused`], [`Error::Nothing`] or [`Error::Empty`] if the folder has no
+/// process of the last run.
 pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
     if family::place(recording).1 != 0 {
         return Ok(vec![recording.to_owned()]);

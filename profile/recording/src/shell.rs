@@ -1,12 +1,13 @@
 //! Quotes command lines for a shell.
 
-/// A command line that a shell splits into these words again.
+/// A command line that a shell splits into exactly these words.
 pub fn command_line<T: AsRef<str>>(words: &[T]) -> String {
     let quote = |(at, word): (usize, &T)| quoted(word.as_ref(), at == 0);
     words.iter().enumerate().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// A word, quoted for a shell. As the first word, `NAME=value` would set a variable.
+/// A word, quoted for a shell if necessary. An unquoted first word `NAME=value` would set a
+/// variable.
 fn quoted(word: &str, first: bool) -> String {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || "_-./:,+@%".contains(c) || c == '=' && !first;

@@ -2,11 +2,12 @@
 //!
 //! - Counters of the earlier reading are subtracted, row by row. A row is identified by its thread,
 //!   operation, call, stack depth and lock.
-//! - A wait that began before the window counts from the window's begin on.
-//! - Events of the log that ended before the window are left out, and those that reach into it are cut.
-//! - A maximum can't be subtracted. If it has grown, it is the window's. If not, the longest wait
-//!   is the longest that the window's histogram and sum allow, and the mean stands for the longest
-//!   hold.
+//! - A wait that began before the window counts only from the window's beginning on.
+//! - Events of the log that ended before the window are left out, and those that began before it
+//!   are cut.
+//! - A maximum can't be subtracted. If it has grown, it belongs to the window. If not, the longest
+//!   wait is bounded by the window's histogram and sum, and the longest hold is replaced by the
+//!   mean.
 //! - A fact about an object, such as the first value of a semaphore, stays.
 
 use std::collections::{HashMap, HashSet};
@@ -17,14 +18,14 @@ use crate::layout::{
 use crate::op::{Class, Op};
 use crate::process::{ProcessFile, Row, Thread};
 
-/// Subtracts fields of one record from those of another.
+/// Subtracts the named fields of one record from those of another.
 macro_rules! less {
     ($now:ident, $was:expr; $($field:ident),+ $(,)?) => {
         $($now.$field = $now.$field.saturating_sub($was.$field);)+
     };
 }
 
-/// A row's operation, lock, return address and depth.
+/// What identifies a row: operation, lock, return address and depth.
 type Key = (Op, u64, u64, u32);
 
 fn key(row: &Row) -> Key {
@@ -32,8 +33,8 @@ fn key(row: &Row) -> Key {
 }
 
 impl ProcessFile {
-    /// The figures since an earlier reading of the same process; all figures, if that reading was
-    /// of another process.
+    /// The figures since an earlier reading of the same process. If that reading was of another
+    /// process, all figures.
     #[must_use]
     pub fn since(mut self, before: &ProcessFile) -> ProcessFile {
         let same = |file: &ProcessFile| {
@@ -73,12 +74,13 @@ impl ProcessFile {
     }
 }
 
-/// Whether a thread had ended by the earlier reading, and its record is still its own.
+/// Whether a thread had ended by the earlier reading, and no other thread has taken its record
+/// since.
 fn ended_before(now: &ThreadRecord, was: &ThreadRecord) -> bool {
     was.state == THREAD_EXITED && now.lifetimes == was.lifetimes
 }
 
-/// Leaves out of a log what ended before the window.
+/// Removes the events that ended before the window from a log, and cuts those that began before it.
 fn cut_log(thread: &mut Thread, from: u64) {
     thread.log.retain(|event| event.ended > from);
     for event in &mut thread.log {
@@ -88,13 +90,13 @@ fn cut_log(thread: &mut Thread, from: u64) {
 
 fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadRecord {
     let mut record = *now;
-    // The processor time of a living thread is unknown if it was not measured.
+    // A living thread's processor time at the earlier reading is unknown if it was not measured.
     let unknown = was.state != THREAD_EXITED && was.left_cpu_ns == 0;
     let is_same = now.lifetimes == was.lifetimes;
     less!(record, was; cpu_ns, ready_ns);
     if !is_same || now.state == THREAD_EXITED {
-        // The thread that lived at the earlier reading has ended, and these have all its processor
-        // time.
+        // The thread that lived at the earlier reading has ended since. These sums have all its
+        // processor time, also the part before the window.
         record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
         record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
     } else if unknown {
@@ -150,8 +152,9 @@ fn rows_since(now: &Thread, was: &Thread, from: u64) -> Vec<Row> {
     rows
 }
 
-/// The distribution of a place's calls over its locks may be an estimate, so a lock may have less
-/// than before. The difference is subtracted from the other locks of the place: the sum is exact.
+/// The distribution of a place's calls over its locks may be an estimate, so a lock may have fewer
+/// calls than before. The difference is subtracted from the other locks of the place, so the sum
+/// stays exact.
 fn pay(rows: &mut [Row], mut owed: HashMap<(u64, Op), u64>) {
     for row in rows {
         if let Some(rest) = owed.get_mut(&(row.counts.ret, row.op)) {
@@ -162,8 +165,8 @@ fn pay(rows: &mut [Row], mut owed: HashMap<(u64, Op), u64>) {
     }
 }
 
-/// A wait that had begun before the window and ended in it was counted whole: subtracts the part
-/// before the window.
+/// Subtracts the part before the window of a wait that began before it: when such a wait ends, all
+/// of it is counted.
 fn wait_from(rows: &mut [Row], now: &ThreadRecord, was: &ThreadRecord, from: u64) {
     let same = now.lifetimes == was.lifetimes && now.waiting_op == was.waiting_op;
     if was.waiting_op == 0 || same && now.waiting_since == was.waiting_since {
@@ -184,7 +187,7 @@ fn wait_from(rows: &mut [Row], now: &ThreadRecord, was: &ThreadRecord, from: u64
     }
 }
 
-/// No wait is longer than all of them.
+/// Bounds the longest wait and each holder's share by the sum of all waits.
 fn bound(waits: &mut WaitRecord) {
     waits.max = waits.max.min(waits.ticks);
     for blocker in &mut waits.blockers {
@@ -213,7 +216,8 @@ fn row_since(now: &Row, was: &Row) -> Row {
     Row { op: now.op, counts, waits, nest, sampled: now.sampled || was.sampled }
 }
 
-/// The longest of these holds, if it is longer than all before; else their mean.
+/// The longest of the holds in the window if it is longer than all earlier ones; otherwise their
+/// mean.
 fn longest(now: u64, was: u64, ticks: u64, samples: u64) -> u64 {
     if now > was { now } else { ticks.checked_div(samples).unwrap_or(0) }
 }
@@ -230,7 +234,7 @@ fn waits_since(now: &WaitRecord, was: &WaitRecord) -> WaitRecord {
     }
     for blocker in &mut waits.blockers {
         let same = |was: &&Blocker| (was.stack, was.thread) == (blocker.stack, blocker.thread);
-        // The thread is the latest holder there.
+        // Otherwise the blocker with the same stack: its thread is only the latest holder there.
         let place = |was: &&Blocker| was.stack == blocker.stack;
         let all = || was.blockers.iter().filter(|blocker| blocker.waits > 0);
         if let Some(was) = all().find(same).or_else(|| all().find(place)) {

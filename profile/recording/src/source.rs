@@ -1,5 +1,5 @@
-//! A file that a traced or recorded program writes, as bytes. Every read is first checked against
-//! its size.
+//! Reads the bytes of a file that a traced or recorded program writes. Every read is checked
+//! against the file's size.
 //!
 //! Both kinds of files begin with a page whose first words are the same ([`FirstWords`]), and
 //! both have regions of records of a fixed size.
@@ -15,14 +15,14 @@ use crate::error::Error;
 use crate::folder::Folder;
 use crate::layout::{BYTE_ORDER, Region};
 
-/// An open file and its size: every read is checked against it.
+/// An open file and its size; every read is checked against the size.
 pub struct Source<'a> {
     path: &'a Path,
     file: File,
     meta: Metadata,
 }
 
-/// How a file's first page begins.
+/// The beginning of a file's first page.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct FirstWords {
@@ -34,7 +34,8 @@ pub struct FirstWords {
     pub byte_order: u32,
     /// ELF machine number of the process.
     pub machine: u32,
-    /// The clock.
+    /// The clock, [`CLOCK_TSC`](crate::layout::CLOCK_TSC) or
+    /// [`CLOCK_MONOTONIC`](crate::layout::CLOCK_MONOTONIC).
     pub clock: u32,
     /// Its ticks in a second.
     pub ticks_per_second: u64,
@@ -65,15 +66,16 @@ impl Source<'_> {
         &self.meta
     }
 
-    /// The error that the file is damaged.
+    /// The error for a damaged file; `what` says what is wrong.
     pub fn damaged(&self, what: impl Into<String>) -> Error {
         Error::Damaged { path: self.path.to_owned(), what: what.into() }
     }
 
-    /// The first page, if the file is of this kind and version; `H` begins with [`FirstWords`].
+    /// The first page, if the file is of this kind and version. `H` begins with [`FirstWords`].
     ///
     /// # Errors
-    /// [`Error`], if it is of another kind, version or byte order, or ends inside its first page.
+    /// [`Error`], if the file is of another kind, version or byte order, or ends inside its first
+    /// page.
     pub fn first_page<H: Pod>(&self, kind: [u8; 8], version: u32) -> Result<H, Error> {
         if self.size() == 0 {
             return Err(Error::NoRoom(self.path.to_owned()));
@@ -104,7 +106,7 @@ impl Source<'_> {
     /// Fills a buffer from a position in the file.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Damaged`] if the file ends before.
+    /// [`Error::Io`], or [`Error::Damaged`] if the file ends too early.
     pub fn read_at(&self, into: &mut [u8], offset: u64) -> Result<(), Error> {
         match self.file.read_exact_at(into, offset) {
             Ok(()) => Ok(()),
@@ -115,10 +117,10 @@ impl Source<'_> {
         }
     }
 
-    /// Reads `count` records, after checking that they lie within the file.
+    /// Reads `count` records, after a check that they lie within the file.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Damaged`] if they don't.
+    /// [`Error::Io`], or [`Error::Damaged`] if the records don't lie within the file.
     pub fn records<T: Pod>(&self, offset: u64, count: usize, what: &str) -> Result<Vec<T>, Error> {
         let bytes = (count as u64).checked_mul(size_of::<T>() as u64);
         let end = bytes.and_then(|bytes| offset.checked_add(bytes));
@@ -130,10 +132,11 @@ impl Source<'_> {
         Ok(records)
     }
 
-    /// The records in use of a region.
+    /// The records of a region that are in use.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Damaged`] if they are of another size or not within the file.
+    /// [`Error::Io`], or [`Error::Damaged`] if the records have another size or don't lie within
+    /// the file.
     pub fn region<T: Pod>(&self, region: &Region, what: &str) -> Result<Vec<T>, Error> {
         if region.record_size as usize != size_of::<T>() {
             return Err(self.damaged(format!("its {what} have an unknown size")));

@@ -1,31 +1,31 @@
-//! The parts of a run that a log keeps.
+//! The stretches of a run, called windows, of which a log keeps all events.
 //!
 //! A full log keeps all events of short windows, which are evenly spaced over the run, and drops
-//! the events between them. It does not forget the oldest events first. So it covers the whole run,
-//! and each kept window is complete.
+//! the events between them, rather than the oldest ones. So it covers the whole run, and each
+//! window is complete.
 //!
 //! Windows begin at multiples of a power of two of ticks, and last for a power of two. So the
-//! windows of a thread that forgot less contain those of a thread that forgot more, and no thread
-//! has to know of another: the windows that are complete for all threads are the coarsest.
+//! windows of a thread that dropped more lie within those of a thread that dropped less, and
+//! threads need not know of each other: the coarsest windows are complete for all threads.
 
 /// The windows that a log keeps, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// Log 2 of the ticks from the beginning of a window to that of the next.
+    /// Log 2 of the ticks from the beginning of one window to the beginning of the next.
     period: u8,
     /// Log 2 of the ticks that a window lasts; not above `period`.
     length: u8,
 }
 
-/// Log 2 of how many windows there are at least: enough that they see each phase of a run. There
-/// are less than twice as many, so that each window is long compared with the waits in it.
+/// Log 2 of the least number of windows: enough to see each phase of a run. There are fewer than
+/// twice as many, so each window is long compared with the waits in it.
 const FEWEST: u32 = 3;
 
 impl Windows {
-    /// Nothing is forgotten.
+    /// One endless window: no event is dropped.
     pub const ALL: Windows = Windows { period: 63, length: 63 };
 
-    /// From [`crate::layout::ThreadRecord::log_windows`]; `None` if that is impossible.
+    /// From [`crate::layout::ThreadRecord::log_windows`]; `None` if the word is invalid.
     pub fn from_word(word: u64) -> Option<Windows> {
         let (period, length) = (63 - (word & 0xff).min(64) as i8, 63 - (word >> 8).min(64) as i8);
         let windows = Windows { period: period.try_into().ok()?, length: length.try_into().ok()? };
@@ -64,8 +64,8 @@ impl Windows {
         }
     }
 
-    /// The windows between two moments, as the ticks at which each begins and ends; at most this
-    /// many, with larger gaps between them if there are more.
+    /// The windows between two moments, as the ticks at which each begins and ends. There are at
+    /// most `most`; if the log has more, every second one is left out until few enough are left.
     pub fn between(self, from: u64, to: u64, most: usize) -> Vec<(u64, u64)> {
         let mut period = self.period;
         while (to.saturating_sub(from) >> period) as usize >= most.max(1) && period < 63 {
@@ -123,8 +123,8 @@ mod tests {
             assert_ne!(next, some);
             some = next;
         }
-        // A run that gets no longer: the windows keep half as much each time, until there is
-        // nothing to halve.
+        // If the run gets no longer, each step halves what the windows cover, until nothing can be
+        // halved.
         let covered = |some: Windows| {
             some.between(0, 4096, 1000).iter().map(|(from, to)| to - from).sum::<u64>()
         };

@@ -1,9 +1,9 @@
 //! The processes that still write to a recording.
 //!
-//! A process writes to its file through memory, so the memory maps in `/proc` show which processes
-//! write. A process number alone would not: it may have been given away again, or be the number in
-//! a container. A forked process that has made no file of its own yet still maps its parent's, and
-//! may make its own at any moment.
+//! A process writes to its file through mapped memory, so the maps in `/proc` show which processes
+//! write. A process number alone would not show it: the number may have been reused, or be one
+//! inside a container. A forked process that has not made a file of its own yet still maps its
+//! parent's, and may make its own at any moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -22,13 +22,13 @@ pub struct Writers {
 }
 
 impl Writers {
-    /// Looks through all processes whose maps may be read.
+    /// Searches all processes whose maps may be read.
     pub fn of(folder: &Path) -> Writers {
         Writers::among(folder, |_| true)
     }
 
-    /// Searches the processes that began after this one, as all its descendants did. Reading when a
-    /// process began takes a small part of the time that its maps take.
+    /// Searches the processes that began after this one, as all its descendants did. To read when a
+    /// process began takes a small part of the time that it takes to read its maps.
     pub fn of_newer(folder: &Path) -> Writers {
         let own = began("self");
         Writers::among(folder, |process| began(process).is_none_or(|began| Some(began) >= own))
@@ -62,13 +62,13 @@ impl Writers {
         }
     }
 
-    /// All of them, each once.
+    /// All processes that were found, each once.
     pub fn processes(&self) -> BTreeSet<u32> {
         self.by_file.values().flatten().copied().collect()
     }
 
-    /// Whether a process may write to this file, whose header names this process. When in doubt,
-    /// yes: cutting a file that is in use would kill its process.
+    /// Whether a process may still write to this file; `process` is the number in the file's
+    /// header. True if in doubt: cutting a file that is in use would kill its process.
     pub fn has(&self, file: &Path, process: u32) -> bool {
         let maps = format!("/proc/{process}/maps");
         let hidden = Path::new(&maps).exists() && read(&maps).is_err();
@@ -78,9 +78,11 @@ impl Writers {
 
 /// When a process began, in the kernel's ticks; `None` if that can't be read.
 fn began(process: &str) -> Option<u64> {
-    /// Its place among the fields of `/proc/PID/stat` behind the name, which may hold anything.
+    /// Its index among the fields of `/proc/PID/stat` after the process's name, which may contain
+    /// anything.
     const START_TIME: usize = 19;
-    /// Longer than the file ever is. One system call reads it, for each process of the machine.
+    /// Longer than the file ever is, so that one system call reads it: this is done for each
+    /// process of the machine.
     const LONGEST: usize = 1024;
     let mut stat = [0; LONGEST];
     let length = File::open(format!("/proc/{process}/stat")).ok()?.read(&mut stat).ok()?;
@@ -89,13 +91,14 @@ fn began(process: &str) -> Option<u64> {
     stat.split_whitespace().nth(START_TIME)?.parse().ok()
 }
 
-/// Whether a line of a process's maps is of a recording's file, or of a trace's.
+/// Whether a line of a process's maps is of a file of a recording or of a trace.
 fn ours(line: &[u8]) -> bool {
     line.ends_with(b".syncline") || line.ends_with(b".trace")
 }
 
-/// The name of a mapped file, if it is one of the folder's. A process may see other mounts than
-/// this one, so a path that does not exist here counts if its last two components match.
+/// The name of a mapped file, if it belongs to the folder. A process may see other mounts than this
+/// one. So if the path does not exist here, it is enough that the names of the file and of its
+/// folder match.
 fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
     let identity = |path: &Path| metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let name = path.file_name()?;
@@ -107,7 +110,7 @@ fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
         if path == ours || alike && is_same() {
             return Some(name);
         }
-        // Or in a subfolder: for another run, or for processes of other users.
+        // The file may be in a subfolder, for another run or for processes of other users.
         let subfolder = inside.file_name()?.as_bytes();
         let starts = [folder::RUN, folder::OTHERS];
         starts.iter().find(|start| subfolder.starts_with(start.as_bytes()))?;

@@ -1,4 +1,4 @@
-//! A window of time is the difference of two looks, and is read as any recording.
+//! A window of time is the difference of two readings, and can be read like any recording.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ use syncline_recording::{Op, ProcessFile, Row as Counted, Thread, Windows};
 
 const LOCK: u64 = 0x5000;
 
-/// A process with one thread that has acquired a lock so often, and waited so often for this many
-/// ticks each.
+/// A process with one thread that has acquired a lock `calls` times, and waited for it `waits`
+/// times for `each` ticks.
 fn look(ended: u64, calls: u64, waits: u64, each: u64) -> ProcessFile {
     let mut counts = Row { lock: LOCK, ret: 0x1000, calls, ..Row::zeroed() };
     counts.key = Row::key(Op::MutexLock, 64);
@@ -74,7 +74,7 @@ fn look(ended: u64, calls: u64, waits: u64, each: u64) -> ProcessFile {
     }
 }
 
-/// Packs and reads.
+/// Packs the file, and reads it again.
 fn read(file: &ProcessFile, folder: &Path) -> ProcessFile {
     let path = folder.join("41.syncline");
     fs::write(&path, file.packed()).expect("a file");
@@ -151,12 +151,12 @@ fn what_did_nothing_is_not_there() {
     // Its record became another thread's.
     after.threads[0].record.lifetimes = 2;
     assert_eq!(after.clone().since(&before).threads.len(), 1);
-    // Another process of that number.
+    // Another process with the same number.
     before.header.started_realtime += 1;
     assert_eq!(after.since(&before).threads[0].rows[0].counts.calls, 100);
 }
 
-/// How the calls of a place spread over its locks is an estimate that may change.
+/// The distribution of a place's calls over its locks is an estimate, which may change.
 #[test]
 fn the_sum_of_a_place_stays_exact() {
     let with = |calls: [u64; 2]| {

@@ -1,4 +1,4 @@
-//! What the writer writes is what the reader reads: written by the library alone, from several threads,
+//! The reader finds what the writer wrote. The library alone writes here, from several threads,
 //! with tables and logs that grow, and in a forked child.
 
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ use syncline_recording::writer::{
 };
 use syncline_recording::{Op, ProcessFile, process_files, processes};
 
-/// An address in no thread's stack.
+/// An address that lies in no thread's stack.
 const CALLER: *const usize = null_mut();
 
 fn create(folder: &Path) -> File {
@@ -59,7 +59,7 @@ impl Writer<'_> {
             before: None,
         };
         let (record, index) = file.claim_thread(start.function).expect("room");
-        // SAFETY: all zero is none of each.
+        // SAFETY: all zero bytes are an empty table, log and tail.
         let (rows, log, tail) = unsafe { std::mem::zeroed() };
         let writer = Writer { room, record, rows, log, tail };
         // SAFETY: the record was claimed for this thread, and all else is its own.
@@ -71,7 +71,7 @@ impl Writer<'_> {
         writer
     }
 
-    /// Counts this many calls, all of which waited.
+    /// Counts this many calls of a lock, all of which waited.
     fn count(&self, lock: u64, calls: u64, stack: u32) {
         let (ret, key) = (0x1000, Row::key(Op::MutexLock, 64));
         let hash = hash_of_lock(lock as usize, ret as usize, key);
@@ -108,7 +108,7 @@ impl Writer<'_> {
 
     fn end(self) {
         self.rows.leave(&LOCKS, Some(self.room));
-        // SAFETY: the record is this thread's own, and nothing follows.
+        // SAFETY: the record is this thread's own, and is not used afterwards.
         unsafe {
             (*self.record).ended = 999;
             end_thread(self.record);
@@ -116,8 +116,8 @@ impl Writer<'_> {
     }
 }
 
-/// The number of a stack of which it is known where its return addresses lie: in words of `memory`,
-/// which ends where the thread's stack does.
+/// Stores a stack whose return addresses lie at `slots`, in words of `memory`. The thread's stack
+/// ends where `memory` ends.
 fn stack_in(file: &File, memory: &[usize], slots: &[u32]) -> u32 {
     let at = |&slot: &u32| memory[slot as usize] as u64;
     let frames: Vec<u64> = [0].iter().chain(slots).map(at).collect();
@@ -126,7 +126,7 @@ fn stack_in(file: &File, memory: &[usize], slots: &[u32]) -> u32 {
     file.add_stack(&stack, memory.as_ptr(), memory[0], within.start.addr()..within.end.addr())
 }
 
-/// Whether that is the stack of a call whose return address is the first word.
+/// Whether `stack` is the stack of a call whose return address is the first word of `memory`.
 fn is_stack_in(file: &File, stack: u32, memory: &[usize]) -> bool {
     let within = memory.as_ptr_range();
     // SAFETY: the memory is there.
@@ -146,13 +146,13 @@ fn a_stack_is_known_again_by_where_its_return_addresses_lie() {
     assert!(!is_stack_in(&file, three, &[0x1000, 7, 0x2000, 8, 0x3000, 9, 0x4000, 0]), "deeper");
     assert!(!is_stack_in(&file, 0, &memory), "none");
 
-    // A thread's own function: nothing lies behind the only frame.
+    // The function that a thread starts with: its frame is the only one.
     let one = stack_in(&file, &memory[4..], &[]);
     assert!(is_stack_in(&file, one, &memory[4..]));
     assert!(!is_stack_in(&file, one, &[0x3000, 9, 0x2000, 0]), "called by another");
     assert!(!is_stack_in(&file, one, &memory[..2]), "another call");
 
-    // It is found by its call alone, which another call may have taken the place of.
+    // A call alone finds the stack, unless another call has taken its entry.
     let within = memory.as_ptr_range();
     let within = within.start.addr()..within.end.addr();
     // SAFETY: the memory is there.
@@ -273,7 +273,7 @@ fn a_forked_child_writes_to_its_parents_file() {
     let (file, own_shelf) = (create(folder.path()), shelf());
     let parent = Writer::begin(Room { file: &file, shelf: &own_shelf }, 1);
     parent.count(1, 1, 0);
-    // A child in the same process: to the file it is one.
+    // A child in the same process: for the file it is another process.
     let child = Child { started: 500, started_realtime: 600, inherited: 0 };
     let joined = File::join(&file, &child, |arguments| arguments[..6].copy_from_slice(b"child\0"));
     let joined = joined.expect("room for another process");

@@ -1,8 +1,8 @@
 //! Where threads sleep: in which system call, and with which stack.
 //!
-//! `/proc/PID/task/TID/syscall` has the call, the stack pointer and the instruction of a thread that does
-//! not run. The thread is not stopped, so its stack may change while it is read: only what was read between
-//! two equal answers counts.
+//! `/proc/PID/task/TID/syscall` gives the system call, the stack pointer and the instruction
+//! pointer of a thread that does not run. The thread is not stopped, so its stack may change while
+//! it is read. Therefore the stack only counts if the file says the same before and after.
 
 use std::fs;
 use std::io::IoSliceMut;
@@ -10,32 +10,33 @@ use std::io::IoSliceMut;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 
-/// A thread: its process's number, and its own.
+/// A thread: the numbers of its process and of itself.
 pub type Thread = (u32, u32);
 
-/// Stacks are mapped in pages, and read to the end of the page that the stack pointer is in and some more.
+/// Stacks are mapped in pages. This many pages are read after the one that the stack pointer is in.
 const PAGE: usize = 4 << 10;
 const MORE_PAGES: usize = 2;
 
 /// A thread that sleeps.
 pub struct Asleep {
-    /// The number of the call.
+    /// The number of the system call.
     pub call: u32,
-    /// The instruction behind it.
+    /// The address of the instruction after it.
     pub ip: u64,
     /// The stack pointer.
     pub sp: u64,
-    /// The stack, from there on.
+    /// The stack, from the stack pointer on.
     pub stack: Vec<u8>,
 }
 
 impl Asleep {
-    /// What a thread sleeps in; `None` if it runs, is ready to, or may not be looked at.
+    /// The system call in which a thread sleeps, and its stack; `None` if it runs, is ready to, or
+    /// may not be inspected.
     pub fn of(thread: Thread) -> Option<Asleep> {
         let (call, sp, ip) = state(thread)?;
         let (base, first) = (sp as usize, PAGE - sp as usize % PAGE);
         let mut stack = vec![0; first + MORE_PAGES * PAGE];
-        // Each piece is read whole or not at all: the stack may end behind the first.
+        // Each piece is read completely or not at all: the stack may end after the first.
         let page = |n| RemoteIoVec { base: base.wrapping_add(first + n * PAGE), len: PAGE };
         let pieces = [RemoteIoVec { base, len: first }, page(0), page(1)];
         let pid = Pid::from_raw(thread.0 as i32);
@@ -45,7 +46,8 @@ impl Asleep {
     }
 }
 
-/// The call, the stack pointer and the instruction pointer.
+/// The system call, the stack pointer and the instruction pointer; `None` if the thread is in no
+/// system call.
 fn state((pid, tid): Thread) -> Option<(u32, u64, u64)> {
     parse(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?)
 }
@@ -54,7 +56,8 @@ fn parse(line: &str) -> Option<(u32, u64, u64)> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let hex = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
     match words[..] {
-        // Outside of a call (a page fault) there are no arguments, and the number is -1.
+        // Outside of a system call, as in a page fault, there are no arguments, and the number is
+        // -1.
         [call, .., sp, ip] if words.len() == 9 => Some((call.parse().ok()?, hex(sp)?, hex(ip)?)),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! The kernel's event for one thread, with a buffer that this process reads.
+//! The kernel's sampling event for one thread, with a buffer that this process reads.
 
 use std::io;
 
@@ -6,13 +6,13 @@ use perf_event::data::Record as Data;
 use perf_event::events::Software;
 use perf_event::{Builder, SampleFlag, Sampler};
 
-/// The number of samples in a second of a thread's processor time. Prime, so that they do not keep
-/// step with a program's own intervals.
+/// The number of samples per second of a thread's processor time. It is prime, so that samples do
+/// not keep step with a program's own intervals.
 pub const HERTZ: u32 = 199;
-/// Bytes of a thread's stack that a sample has.
+/// Bytes of a thread's stack in a sample.
 const STACK: u32 = 4 << 10;
-/// Bytes of each thread's buffer: some 75 milliseconds. The kernel lets a user lock 516 KiB for each
-/// processor, and what `ulimit -l` says.
+/// Bytes of each thread's buffer, enough for some 75 milliseconds. The kernel lets a user lock 516
+/// KiB for each processor, in addition to what `ulimit -l` allows.
 const BUFFER: usize = 64 << 10;
 
 /// The registers that unwinding starts from, by their bits (`perf_regs.h` of x86). The kernel gives
@@ -22,7 +22,7 @@ const BP: u64 = 6;
 const SP: u64 = 7;
 const IP: u64 = 8;
 
-/// The event of a thread.
+/// The sampling event of a thread.
 pub struct Clock {
     sampler: Sampler,
 }
@@ -40,12 +40,12 @@ pub struct Sample<'a> {
 }
 
 impl Clock {
-    /// Opens it, and begins.
+    /// Opens the event of a thread, and begins to sample.
     ///
     /// # Errors
-    /// If the thread has ended (`ESRCH`), or the kernel refuses: `kernel.perf_event_paranoid` is above 2,
-    /// a filter of system calls forbids it, the thread is another user's, or there is no memory for
-    /// the buffer.
+    /// If the thread has ended (`ESRCH`), or the kernel refuses: `kernel.perf_event_paranoid` is
+    /// above 2, a filter of system calls forbids it, the thread is another user's, or there is no
+    /// memory for the buffer.
     pub fn of(tid: u32) -> io::Result<Clock> {
         let counter = Builder::new(Software::CPU_CLOCK)
             .observe_pid(tid as i32)
@@ -60,14 +60,14 @@ impl Clock {
         Ok(Clock { sampler: counter.sampled(BUFFER)? })
     }
 
-    /// Reads the samples since the last call, and returns how many were lost.
+    /// Calls `add` with the samples since the last call, and returns how many were lost.
     pub fn read(&mut self, mut add: impl FnMut(&Sample)) -> u64 {
         let mut lost = 0;
         while let Some(record) = self.sampler.next_record() {
             match record.parse_record() {
                 Ok(Data::Sample(sample)) => {
                     let stack = sample.stack_user().unwrap_or_default();
-                    // In a thread that is just ending there are none.
+                    // A thread that is just ending has no registers.
                     let registers = sample.regs_user().map(|registers| &registers.regs[..]);
                     if let Some(&[bp, sp, ip]) = registers {
                         add(&Sample { ip, sp, bp, stack });

@@ -1,4 +1,4 @@
-//! Samples, added up: equal stacks of a thread are one, and stacks share their outer frames.
+//! Adds samples up: equal stacks of a thread are one, and stacks share their outer frames.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,11 +9,11 @@ use crate::clock::Sample;
 use crate::mapped::Files;
 use crate::unwinding::{Cache, Mapped};
 
-/// The most frames that are kept of a process: some megabytes. Later stacks are counted without
-/// their callers, or as lost.
+/// The most frames that are kept of a process, which take some megabytes. Samples with further
+/// frames are lost.
 const MOST_FRAMES: usize = 100_000;
 
-/// What was seen so far.
+/// The sum of all samples so far.
 #[derive(Default)]
 pub struct Gathered {
     lost: u64,
@@ -26,19 +26,21 @@ pub struct Gathered {
 #[derive(Default)]
 struct Process {
     mapped: Mapped,
-    /// The frames: their callers' numbers and their addresses, as in [`SampledProcess`].
+    /// The frames, each with its caller's number and its address, as in [`SampledProcess`].
     frames: Vec<(u32, u64)>,
     numbers: HashMap<(u32, u64), u32>,
     /// The processor time that the samples of a thread at a frame stand for, in nanoseconds.
     seen: HashMap<(u32, u32), u64>,
     /// The processor time that all samples of a thread stand for, in nanoseconds.
     covered: HashMap<u32, u64>,
-    /// How long a thread slept at a frame, in a call of the kernel, in nanoseconds.
+    /// How long a thread slept at a frame in a system call, in nanoseconds. The key is the thread,
+    /// the frame and the call.
     slept: HashMap<(u32, u32, u32), u64>,
 }
 
 impl Gathered {
-    /// The number of the frame of a sample's stack in its process; `None` if there is no room for more.
+    /// The number of the innermost frame of a sample's stack, in its process; `None` if there is no
+    /// room for more frames.
     pub fn frame(&mut self, pid: u32, sample: &Sample) -> Option<u32> {
         let process = self.processes.entry(pid).or_default();
         process.mapped.stack(pid, sample, &mut self.files, &mut self.cache, &mut self.stack);
@@ -49,31 +51,31 @@ impl Gathered {
         Some(frame)
     }
 
-    /// Adds that a thread was at a frame for so much of its processor time, in nanoseconds.
+    /// Adds processor time of a thread at a frame, in nanoseconds.
     pub fn see(&mut self, (pid, tid): Thread, frame: u32, nanoseconds: u64) {
         let process = self.processes.entry(pid).or_default();
         *process.seen.entry((tid, frame)).or_default() += nanoseconds;
     }
 
-    /// Adds that a thread slept at a frame in a call of the kernel for so long, in nanoseconds.
+    /// Adds time that a thread slept at a frame in a system call, in nanoseconds.
     pub fn sleep(&mut self, (pid, tid): Thread, (frame, call): (u32, u32), nanoseconds: u64) {
         let process = self.processes.entry(pid).or_default();
         *process.slept.entry((tid, frame, call)).or_default() += nanoseconds;
     }
 
-    /// So many were lost.
+    /// Adds a number of lost samples.
     pub fn lose(&mut self, samples: u64) {
         self.lost += samples;
     }
 
-    /// Samples of a thread stand for so much of its processor time, in nanoseconds.
+    /// Adds processor time of a thread for which its samples stand, in nanoseconds.
     pub fn cover(&mut self, (pid, tid): Thread, nanoseconds: u64) {
         let process = self.processes.entry(pid).or_default();
         *process.covered.entry(tid).or_default() += nanoseconds;
     }
 
-    /// All of it, and why there is none if the kernel refused samples. Threads get the numbers that `own`
-    /// gives; those that have none are left out.
+    /// All samples, or why there are none if the kernel refused them. Threads and processes get the
+    /// numbers that `own` gives; threads without such a number are left out.
     pub fn finish(
         self,
         refused: Option<String>,
@@ -88,7 +90,8 @@ impl Gathered {
 }
 
 impl Process {
-    /// The number of a frame that this one called: its index and 1.
+    /// The number of the frame at this address with this caller: its index plus 1. `None` if there
+    /// is no room for it.
     fn frame(&mut self, caller: u32, address: u64) -> Option<u32> {
         if let Some(&number) = self.numbers.get(&(caller, address)) {
             return Some(number);

@@ -1,19 +1,19 @@
 //! Where a program's threads are while they run.
 //!
 //! A thread that waits in a loop of its own instructions makes no call that the recorder could see.
-//! So the kernel interrupts some threads some hundred times in a second of their processor time,
-//! and notes their registers and the tops of their stacks (`perf_event_open`, with the processor's
-//! clock as its event). [`Sampler`] reads these notes in a thread of its own, outside of the
-//! recorded program, unwinds the stacks and counts equal ones. The analysis finds out what the
-//! instructions at an address do.
+//! So the kernel interrupts some threads, about two hundred times per second of their processor
+//! time, and notes their registers and the tops of their stacks (`perf_event_open`, with the
+//! processor's clock as its event). [`Sampler`] reads these notes in a thread of its own, outside
+//! of the recorded program, unwinds the stacks, and counts equal ones. The analysis finds out what
+//! the instructions at an address do.
 //!
-//! Threads that sleep are looked at now and then: what the kernel says of them has the call that
-//! they sleep in, and their stacks can be read. That shows what threads do in the kernel, besides
-//! the waits that the recorder has seen.
+//! Sleeping threads are looked at now and then: the kernel says which system call they sleep in,
+//! and their stacks can be read. That shows what threads do in the kernel, in addition to the waits
+//! that the recorder has seen.
 //!
-//! The events are opened on threads that are seen to use the processors, and are not inherited: an
-//! inherited event makes the creation of threads slower, the more so the more processors there are. A thread
-//! that gets a processor often has one for a part of its time only.
+//! An event is opened only for a thread that was seen to use the processors, and new threads do not
+//! inherit it: inherited events make it slower to create threads, the more so the more processors
+//! there are. A thread that gets a processor often has an event for only a part of its time.
 
 mod asleep;
 mod clock;
@@ -44,8 +44,8 @@ pub struct Sampler {
 
 impl Sampler {
     /// Begins. `processes` returns the numbers of the processes to sample, and is called
-    /// repeatedly. The samples have the numbers by which processes and threads call themselves,
-    /// which are others in another namespace, as recordings do. If the kernel refuses samples,
+    /// repeatedly. As in recordings, the samples have the numbers that processes and threads have
+    /// for themselves, which differ in another namespace. If the kernel refuses samples,
     /// [`Samples::refused`] says so at the end.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Sampler {
         let sample = move || {
             let mut threads = Threads::new(processes);
             let mut gathered = Gathered::default();
-            // Relaxed: the result is ordered by the join.
+            // Relaxed: the join orders the result.
             while !told.load(Ordering::Relaxed) && threads.refused().is_none() {
                 threads.choose(&mut gathered);
                 threads.read(&mut gathered);
@@ -64,15 +64,15 @@ impl Sampler {
             }
             threads.finish(gathered)
         };
-        // The thread begins with the signals blocked that this one has blocked: all of them, since
-        // the command waits for its signals elsewhere.
+        // The new thread inherits the set of blocked signals: all of them, since the command waits
+        // for its signals elsewhere.
         let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         let reader = thread::Builder::new().name("sampler".to_owned()).spawn(sample);
         before.thread_set_mask()?;
         Ok(Sampler { ends, reader: reader? })
     }
 
-    /// Ends, and returns what was seen.
+    /// Ends the sampling, and returns the samples.
     pub fn finish(self) -> Samples {
         self.ends.store(true, Ordering::Relaxed);
         self.reader.thread().unpark();

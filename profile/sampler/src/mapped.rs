@@ -1,4 +1,4 @@
-//! What a process has mapped: its files, and their unwind tables.
+//! The files that a process has mapped, and their unwind tables.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +11,7 @@ use object::elf::PF_X;
 use object::read::ReadCache;
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 
-/// Bytes that several processes' modules share.
+/// Bytes that the modules of several processes share.
 #[derive(Clone, Default)]
 pub struct Bytes(Arc<[u8]>);
 
@@ -22,25 +22,25 @@ impl Deref for Bytes {
     }
 }
 
-/// A file with instructions.
+/// The unwind tables of a file with instructions, and its segments.
 #[derive(Clone)]
 struct Tables {
     header: Option<(u64, Bytes)>,
     frames: Option<(u64, Bytes)>,
-    /// Of each segment with instructions: where it lies in the file, its length, and its address.
+    /// The segments with instructions: offset in the file, length, and address of each.
     segments: Vec<(u64, u64, u64)>,
 }
 
-/// The files that were read, by their paths.
+/// The files that have been read, by their paths; `None` for those that could not be.
 #[derive(Default)]
 pub struct Files(HashMap<PathBuf, Option<Tables>>);
 
 impl Files {
-    /// The module of a mapping of a process; `None` if its file can't be read. A file is read the first
-    /// time: programs map many that no thread is ever seen in.
+    /// The module of a process's mapping; `None` if its file can't be read. A file is read when it
+    /// is first needed, because no thread is ever seen in most of a program's files.
     pub fn module(&mut self, pid: u32, mapping: &Mapping) -> Option<Module<Bytes>> {
         if !self.0.contains_key(&mapping.path) {
-            // A process in another mount namespace has other files under its names.
+            // A process in another mount namespace may have other files at its paths.
             let seen = format!("/proc/{pid}/root{}", mapping.path.display());
             self.0.insert(mapping.path.clone(), Tables::read(Path::new(&seen)));
         }
@@ -58,14 +58,15 @@ impl Files {
 
 impl Tables {
     fn read(path: &Path) -> Option<Tables> {
-        // Most of a file is none of its tables.
+        // The tables are a small part of the file, so not all of it is read.
         let content = ReadCache::new(fs::File::open(path).ok()?);
         let file = object::File::parse(&content).ok()?;
         let section = |name| {
             let section = file.section_by_name(name)?;
             Some((section.address(), Bytes(section.data().ok()?.into())))
         };
-        // Two segments may share a page of the file, which is then mapped twice, at different distances.
+        // Two segments may share a page of the file. The page is then mapped twice, at different
+        // distances.
         let executable =
             |flags| matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.0 & PF_X.0 != 0);
         let segments =
@@ -80,9 +81,9 @@ impl Tables {
         })
     }
 
-    /// What was added to the file's addresses where it was mapped.
+    /// What has to be added to an address in the file to get the address in memory.
     fn bias(&self, mapping: &Mapping) -> Option<u64> {
-        // A mapping begins at a page, and its segment somewhere in that.
+        // A mapping begins at the start of a page; its segment may begin inside that page.
         let within = |&&(offset, size, _): &&(u64, u64, u64)| {
             mapping.offset < offset + size
                 && offset < mapping.offset + (mapping.range.end - mapping.range.start)
@@ -93,17 +94,17 @@ impl Tables {
     }
 }
 
-/// Instructions of a file, as a line of `/proc/PID/maps` has them.
+/// A mapping of a file's instructions, from a line of `/proc/PID/maps`.
 #[derive(Debug, PartialEq)]
 pub struct Mapping {
-    /// Where they are mapped.
+    /// The addresses at which they are mapped.
     pub range: Range<u64>,
     offset: u64,
     path: PathBuf,
 }
 
 impl Mapping {
-    /// Those of a process; none if it has ended.
+    /// All such mappings of a process; none if it has ended.
     pub fn all(pid: u32) -> Vec<Mapping> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         maps.lines().filter_map(Mapping::of).collect()

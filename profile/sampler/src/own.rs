@@ -1,4 +1,4 @@
-//! The numbers by which threads call themselves.
+//! The numbers that threads have for themselves, in their own namespace.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,16 +8,17 @@ use syncline_recording::numbers;
 
 use crate::asleep::Thread;
 
-/// Those of the threads that were seen: of threads in another namespace, which have others there.
+/// The own numbers of the threads that were seen, if these are in another namespace and so have
+/// others there.
 #[derive(Default)]
 pub struct OwnNumbers {
-    /// Processes, and by which number each calls itself if it is in another namespace.
+    /// For each process its own number, or `None` if it is in this namespace.
     processes: HashMap<u32, Option<u32>>,
     threads: HashMap<Thread, Thread>,
 }
 
 impl OwnNumbers {
-    /// Notes a thread that lives.
+    /// Notes the own numbers of a living thread and its process.
     pub fn note(&mut self, thread: Thread) {
         let own = |folder: String| numbers::own(Path::new(&folder));
         let process = match self.processes.entry(thread.0) {
@@ -35,7 +36,7 @@ impl OwnNumbers {
         }
     }
 
-    /// The own numbers of a thread and its process; `None` if they are not known.
+    /// The own numbers of a thread and its process; `None` if they are unknown.
     pub fn of(&self, thread: Thread) -> Option<Thread> {
         match self.processes.get(&thread.0)? {
             Some(_) => self.threads.get(&thread).copied(),

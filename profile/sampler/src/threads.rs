@@ -1,4 +1,5 @@
-//! Which threads are sampled: those that use the processors most, and those that sleep.
+//! Chooses the threads to sample: those that use the processors most. Also looks at those that
+//! sleep.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,20 +18,20 @@ use crate::window::{Window, stretch};
 
 /// The number of threads that are sampled at a time. Each has a buffer.
 const MOST: usize = 32;
-/// A thread gets an event if it has used a processor for this long since the last look, in
+/// A thread gets an event if it has used a processor for at least this long since the last look, in
 /// nanoseconds.
 const BUSY: u64 = 1_000_000;
-/// The time from the first look at the threads to the next, and the longest later.
+/// The first pause between two looks at the threads, and the longest one later.
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(100);
-/// The time between two readings of the buffers, which have room for some 75 milliseconds, and between two
-/// that may end windows. To be woken costs more than to read.
+/// The pause between two readings of the buffers, which have room for some 75 milliseconds, and the
+/// pause if a window may have to end. To be woken costs more than to read.
 const READING: Duration = Duration::from_millis(50);
 const ENDING: Duration = Duration::from_millis(20);
-/// Looks take at most this part of a processor's time, as a divisor.
+/// Looks take at most one part in this many of a processor's time.
 const SHARE: u32 = 100;
 
-/// The threads of some processes.
+/// The threads of the sampled processes.
 pub struct Threads<P> {
     processes: P,
     sampled: HashMap<Thread, Window>,
@@ -39,24 +40,25 @@ pub struct Threads<P> {
     looked: Instant,
     next: Instant,
     pause: Duration,
-    /// The kernel has given samples.
+    /// Whether the kernel has allowed an event so far.
     allowed: bool,
     refused: Option<String>,
 }
 
-/// What is known of a thread that lives.
+/// What is known of a living thread.
 struct Known {
-    /// At the last look.
+    /// Its times at the last look.
     times: Times,
-    /// The frame and the call of the kernel in which it slept then.
+    /// The frame and the system call in which it slept at the last look.
     asleep: Option<(u32, u32)>,
-    /// The processor time up to which its samples stand, and at which it is sampled again.
+    /// The processor time up to which its samples stand, and the one at which it is to be sampled
+    /// again.
     stands: u64,
     due: u64,
 }
 
 impl<P: FnMut() -> Vec<u32>> Threads<P> {
-    /// None, yet. `processes` gives the processes' numbers.
+    /// Begins without threads. `processes` returns the processes' numbers.
     pub fn new(processes: P) -> Threads<P> {
         Threads {
             processes,
@@ -71,12 +73,12 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         }
     }
 
-    /// Why the kernel refuses samples, if it does.
+    /// Why the kernel refuses samples; `None` if it doesn't.
     pub fn refused(&self) -> Option<String> {
         self.refused.clone()
     }
 
-    /// Looks, if it is time to, which threads use the processors, and samples these from now on.
+    /// If a look is due, finds the threads that use the processors, and samples them from now on.
     pub fn choose(&mut self, gathered: &mut Gathered) {
         let began = Instant::now();
         if began < self.next {
@@ -93,7 +95,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             self.own.note(thread);
             known.look(thread, times, gathered);
             if let Some(asleep) = known.asleep {
-                // It has slept since the last look.
+                // The thread has slept since the last look.
                 gathered.sleep(thread, asleep, since);
             }
             let sampled = self.sampled.get_mut(&thread);
@@ -111,7 +113,8 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         self.next = began + self.pause;
     }
 
-    /// Samples the busiest of these threads, which have used so much of the processors lately.
+    /// Samples the busiest of these threads. Each comes with the times that it has used since the
+    /// last look.
     fn sample(&mut self, mut busy: Vec<(Thread, Times)>, gathered: &mut Gathered) {
         busy.sort_unstable_by_key(|(_, used)| Reverse(used.cpu));
         busy.truncate(MOST);
@@ -130,17 +133,17 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
                 self.allowed = true;
             }
             Err(error) => match error.kind() {
-                // Another thread may be this user's.
+                // This thread may be another user's, and others this user's.
                 ErrorKind::PermissionDenied | ErrorKind::Unsupported if !self.allowed => {
                     self.refused = Some(error.to_string());
                 }
-                // The thread has ended, or there is no memory for one more buffer.
+                // The thread has ended, or there is no memory for another buffer.
                 _ => {}
             },
         }
     }
 
-    /// How long nothing has to be looked at or read.
+    /// How long it takes until the threads have to be looked at, or the buffers read.
     pub fn pause(&self) -> Duration {
         let look = self.next.saturating_duration_since(Instant::now());
         let ends = self.sampled.values().any(Window::ends_soon);
@@ -156,13 +159,13 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         self.close(gathered, |_, window| window.is_over());
     }
 
-    /// Takes the rest, and ends.
+    /// Takes the remaining samples, and ends.
     pub fn finish(mut self, mut gathered: Gathered) -> Samples {
         self.close(&mut gathered, |_, _| true);
         gathered.finish(self.refused, |thread| self.own.of(thread))
     }
 
-    /// Closes the windows of these threads, and of those that have ended.
+    /// Closes the windows for which `which` is true, and those of threads that have ended.
     fn close(
         &mut self,
         gathered: &mut Gathered,
@@ -188,7 +191,7 @@ impl Known {
         Known { times: Times::default(), asleep: None, stands: times.cpu, due: 0 }
     }
 
-    /// Looks at a thread whose times these are now.
+    /// Looks at a thread, whose current times are `times`.
     fn look(&mut self, thread: Thread, times: Times, gathered: &mut Gathered) {
         if !self.sleeps_on(times) {
             self.asleep = Asleep::of(thread).and_then(|asleep| {
@@ -199,14 +202,14 @@ impl Known {
         self.times = times;
     }
 
-    /// Whether it is in the sleep in which it was at the last look, since it has not run meanwhile. A kernel
-    /// that does not count has zeros.
+    /// Whether the thread still sleeps as it did at the last look: it has not run since. A kernel
+    /// that does not count time slices has zeros.
     fn sleeps_on(&self, times: Times) -> bool {
         self.asleep.is_some() && times.slices > 0 && times.slices == self.times.slices
     }
 }
 
-/// The processor time of this thread.
+/// The processor time of the calling thread.
 fn processor_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
@@ -228,7 +231,7 @@ mod tests {
         let worker = thread::spawn(|| {
             let mut sum = 0u64;
             while processor_time() < Duration::from_millis(800) {
-                // Asking for the time is a call of the kernel, where no samples are taken.
+                // To ask for the time is a system call, during which no samples are taken.
                 for _ in 0..1_000_000 {
                     sum = std::hint::black_box(sum.wrapping_mul(3) + 1);
                 }
@@ -254,13 +257,14 @@ mod tests {
         };
         let most = process.threads.iter().max_by_key(|thread| seen(thread)).expect("a thread");
         assert_eq!(most.tid, worker);
-        // All of it, but for what it did in the kernel: none is made up, and few are lost.
+        // All of it, except the time in the kernel. No samples are made up, and few are
+        // lost.
         let (seen, all) = (seen(most) as f64, most.covered as f64);
         assert!(seen > 0.5 * all && seen < 1.2 * all, "{seen} of {all}");
     }
 
-    /// It gets a processor some thousand times in a second, so it is sampled for some part of its time. That
-    /// stands for nearly all of it.
+    /// The thread gets a processor about a thousand times per second, so it is sampled for parts of
+    /// its time. These parts stand for nearly all of it.
     #[test]
     fn a_thread_that_often_sleeps_is_sampled_in_parts() {
         let mut threads = Threads::new(|| vec![id()]);
@@ -312,7 +316,8 @@ mod tests {
         assert!(!known.sleeps_on(uncounted), "the kernel does not count");
     }
 
-    /// It is looked at once, and sleeps on; a thread that sleeps elsewhere meanwhile is looked at again.
+    /// A thread that sleeps on is looked at once. A thread that sleeps elsewhere meanwhile is
+    /// looked at again.
     #[test]
     fn sleeps_have_their_time() {
         let asleep = |milliseconds| thread::sleep(Duration::from_millis(milliseconds));

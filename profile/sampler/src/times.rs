@@ -6,17 +6,17 @@ use syncline_recording::schedstat;
 
 use crate::asleep::Thread;
 
-/// What the kernel counts of a thread.
+/// The kernel's counts of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
     /// Processor time, in nanoseconds.
     pub cpu: u64,
-    /// How often it got a processor. A thread whose number stays has not run since.
+    /// How often it got a processor. If this has not changed, the thread has not run.
     pub slices: u64,
 }
 
 impl Times {
-    /// What came since an earlier look.
+    /// The difference to an earlier look.
     pub fn since(self, before: Times) -> Times {
         Times {
             cpu: self.cpu.saturating_sub(before.cpu),
@@ -25,7 +25,7 @@ impl Times {
     }
 }
 
-/// Those of each thread of a process; none of a process that has ended.
+/// The times of each thread of a process; none if the process has ended.
 pub fn of(pid: u32) -> Vec<(Thread, Times)> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let times = |entry: fs::DirEntry| {

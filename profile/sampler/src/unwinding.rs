@@ -1,4 +1,4 @@
-//! Stacks of a process, from copies of their tops.
+//! Unwinds stacks of a process, from copies of their tops.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
 use crate::clock::Sample;
 use crate::mapped::{Bytes, Files, Mapping};
 
-/// The most frames of a stack.
+/// The most frames of a stack that are kept.
 const FRAMES: usize = 64;
-/// A process's mappings are not read again sooner, and later if that was of no use: code that no file has is
-/// never found.
+/// The least and the greatest pause before a process's mappings are read again. The pause grows as
+/// long as reading them finds nothing: code that is in no file is never found.
 const BETWEEN_READS: Duration = Duration::from_millis(100);
 const LONGEST_BETWEEN: Duration = Duration::from_secs(2);
 
-/// Makes unwinding fast the second time.
+/// Keeps unwind rules, which makes unwinding the same code again fast.
 pub struct Cache(CacheX86_64<MustNotAllocateDuringUnwind>);
 
 impl Default for Cache {
@@ -42,8 +42,8 @@ enum Module {
 }
 
 impl Mapped {
-    /// The stack of a sample into `stack`, the innermost frame first: the instruction, and return
-    /// addresses.
+    /// Unwinds a sample's stack into `stack`, innermost frame first: the address of the
+    /// instruction, and then return addresses.
     pub fn stack(
         &mut self,
         pid: u32,
@@ -76,7 +76,8 @@ impl Mapped {
         }
     }
 
-    /// Whether an instruction lies in a known module. The mappings are read again if not.
+    /// Whether an instruction lies in a known module. If not, the mappings are read again, unless
+    /// that was done recently.
     fn knows(&mut self, pid: u32, address: u64, files: &mut Files) -> bool {
         if self.has(pid, address, files) {
             return true;
@@ -97,7 +98,8 @@ impl Mapped {
         has
     }
 
-    /// Whether the unwinder has the module of an address. A module is added the first time.
+    /// Whether the unwinder has the module of an address. A module is added when it is first
+    /// needed.
     fn has(&mut self, pid: u32, address: u64, files: &mut Files) -> bool {
         let contains = |(mapping, _): &&mut (Mapping, Module)| mapping.range.contains(&address);
         let Some((mapping, module)) = self.mappings.iter_mut().find(contains) else { return false };

@@ -1,9 +1,9 @@
-//! The time for which a thread is sampled, and what each sample of it stands for.
+//! Windows: the times in which a thread is sampled, and what each sample stands for.
 //!
-//! An event costs its thread some 3 µs each time that it gets a processor, since the kernel starts its clock
-//! then: a server that answers a request every 20 µs would lose a tenth of its time. So the shorter the
-//! slices of a thread are, the smaller the part of its time in which it has an event. A window stands for
-//! the time since the last one as well.
+//! An event costs its thread some 3 µs each time that the thread gets a processor, because the
+//! kernel then starts the event's clock. A server that answers a request every 20 µs would lose a
+//! tenth of its time. So the shorter the time slices of a thread are, the smaller is the part of
+//! its time in which it has an event. A window also stands for the time since the previous one.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,39 +13,43 @@ use crate::clock::{Clock, HERTZ};
 use crate::gathered::Gathered;
 use crate::times::Times;
 
-/// A thread whose slices are shorter on average is sampled for a part of its time, in nanoseconds. The
-/// event takes less than half a percent of its time then, unless [`LEAST_PART`] is more than that allows.
+/// In nanoseconds. A thread whose time slices are shorter on average is sampled for only a part of
+/// its time. Then the event takes less than half a percent of that time, unless [`LEAST_PART`] is
+/// more than that allows.
 const SLICE: u64 = 800_000;
 /// Processor time between two samples, in nanoseconds, as the kernel computes it.
 const PERIOD: u64 = 1_000_000_000 / HERTZ as u64;
-/// The shortest window.
+/// Processor time of the shortest window, in nanoseconds.
 const SHORTEST: u64 = 3 * PERIOD;
-/// The smallest part of its time that a thread is sampled for. The last window stands for nothing that
-/// follows, so no smaller part would stand for a thread that ends before its next one.
+/// The smallest part of its time for which a thread is sampled. A thread's last window does not
+/// stand for the time after it; with a smaller part, that time could be longer.
 const LEAST_PART: f64 = 1.0 / 20.0;
 
-/// A time in which a thread has an event.
+/// A stretch of time in which a thread has an event.
 pub struct Window {
     clock: Clock,
     /// How often the thread was seen at a frame.
     seen: HashMap<u32, u64>,
-    /// The thread's processor time up to which earlier windows stand, and at which this one began.
+    /// The thread's processor time up to which earlier windows stand, and its processor time when
+    /// this window began.
     stands: u64,
     opened: u64,
-    /// The thread's processor time from this window's beginning to the next's, for each nanosecond of it.
+    /// How many times as long as the window the time from its beginning to the beginning of the
+    /// next one has to be.
     stretch: f64,
 }
 
-/// What is left of a window.
+/// What remains of a window after its end.
 pub struct Closed {
     /// The thread's processor time up to which windows stand.
     pub stands: u64,
-    /// When the next one is due.
+    /// The thread's processor time at which the next window is due.
     pub due: u64,
 }
 
 impl Window {
-    /// Opens it for a thread that has used so much of the processors, lately so much.
+    /// Opens a window. The earlier ones stand for the thread's processor time up to `stands`, and
+    /// it has now used `opened`; `lately` is what it has used since the last look.
     ///
     /// # Errors
     /// Same errors as [`Clock::of`].
@@ -54,14 +58,14 @@ impl Window {
         Ok(Window { clock, seen: HashMap::new(), stands, opened, stretch: stretch(lately) })
     }
 
-    /// Notes what the thread used of the processors since the last look.
+    /// Adapts the window to what the thread has used of the processors since the last look.
     pub fn adapt(&mut self, lately: Times) {
         if lately.cpu > 0 {
             self.stretch = stretch(lately);
         }
     }
 
-    /// Takes what came since the last call.
+    /// Takes the samples since the last call.
     pub fn read(&mut self, thread: Thread, gathered: &mut Gathered) {
         let lost = self.clock.read(|sample| match gathered.frame(thread.0, sample) {
             Some(frame) => *self.seen.entry(frame).or_default() += 1,
@@ -70,17 +74,17 @@ impl Window {
         gathered.lose(lost);
     }
 
-    /// Whether it has to be short, since its thread gets a processor often.
+    /// Whether the window has to be short, because its thread gets a processor often.
     pub fn ends_soon(&self) -> bool {
         self.stretch > 1.0
     }
 
-    /// Whether it has to end.
+    /// Whether the window has to end now.
     pub fn is_over(&mut self) -> bool {
         self.ends_soon() && self.clock.covered() >= SHORTEST
     }
 
-    /// Takes the rest.
+    /// Takes the remaining samples, and ends the window.
     pub fn close(mut self, thread: Thread, gathered: &mut Gathered) -> Closed {
         self.read(thread, gathered);
         let covered = self.clock.covered();
@@ -97,16 +101,17 @@ impl Window {
     }
 }
 
-/// How much longer than a window the time from one to the next has to be, for a thread that lately used so
-/// much of the processors; at most 1 if windows need no rest.
+/// How many times as long as a window the time from one window to the next has to be, for a thread
+/// that has lately used the processors as `lately` says. At most 1 if windows need no pause between
+/// them.
 pub fn stretch(lately: Times) -> f64 {
     let stretch = (lately.slices * SLICE) as f64 / lately.cpu.max(1) as f64;
     stretch.min(1.0 / LEAST_PART)
 }
 
-/// What each sample of a window stands for, and all of the window, in nanoseconds: the window's own time
-/// and the time before it. `None` if the window was too short for a sample. The kernel counts on, from
-/// one period to the next, so a window that ends within one has no sample of that part.
+/// What each sample of a window stands for, and the whole window, in nanoseconds: its own time and
+/// the time before it. `None` if the window was too short for a sample. The kernel's clock runs in
+/// whole periods, so a window that ends within a period has no sample of that part.
 fn weights(before: u64, covered: u64) -> Option<(u64, u64)> {
     let all = before + covered;
     Some((all.checked_div(covered / PERIOD)?, all))
@@ -122,12 +127,13 @@ mod tests {
     fn the_shorter_the_slices_the_longer_the_rest() {
         let of = |slices| stretch(Times { cpu: 100 * MS, slices });
         assert!(of(1) < 1.0 && of(124) < 1.0, "it needs none");
-        // The slices have 100 µs.
+        // The slices last 100 µs.
         assert_eq!(of(1_000), 8.0);
         assert_eq!(of(10_000), 20.0, "not longer");
     }
 
-    /// A thread that spins for a quarter of its time is said to, whatever part of its time is sampled.
+    /// The samples of a thread that spins for a quarter of its time say so, whatever part of its
+    /// time is sampled.
     #[test]
     fn samples_stand_for_all_of_the_time() {
         for rest in [0, 10 * MS, 500 * MS] {
@@ -135,7 +141,8 @@ mod tests {
                 let (mut spun, mut all) = (0, 0);
                 for window in 0..1_000 {
                     let (each, stands_for) = weights(rest, length).expect("samples");
-                    // Whatever the window's length is, the kernel takes one at the end of each period.
+                    // Whatever the window's length is, the kernel takes a sample at the end of each
+                    // period.
                     let samples = length / PERIOD;
                     let spins = (window * samples..(window + 1) * samples).filter(|n| n % 4 == 0);
                     spun += spins.count() as u64 * each;

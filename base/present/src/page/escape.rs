@@ -1,4 +1,4 @@
-//! Text in HTML. Names come from programs and hold anything, `<` and `&` above all.
+//! Text in HTML. Names come from programs and may contain anything, `<` and `&` above all.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// A text as JSON that may stand in a `script` element: nothing in it can end the element.
+/// A text as a JSON string for a `script` element: nothing in it can end the element.
 pub struct Json<'a>(pub &'a str);
 
 impl fmt::Display for Json<'_> {

@@ -1,9 +1,9 @@
-//! The shell of the pages that Syncline writes: one HTML file that needs no other file and no
-//! network, readable in light and dark, on a telephone and on paper.
+//! The shell of the pages that Syncline writes. A page is one HTML file that needs no other file
+//! and no network, and can be read in light and dark mode, on a telephone and on paper.
 //!
-//! The caller writes what comes between [`Page::begin`] and [`Page::end`]. Texts from elsewhere are
-//! written [`Escaped`]. The page's policy also forbids scripts and styles other than its own, so an
-//! element that was smuggled in by a name would do nothing.
+//! The caller writes what comes between [`Page::begin`] and [`Page::end`]. Text from elsewhere is
+//! written [`Escaped`]. In addition, the page's policy forbids scripts and styles other than its
+//! own, so an element that a name has smuggled in would do nothing.
 
 mod escape;
 pub mod number;
@@ -17,19 +17,19 @@ const SHELL: &str = include_str!("style/shell.css");
 const PRINT: &str = include_str!("style/print.css");
 
 /// Marks the page, before anything is drawn, as one whose scripts run. Elements that need a script
-/// are not shown without this mark.
+/// are only shown if the page has this mark.
 const FIRST_SCRIPT: &str = "document.documentElement.className = 'js';";
 
-/// A page: what comes before and after its content.
+/// A page: the parts before and after its content.
 pub struct Page<'a> {
     /// The page's title, not escaped yet.
     pub title: &'a str,
-    /// Where the content begins, for readers that don't see the navigation: the id of an element,
-    /// and a name for it.
+    /// The id of the element where the content begins, and a name for it. Readers who don't see the
+    /// navigation can skip to it.
     pub content: (&'a str, &'a str),
-    /// Styles besides those of every page.
+    /// Styles in addition to those of every page.
     pub style: &'a str,
-    /// The script that runs once the page is loaded; empty if there is none.
+    /// The script that runs after the page is loaded; empty if there is none.
     pub script: &'a str,
 }
 

@@ -1,5 +1,5 @@
-//! Numbers for the page: those of [`crate::number`], as HTML, with narrow spaces that
-//! do not break between groups of digits and before units.
+//! Numbers for the page: those of [`crate::number`] as HTML, with narrow spaces, at which no line
+//! breaks, between groups of digits and before units.
 
 use crate::number;
 
@@ -18,7 +18,7 @@ pub fn grouped(number: u64) -> String {
     narrow(number::grouped(number))
 }
 
-/// A number of things in a second.
+/// A number of things per second.
 pub fn rate(per_second: f64) -> String {
     narrow(number::rate(per_second))
 }
@@ -28,12 +28,12 @@ pub fn percent(share: f64) -> String {
     narrow(number::percent(share))
 }
 
-/// A number and what is counted: `1 200 locks`.
+/// A number and the name of what is counted: `1 200 locks`.
 pub fn counted(number: usize, one: &str) -> String {
     format!("{} {}", grouped(number as u64), number::of_so_many(number, one))
 }
 
-/// A number for a program, with five digits that count; 0 if it is none.
+/// A number that a program reads, with up to five significant digits; 0 if it is not finite.
 pub fn compact(number: f64) -> String {
     if !number.is_finite() {
         "0".to_owned()

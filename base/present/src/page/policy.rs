@@ -1,5 +1,5 @@
-//! The page's content security policy: it loads nothing at all, and runs and draws nothing
-//! but the scripts and the style that it was written with, told by their hashes.
+//! The page's content security policy: the page loads nothing, runs only the scripts and applies
+//! only the style that it was written with. These are identified by their hashes.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sha2::{Digest, Sha256};
@@ -24,7 +24,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_standard() {
-        // NIST's example for SHA-256: "abc".
+        // NIST's example for SHA-256: the text "abc".
         assert_eq!(hash("abc"), "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='");
     }
 }

@@ -1,4 +1,4 @@
-//! Text on a terminal: colours, tables, and paragraphs broken to its width.
+//! Text on a terminal: colours, tables, and paragraphs that are broken into lines of its width.
 
 mod style;
 pub mod table;

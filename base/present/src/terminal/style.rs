@@ -1,4 +1,4 @@
-//! Whether a terminal has colours, and how wide it is.
+//! Whether text has colours, and how wide the terminal is.
 
 /// The style of text on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Default for Style {
 }
 
 impl Style {
-    /// Columns that a line may have: at least 80.
+    /// The most columns that a line may have: at least 80.
     pub fn width(&self) -> usize {
         self.width.max(80)
     }

@@ -1,11 +1,11 @@
-//! Tables for a terminal: columns of numbers, aligned to the right, and a last column that
-//! takes what is left of the width.
+//! Tables for a terminal: columns of numbers, aligned to the right, and a last column that takes
+//! the rest of the width.
 
 use std::io::{self, Write};
 
 use super::style::Style;
 
-/// How a piece of text is to stand out.
+/// How a piece of text stands out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     /// Not at all.
@@ -16,12 +16,12 @@ pub enum Paint {
     Dim,
     /// Something that costs time.
     Red,
-    /// Something that may.
+    /// Something that may cost time.
     Yellow,
 }
 
 impl Paint {
-    /// The text with its colour, if there are to be colours.
+    /// The text with its colour, if the style has colours.
     pub fn on(self, text: &str, style: &Style) -> String {
         let code = match self {
             _ if !style.color || text.is_empty() => return text.to_owned(),
@@ -35,25 +35,25 @@ impl Paint {
     }
 }
 
-/// A cell.
+/// A cell of a table.
 pub struct Cell {
     text: String,
     paint: Paint,
 }
 
-/// A cell with this text.
+/// A plain cell with this text.
 pub fn cell(text: impl Into<String>) -> Cell {
     Cell { text: printable(&text.into()), paint: Paint::Plain }
 }
 
 impl Cell {
-    /// A cell with this text in a colour.
+    /// This cell with a colour.
     pub fn paint(self, paint: Paint) -> Cell {
         Cell { paint, ..self }
     }
 }
 
-/// Writes a table, if it has rows. Every line starts with two spaces.
+/// Writes a table, unless it has no rows. Every line starts with two spaces.
 ///
 /// # Errors
 /// Same errors as writing to `out`.
@@ -88,12 +88,12 @@ pub fn write<const N: usize>(
     Ok(())
 }
 
-/// The text without control characters: a name must not command the terminal.
+/// The text with a placeholder for each control character: a name must not control the terminal.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// The text, without its middle where it is too long: names differ at both ends.
+/// The text, with its middle left out if it is too long: names differ at both ends.
 pub fn shorten(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {

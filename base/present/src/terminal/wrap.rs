@@ -1,12 +1,12 @@
-//! Lines no longer than a terminal is wide.
+//! Breaks text into lines that fit the terminal's width.
 
 use super::style::Style;
 
-/// The extra indent of continuation lines.
+/// By how much continuation lines are indented further.
 const MORE: usize = 3;
 
-/// Breaks lines that are too long: after a comma or the like if there is one, otherwise at a space,
-/// but not between a number and its unit.
+/// Breaks lines that are too long, but not between a number and its unit: after a comma, semicolon
+/// or colon if there is one near the end, otherwise at a space.
 pub fn wrapped(text: &str, style: &Style) -> String {
     let mut all = String::new();
     for line in text.lines() {
@@ -23,8 +23,8 @@ pub fn wrapped(text: &str, style: &Style) -> String {
     all
 }
 
-/// Where to break a line that begins after this many spaces; `None` if it is short enough, or is
-/// one word.
+/// The position at which to break a line that is indented by this many spaces; `None` if the line
+/// is short enough, or is a single word.
 fn break_of(line: &str, indent: usize, width: usize) -> Option<usize> {
     let (end, _) = line.char_indices().nth(width)?;
     let from = indent + MORE;
@@ -36,7 +36,7 @@ fn break_of(line: &str, indent: usize, width: usize) -> Option<usize> {
         found.filter(|&place| place > begins).find(|&place| pause != " " || !after_number(place))
     };
     let at_pause = [", ", "; ", ": "].into_iter().filter_map(at).max();
-    // A pause far from the end would leave a short line and a long one.
+    // A break at a pause far from the end would leave a short line and a long one.
     let at_pause = at_pause.filter(|place| 2 * place > words.len());
     let place = at_pause.map(|place| place + 1).or_else(|| at(" "))?;
     Some(from + place)

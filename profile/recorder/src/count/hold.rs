@@ -1,9 +1,9 @@
-//! Measures how long a lock is held, and whether its holder is on a processor meanwhile.
+//! Measures how long a lock is held, and for how long its holder is on a processor meanwhile.
 //!
-//! The second takes system calls. It is measured for holds after a long wait, and for some after
-//! short waits. For acquisitions that did not wait, it is measured if the holds of their row are
-//! long, since only long holds can have slept. So a call site with short holds and no waits makes
-//! no system call.
+//! To measure the holder's time on a processor takes system calls. It is done for holds after a
+//! long wait, and for some after short waits. For acquisitions that did not wait, it is done if the
+//! holds of their row are long, because a short hold can't have slept. So a call site with short
+//! holds and no waits makes no system call.
 
 use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row};
 
@@ -13,19 +13,20 @@ use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, records};
 use crate::{clock, options, thread};
 
-/// After a wait of at least this length, in microseconds, the hold that follows is always measured:
-/// the two measurements take less than a hundredth of the wait.
+/// A hold after a wait of at least this length, in microseconds, is always measured: the two
+/// measurements, at its ends, take less than a hundredth of the wait.
 const LONG_WAIT: u64 = 50;
-/// Of the holds after shorter waits, one in this many is measured.
+/// One in this many holds after shorter waits is measured.
 const AFTER_SHORT_WAITS: u64 = 8;
 /// Holds without a wait are measured if they take this long on average, in microseconds: the two
-/// measurements take a twentieth of it.
+/// measurements take a twentieth of such a hold.
 const LONG_HOLD: u64 = 10;
 
-/// Notes a lock as held whose acquisition did not wait, and is timed for this many others.
+/// Notes a lock as held after an acquisition that did not wait and is timed. The hold stands for
+/// `weight` holds.
 ///
 /// # Safety
-/// The state is this thread's own, and so is the row, which is that of the acquisition.
+/// The state is this thread's own, and so is the row, which is the acquisition's.
 #[inline(never)]
 pub unsafe fn begin(state: &ThreadState, lock: usize, row: *mut Row, weight: u32) {
     // SAFETY: by this function's own condition.
@@ -37,7 +38,7 @@ pub unsafe fn begin(state: &ThreadState, lock: usize, row: *mut Row, weight: u32
     }
 }
 
-/// Notes a lock as held for which the thread waited from `began` to `ended`.
+/// Notes a lock as held after a wait from `began` to `ended`.
 ///
 /// # Safety
 /// Same requirements as [`begin`].
@@ -45,7 +46,8 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
     // SAFETY: by this function's own condition.
     unsafe {
         nest::look(state, row, 1);
-        // This comes first, since others may be waiting for this thread by now.
+        // The lock is noted before anything is measured: other threads may already wait for this
+        // one.
         let hold = Hold::untimed((*row).lock as usize, row);
         state.held.push(Hold { since: Some(ended), waited: true, ..hold });
         let before = match (*row).wait {
@@ -56,7 +58,7 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
         if is_long || before % AFTER_SHORT_WAITS == 0 {
             let used = Usage::from_here();
             state.held.look_at_newest(used);
-            // For a thread that is still there at the end, nothing else records it.
+            // If the process is killed, nothing else records the processor time of a living thread.
             let record = state.record.get();
             (*record).seen_cpu_ns = used.cpu;
             (*record).seen_cpu_at = used.at;
@@ -64,11 +66,12 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
     }
 }
 
-/// Counting does not take this long, in microseconds: the thread lost its processor meanwhile.
+/// In microseconds. Counting does not take this long: a longer time means that the thread lost its
+/// processor.
 const COUNTING: u64 = 50;
 
-/// The counting of a wait that ended with a lock is done, and the program goes on: the lock counts as
-/// held from now on, and what went before was the recorder's own time.
+/// Called when a wait that ended with a lock has been counted, just before the program goes on. The
+/// lock counts as held from now on; the time since `ended` was the recorder's own.
 ///
 /// # Safety
 /// The row is this thread's own, or null.
@@ -83,7 +86,7 @@ pub unsafe fn counted(row: *mut Row, ended: u64) {
     }
 }
 
-/// Adds to the recorder's own time in the sections of a row.
+/// Adds to the time that the recorder itself took while locks of a row were held.
 ///
 /// # Safety
 /// The state and the row are this thread's own.
@@ -99,8 +102,8 @@ unsafe fn add_own(state: &ThreadState, row: *mut Row, ticks: u64) {
     }
 }
 
-/// Whether the holds of a row take long. The longest is left out: it may be longer than the
-/// others only because its holder was preempted.
+/// Whether the holds of a row take long. The longest one is left out: perhaps it is only longer
+/// than the others because its holder was preempted.
 fn are_long(row: &Row) -> bool {
     let samples = u64::from(row.held_samples);
     let others = row.held_ticks.saturating_sub(row.held_max);
@@ -117,8 +120,8 @@ pub fn end(state: &ThreadState, hold: &Hold) {
     // SAFETY: state, row and record are this thread's own.
     unsafe {
         if !hold.waited {
-            // A new longest hold may be one that was preempted: its excess over the old one counts
-            // once only.
+            // The holder may have been preempted in a new longest hold. So its excess over the old
+            // longest one is counted only once, whatever the weight.
             let longer = ticks.saturating_sub((*row).held_max);
             (*row).held_ticks += (ticks - longer) * u64::from(hold.weight) + longer;
             (*row).held_max += longer;
@@ -149,7 +152,7 @@ pub fn end(state: &ThreadState, hold: &Hold) {
     }
 }
 
-/// Logs that a lock was held until now, where holds are logged.
+/// Logs that a lock was held until now, if holds are logged.
 pub fn log_end(state: &ThreadState, hold: &Hold, now: u64) {
     if !options::timeline() {
         return;

@@ -1,4 +1,4 @@
-//! The thread that is in the way of one that waits for a lock.
+//! Finds the thread that another waits for, because it holds a lock.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -8,7 +8,7 @@ use crate::recorder;
 use crate::thread::held::Held;
 use crate::{thread, tls};
 
-/// Who holds a lock: where it was acquired, and by which thread.
+/// The holder of a lock, and where it acquired the lock.
 #[derive(Clone, Copy)]
 pub struct Holder {
     /// Number of the stack at which it was acquired.
@@ -17,7 +17,7 @@ pub struct Holder {
     pub thread: u32,
 }
 
-/// The other thread that holds a lock now, if it is found.
+/// The other thread that holds a lock now; `None` if it is not found.
 pub fn holder_of(lock: usize) -> Option<Holder> {
     look(lock, Held::find)
 }
@@ -31,14 +31,15 @@ pub fn myself(lock: usize) -> Option<Holder> {
     Some(Holder { stack, thread: state.index.load(Relaxed) })
 }
 
-/// The thread that has just released a lock.
+/// The other thread that released a lock last; `None` if it is not found.
 pub fn last_holder_of(lock: usize) -> Option<Holder> {
     look(lock, Held::find_released)
 }
 
-/// Reads what the other threads hold, while they may be changing it; see [`crate::thread::held`].
+/// Searches what the other threads hold, while they may be changing it; see
+/// [`crate::thread::held`].
 fn look(lock: usize, find: fn(&Held, usize) -> Option<*mut Row>) -> Option<Holder> {
-    /// The number of threads that are read: about a microsecond's worth.
+    /// The number of threads that are searched, which takes about a microsecond.
     const LOOK_AT: usize = 512;
     let me = tls::state_address();
     let threads = recorder::existing()?.threads.used();
@@ -51,7 +52,8 @@ fn look(lock: usize, find: fn(&Held, usize) -> Option<*mut Row>) -> Option<Holde
     })
 }
 
-/// Adds a wait to those for this holder; if there are already too many holders, the wait gets none.
+/// Adds a wait to those for this holder. If too many other holders have been noted, the wait is not
+/// attributed to any.
 ///
 /// # Safety
 /// The wait record is this thread's own.

@@ -1,8 +1,9 @@
-//! A lock that its holder releases inside a wait, as a condition variable does.
+//! Waits that release a lock meanwhile, as a condition variable's do.
 //!
-//! Between two such waits a thread may have found nothing to do: it was woken, looked, and waits
-//! again. That is seen from the hold that the first wait resumed: if the second one interrupts the
-//! very same hold, soon, and the thread woke no thread in between, the wake-up was futile.
+//! Between two such waits a thread may have found nothing to do: it was woken, looked at its
+//! condition, and waits again. The hold that the first wait resumed shows this. If the second wait
+//! soon interrupts the very same hold, and the thread woke no thread in between, the first wake-up
+//! was futile.
 
 use core::ptr::null_mut;
 
@@ -18,11 +19,11 @@ use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, call, records, rows};
 use crate::{clock, thread};
 
-/// A thread that finds nothing to do waits again within this many microseconds: it only looks at
-/// some variables. One that takes longer has done something.
+/// A thread that finds nothing to do waits again within this many microseconds, since it only looks
+/// at some variables. A thread that takes longer has done something.
 const LOOK: u64 = 50;
 
-/// Waits for an event; meanwhile a lock does not count as held.
+/// Waits for an event; meanwhile the lock does not count as held.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -50,7 +51,7 @@ pub unsafe fn wait_letting_go(
     result
 }
 
-/// A hold, as long as it is interrupted.
+/// A hold while it is interrupted by a wait.
 struct Interrupted {
     lock: usize,
     ret: usize,
@@ -58,7 +59,7 @@ struct Interrupted {
     hold: Hold,
     /// When it was interrupted, in ticks.
     at: u64,
-    /// The processor time of its holder from the hold's begin until then.
+    /// The processor time that its holder had used in the hold by then.
     used: Option<Usage>,
 }
 
@@ -77,7 +78,7 @@ fn interrupt(lock: usize, object: usize) -> Option<Interrupted> {
     Some(Interrupted { lock, ret, key, hold, at, used })
 }
 
-/// Counts an earlier wait for the same object as futile.
+/// Counts an earlier wait for the same object as futile, if it was.
 fn count_if_futile(state: &ThreadState, earlier: &Resumed, object: usize, now: u64) {
     let soon = now.saturating_sub(earlier.at) < clock::microseconds(LOOK);
     let idle = earlier.notices == state.notices.get();
@@ -87,7 +88,8 @@ fn count_if_futile(state: &ThreadState, earlier: &Resumed, object: usize, now: u
     }
 }
 
-/// Puts it back: it counts as held since its acquisition, less the time in between.
+/// Notes the lock as held again. The hold counts from its acquisition on, less the time of the
+/// wait.
 fn resume(state: &ThreadState, held: Interrupted, object: usize, waits: *mut WaitRecord) {
     let Interrupted { lock, ret, key, hold, at, used } = held;
     // The row is looked up again, since it may have moved.

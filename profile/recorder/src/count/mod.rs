@@ -1,9 +1,9 @@
-//! The counting itself: what every interposed function does besides its call.
+//! Counting: what every interposed function does in addition to the program's call.
 //!
-//! An acquisition first finds where it is counted ([`spot`]), so that this is done before the
-//! thread has the lock; then it tries. If the try succeeds, it was uncontended, and all that
-//! follows is [`acquired`]: add one, note the lock as held. Only if it fails does time get measured
-//! ([`wait_for_lock`]), and the holder looked for.
+//! An acquisition first finds the row that counts it ([`spot`]), before the thread has the lock;
+//! then it tries. If the try succeeds, the lock was uncontended, and [`acquired`] only adds one and
+//! notes the lock as held. If the try fails, the wait is measured, and the holder is looked for
+//! ([`wait_for_lock`]).
 
 mod hold;
 mod holder;

@@ -1,19 +1,20 @@
-//! Records which other lock is held when one is acquired.
+//! Records which other lock a thread holds when it acquires one.
 //!
-//! Only acquisitions that are timed or had to wait are sampled. Most locks are never taken inside
-//! another, so a record is made only when one is.
+//! Only acquisitions that are timed or had to wait are sampled. Most locks are never taken while
+//! another is held, so a row gets a record only when that happens.
 
 use syncline_recording::layout::{Nest, Row};
 
 use crate::thread::{ThreadState, records};
 
-/// Reads which locks the thread holds while it acquires another, before that one counts as held.
-/// The acquisition stands for `weight` acquisitions.
+/// Notes the innermost other lock that the thread holds while it acquires the row's lock, which
+/// does not yet count as held. The acquisition stands for `weight` acquisitions.
 ///
 /// # Safety
-/// The state is this thread's own, and so is the row, which is that of the acquisition.
+/// The state is this thread's own, and so is the row, which is the acquisition's.
 pub unsafe fn look(state: &ThreadState, row: *mut Row, weight: u32) {
-    // SAFETY: by this function's own condition; what the thread holds are rows of its own.
+    // SAFETY: by this function's own condition; the rows of the locks that the thread holds are its
+    // own.
     unsafe {
         let outer = state.held.newest_other((*row).lock as usize);
         if (*row).nest == 0 && outer.is_none() {
@@ -39,9 +40,9 @@ pub unsafe fn look(state: &ThreadState, row: *mut Row, weight: u32) {
     }
 }
 
-/// How many acquisitions of a row were sampled so far: those whose hold was timed.
+/// How many acquisitions of a row have been sampled: those whose hold was timed.
 unsafe fn looked_at(state: &ThreadState, row: *mut Row) -> u32 {
-    // SAFETY: the caller's own state and row.
+    // SAFETY: the state and the row are the calling thread's own.
     unsafe {
         let waited = match (*row).wait {
             0 => 0,

@@ -1,8 +1,8 @@
-//! The thread that woke one that waited for an event.
+//! Finds the thread that woke another, which waited for an event.
 //!
-//! A thread that is about to wake others says so in its own record; one that was woken looks
-//! through the records of the others for the latest that woke waiters of the same object. As with
-//! holders, the waiter pays the price.
+//! A thread that is about to wake others says so in its own record. A woken thread searches the
+//! others' records for the latest one that woke waiters of the same object. As with holders, the
+//! search costs only the thread that waited.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,15 +11,15 @@ use syncline_recording::Op;
 use crate::recorder::{self, Recorder};
 use crate::{clock, thread};
 
-/// The number of threads that are read, the latest first: a microsecond's worth.
+/// The number of threads that are searched, the latest ones first: about a microsecond's worth.
 const LOOK_AT: u32 = 256;
 
-/// Whether waits of an operation are ended by a notice.
+/// Whether a thread that ends a wait of this operation says so in its record.
 pub fn is_noticed(op: Op) -> bool {
     matches!(op, Op::CondWait | Op::CondTimedwait | Op::SemWait | Op::SemTimedwait | Op::FutexWait)
 }
 
-/// Says that the calling thread is about to wake waiters of an object.
+/// Notes that the calling thread is about to wake waiters of an object.
 #[inline]
 pub fn waking(object: usize) {
     let Some(state) = thread::state().filter(|state| state.is_attached()) else { return };
@@ -28,15 +28,15 @@ pub fn waking(object: usize) {
         return;
     }
     let record = state.record.get();
-    // SAFETY: the record is this thread's own; others read both words whole. Release pairs with
-    // the Acquire in `waker_of`: a thread that finds the object finds a time that is no older.
+    // SAFETY: the record is this thread's own; others read both words whole. Release pairs with the
+    // Acquire in `latest_notice`: a thread that finds the object finds a time that is no older.
     unsafe {
         AtomicU64::from_ptr(&raw mut (*record).notified_at).store(clock::now(), Ordering::Relaxed);
         AtomicU64::from_ptr(&raw mut (*record).notified).store(object as u64, Ordering::Release);
     }
 }
 
-/// Says that the calling thread has posted an object without waiters.
+/// Notes that the calling thread has posted an object for which no thread waits.
 #[inline]
 pub fn waking_nobody() {
     if let Some(state) = thread::state() {
@@ -44,7 +44,7 @@ pub fn waking_nobody() {
     }
 }
 
-/// Index of the thread that ended a wait for an object, if it is found.
+/// Index of the thread that ended a wait for an object; `None` if it is not found.
 pub fn waker_of(op: Op, object: usize, began: u64, ended: u64) -> Option<u32> {
     let recorder = recorder::existing()?;
     match op {
@@ -65,7 +65,7 @@ fn latest_notice(recorder: &Recorder, object: usize, began: u64, ended: u64) -> 
             let at = AtomicU64::from_ptr(&raw mut (*record).notified_at);
             ((*record).process, notified.load(Ordering::Acquire), at.load(Ordering::Relaxed))
         };
-        // Another process of the file has other objects at the same addresses.
+        // Another process of the file may have other objects at the same addresses.
         (process == page && notified == object as u64 && (began..=ended).contains(&at))
             .then_some((at, index))
     };
@@ -73,11 +73,12 @@ fn latest_notice(recorder: &Recorder, object: usize, began: u64, ended: u64) -> 
     latest.map(|(_, index)| index)
 }
 
-/// Index of a thread that was joined. Its state is still as it left it, unless another thread
-/// has it by now.
+/// Index of a thread that was joined. Its state is still as the thread left it, unless another
+/// thread has taken the state since.
 fn joined(recorder: &Recorder, handle: usize) -> Option<u32> {
     let states = recorder.threads.used().iter();
     let same = states.filter(|state| state.handle.load(Ordering::Relaxed) == handle);
-    // The C library reuses a number once its thread was joined: the latest thread with it counts.
+    // The C library reuses a handle after its thread was joined, so the latest thread with it
+    // counts.
     same.map(|state| state.index.load(Ordering::Relaxed)).max()
 }

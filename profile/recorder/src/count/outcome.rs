@@ -1,4 +1,4 @@
-//! How a wait ended, by what the function returned.
+//! How a wait ended, according to the function's result.
 
 /// How a wait ended.
 pub enum Outcome {
@@ -8,7 +8,7 @@ pub enum Outcome {
     TimedOut,
     /// A signal ended it.
     Interrupted,
-    /// With an error, as if nothing had been waited for.
+    /// It failed with an error; the call is not counted.
     Failed,
 }
 

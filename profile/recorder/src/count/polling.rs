@@ -1,4 +1,4 @@
-//! Threads that ask again and again: tries that are refused, and calls that let others run in between.
+//! Threads that poll: tries that are refused, and calls that let others run in between.
 
 use core::mem::offset_of;
 
@@ -13,12 +13,12 @@ use crate::thread::call::Caller;
 use crate::thread::{records, rows};
 use crate::{clock, recorder, thread};
 
-/// A thread that tries or looks again within this many microseconds does it to get what it waits for:
-/// it may let others run in between, but it does not sleep.
+/// A thread that tries or looks again within this many microseconds polls for what it needs: it may
+/// let others run in between, but it does not sleep.
 const SOON: u64 = 5;
 
-/// Counts a try that was refused, and the time since the try before it, if the thread did little
-/// else.
+/// Counts a try that was refused. If it came soon after the previous one, the time in between was
+/// spent on polling.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -37,9 +37,9 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
                 let now = clock::now();
                 let polled_at = state.polled_at.replace(now);
                 if now.saturating_sub((*waits).refused_at) < clock::microseconds(SOON) {
-                    // What was polled in between has its time already.
+                    // The time until the last poll in between is counted already.
                     let since = now.saturating_sub((*waits).refused_at.max(polled_at));
-                    // What a signal handler adds by a try at this moment is lost.
+                    // If a signal handler counts a try at this moment, what it adds is lost.
                     (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(since);
                 }
                 (*waits).refused_at = now;
@@ -52,8 +52,9 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
     }
 }
 
-/// Lets others run before the thread looks again. If it goes on at once, the time since it looked before
-/// was spent on polling; otherwise it waited meanwhile.
+/// Counts a call that lets others run before the thread looks again, and makes it. A call that took
+/// long was a wait. Otherwise, if the thread came here again at once, the time since its last poll
+/// was spent on polling.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -77,7 +78,7 @@ pub unsafe fn polling(op: Op, object: usize, caller: Caller, leave: impl FnOnce(
         if began.saturating_sub(polled_at) < soon
             && let Some(waits) = records::waits_of(state, row)
         {
-            // What a signal handler adds at this moment is lost.
+            // If a signal handler counts a poll at this moment, what it adds is lost.
             (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(ended - polled_at);
         }
     }

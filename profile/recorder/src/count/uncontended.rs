@@ -1,5 +1,5 @@
-//! What nearly all operations of a program are: a lock that was free, its release, an event for which no
-//! thread waits.
+//! The operations that do not wait, which nearly all are: the acquisition of a free lock, a
+//! release, a wake-up without a waiter.
 
 use syncline_recording::Op;
 use syncline_recording::writer::add_one;
@@ -13,7 +13,7 @@ use crate::{recorder, thread};
 
 /// Counts an acquisition that did not wait, and notes the lock as held.
 ///
-/// Returns 0, as the caller mostly has to: so the slow path ends in a jump.
+/// Returns 0, which is mostly the caller's result too: so the call of the slow path is a jump.
 ///
 /// # Safety
 /// `caller` is a [`Caller`], and the spot was found for this operation on this lock.
@@ -32,8 +32,8 @@ pub unsafe fn acquired(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
     }
 }
 
-/// The slow path: an acquisition that is to be timed, or is held with many others, or can't be
-/// counted.
+/// The slow path: an acquisition that is to be timed, is held together with many others, or can't
+/// be counted.
 #[cold]
 #[inline(never)]
 unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
@@ -52,8 +52,8 @@ unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i3
     }
 }
 
-/// Notes that the calling thread releases a lock; called just before it does. Returns the lock, so
-/// that the caller need not keep it meanwhile.
+/// Notes that the calling thread is about to release a lock. Returns the lock, so that the caller
+/// need not keep it in another register.
 #[inline(always)]
 pub fn releasing(lock: usize) -> usize {
     match thread::state() {
@@ -62,8 +62,7 @@ pub fn releasing(lock: usize) -> usize {
     }
 }
 
-/// The slow path: a release of a lock that is not the newest, or was timed, or whose acquisition
-/// was not seen.
+/// The slow path: the lock is not the newest one held, or its acquisition was timed or not seen.
 #[cold]
 #[inline(never)]
 fn released_rarely(state: Option<&ThreadState>, lock: usize) -> usize {
@@ -84,7 +83,7 @@ pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
     unsafe { passed(spot(op, object, caller), op, caller) }
 }
 
-/// Counts an operation that neither waits nor holds, such as getting a positive semaphore, in the
+/// Counts an operation that neither waits nor holds, such as taking a positive semaphore, in the
 /// spot that was found for it.
 ///
 /// # Safety
@@ -103,7 +102,8 @@ pub unsafe fn passed(spot: Spot, op: Op, caller: Caller) {
     }
 }
 
-/// Notes the first value of an object, at the call site of its creation: of several, the largest.
+/// Notes the initial value of an object at the call site that created it; of several values, the
+/// largest.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -117,7 +117,7 @@ pub unsafe fn begins_with(value: u32, op: Op, object: usize, caller: Caller) {
     }
 }
 
-/// Counts an operation that neither waits nor holds, if it returned 0. Returns what it did.
+/// Counts an operation that neither waits nor holds, if its result is 0. Returns that result.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].

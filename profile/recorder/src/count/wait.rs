@@ -1,6 +1,6 @@
-//! Waiting: how long, and for whom.
+//! Measures waits: how long they take, and which thread they wait for.
 //!
-//! Only a call that has to wait comes here, or one that can't be tried. It can afford two
+//! Only a call that has to wait, or whose lock can't be tried, comes here. It can afford two
 //! readings of the clock and one search of the other threads.
 
 use core::mem::offset_of;
@@ -23,8 +23,7 @@ use crate::thread::rows::spot;
 use crate::thread::{records, rows};
 use crate::{clock, recorder, thread};
 
-/// Waits for a lock that another thread holds: measures the wait, and notes which thread was in the
-/// way.
+/// Waits for a lock that another thread holds. Measures the wait, and notes the holder.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -39,7 +38,7 @@ pub unsafe fn wait_for_lock(
 ) -> i32 {
     let now = holder_of(lock);
     let holder = now.or_else(|| last_holder_of(lock));
-    // A holder that was not found beforehand has released it by now.
+    // A holder that was not found before the wait has released the lock by now.
     let then = |lock| holder.or_else(|| last_holder_of(lock));
     let now = now.or_else(|| myself(lock));
     // SAFETY: by this function's own condition.
@@ -59,15 +58,16 @@ pub unsafe fn wait_for_event(
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
     if let Some(state) = thread::state() {
-        // A thread that waits here for long is not the one that released that lock just now.
+        // While it waits here for long, this thread must not be found as one that has just released
+        // a lock.
         state.held.forget_released();
     }
     // SAFETY: by this function's own condition.
     unsafe { measured(op, object, caller, block, outcome, None, |_| None) }
 }
 
-/// Takes a lock that can't be tried: it was contended if that took longer than an
-/// uncontended acquisition can.
+/// Takes a lock that can't be tried. The lock counts as contended if that took longer than an
+/// uncontended acquisition can take.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -79,7 +79,7 @@ pub unsafe fn lock_untried(
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
-    /// Far above an uncontended acquisition, far below a wake-up: in nanoseconds.
+    /// In nanoseconds: far above an uncontended acquisition, and far below a wake-up.
     const UNCONTENDED_AT_MOST: u64 = 1_000;
     before_trying();
     let began = clock::now();
@@ -125,7 +125,7 @@ unsafe fn measured(
         if let Some(waiters) = waiters {
             waiters.add(lock);
         }
-        // A thread that is cancelled here does not return, and stays counted.
+        // A thread that is cancelled here does not return, and stays counted as a waiter.
         let result = block();
         let ended = clock::now();
         if let Some(waiters) = waiters {
@@ -185,17 +185,17 @@ pub unsafe fn add_call(
     }
 }
 
-/// Whether the thread that acquires is the one that releases.
+/// Whether the operation acquires a lock that the same thread has to release.
 fn has_holder(op: Op) -> bool {
     op.class() == Class::Acquire && op.primitive() != Primitive::Semaphore
 }
 
-/// Says in the thread's record what it waits for, for readers of a running program, or of one that
-/// was killed.
+/// Notes in the thread's record what it waits for, for readers of the file of a running or killed
+/// program.
 fn waiting(op: Op, lock: usize, since: u64, stack: u32, holder: Option<Holder>) {
     let Some(record) = own_record() else { return };
-    // SAFETY: the record is this thread's own. A reader takes the words as they come;
-    // `waiting_op` is stored last.
+    // SAFETY: the record is this thread's own. A reader may find some of the words old and some
+    // new; `waiting_op` is stored last.
     unsafe {
         (*record).waiting_lock = lock as u64;
         (*record).waiting_since = since;

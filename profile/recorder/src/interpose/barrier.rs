@@ -26,7 +26,7 @@ mod imp {
     use super::*;
     use crate::count::{Caller, Outcome, counted, wait_for_event};
 
-    /// One of the threads gets `PTHREAD_BARRIER_SERIAL_THREAD`, which is no error.
+    /// One of the threads gets `PTHREAD_BARRIER_SERIAL_THREAD`, which is not an error.
     fn outcome(result: c_int) -> Outcome {
         if result == 0 || result == libc::PTHREAD_BARRIER_SERIAL_THREAD {
             Outcome::Got

@@ -1,6 +1,6 @@
 //! C11's `mtx_*`, `cnd_*` and `thrd_*`, which glibc does not route through `pthread_*`.
 //!
-//! They are the same objects underneath and are counted as the same operations.
+//! Underneath they are the same objects, and they are counted as the same operations.
 
 use core::ffi::{c_int, c_ulong, c_void};
 
@@ -170,8 +170,8 @@ mod imp {
         argument: *mut c_void,
         caller: Caller,
     ) -> c_int {
-        // SAFETY: the program's own call, or one with our start function, which calls the
-        // program's.
+        // SAFETY: the program's own call, or the call with our start function instead, which calls
+        // the program's.
         unsafe {
             match Prepared::new(start, argument, core::ptr::null(), caller) {
                 Some(prepared) => prepared

@@ -1,7 +1,8 @@
-//! `wait` and similar functions: the ends of children, which the kernel reports only to their
+//! `wait` and similar functions, which report the ends of children: the kernel tells only their
 //! parent.
 //!
-//! A process that is killed, or ends by an instruction of its own, can't say so in its file.
+//! A process that is killed, or ends by a system call instruction of its own, can't note that in
+//! its file.
 
 use core::ffi::c_int;
 
@@ -32,12 +33,13 @@ mod imp {
     use crate::count::Caller;
     use crate::recorder::children;
 
-    /// Notes what the kernel reported about a child; the program's `errno` does not change.
+    /// Notes what the kernel reported about a child, without changing the program's `errno`.
     fn ended(pid: pid_t, status: c_int) {
         preserving_errno(|| children::ended(pid as u32, status as u32));
     }
 
-    /// Waits with a status word that this function reads, whether or not the program asked for one.
+    /// Waits with a status word that can be read afterwards, even if the program did not ask for
+    /// the status.
     unsafe fn noting(status: *mut c_int, wait: impl FnOnce(*mut c_int) -> pid_t) -> pid_t {
         let mut own = 0;
         let status = if status.is_null() { &raw mut own } else { status };
@@ -101,7 +103,7 @@ mod imp {
         // SAFETY: the program's own call; the kernel writes to the memory that it is given.
         unsafe {
             let result = real::waitid(kind, id, info, options);
-            // Without a child that has ended, no process is named.
+            // If no child has ended, `si_pid` is 0.
             if result == 0 && (*info).si_pid() > 0 {
                 let (pid, told) = ((*info).si_pid(), (*info).si_status());
                 match (*info).si_code {

@@ -1,9 +1,9 @@
 //! `pthread_cond_*`.
 //!
-//! Each exists in libc in an old and a new version with different code, of which the default
-//! of `dlsym` may be either; hence the version.
+//! libc has most of these in an old and a new version with different code, and `dlsym` without a
+//! version may return either. So the version is given.
 //!
-//! A wait releases the mutex and takes it again, inside libc, where we don't see it: the time for
+//! A wait releases the mutex and takes it again inside libc, where we don't see it. The time for
 //! that is part of the wait.
 
 use core::ffi::{c_int, c_void};
@@ -39,7 +39,7 @@ mod imp {
     use super::*;
     use crate::count::{Caller, Outcome, counted, wait_letting_go, waking};
 
-    /// Waits, while the mutex does not count as held.
+    /// Waits; meanwhile the mutex does not count as held.
     unsafe fn wait(
         op: Op,
         cond: *mut c_void,

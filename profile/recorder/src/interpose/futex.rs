@@ -1,12 +1,12 @@
-//! Futexes used through libc's `syscall`: the waits of Rust's standard library and
-//! parking_lot, of `std::atomic::wait`, of GLib and others.
+//! Futexes that are used through libc's `syscall`: the waits of Rust's standard library,
+//! parking_lot, `std::atomic::wait`, GLib and others.
 //!
-//! Such a lock is acquired inline; only threads that have to wait come here. So waits and wake-ups
-//! are counted, by the address of the futex word, which for parking_lot is that of the waiting
-//! thread's parker and not of the lock.
+//! Such a lock is acquired by inlined code; only threads that have to wait, or to wake others, come
+//! here. So waits and wake-ups are counted, by the address of the futex word. For parking_lot this
+//! is the word of the waiting thread's parker, not of the lock.
 //!
-//! `syscall` has seven arguments, one more than there are registers, so it has an entry of
-//! its own. All calls but futexes and the process's end are made on the spot, as the C library makes them.
+//! `syscall` has seven arguments, one more than there are registers for, so it has an entry of its
+//! own. All calls except futexes and `exit_group` are made right here, as the C library makes them.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long};
@@ -91,7 +91,7 @@ unsafe extern "C-unwind" fn imp(
     word2: usize,
     caller: Caller,
 ) -> c_long {
-    // SAFETY: the program's own call; its seventh argument lies behind the return address.
+    // SAFETY: the program's own call; its seventh argument lies above the return address.
     unsafe {
         let value3 = *caller.add(1);
         let arguments = [word, operation as usize, value as usize, timeout, word2, value3];
@@ -110,7 +110,7 @@ unsafe extern "C-unwind" fn imp(
     }
 }
 
-/// A wait that found the word changed did not wait.
+/// The outcome of a wait. If the word had already changed, there was no wait.
 fn slept(result: c_int) -> Outcome {
     // SAFETY: errno is always there.
     match unsafe { *libc::__errno_location() } {

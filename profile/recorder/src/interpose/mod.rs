@@ -1,7 +1,7 @@
-//! The functions that the library puts in front of the C library's, one file for each kind
-//! of object.
+//! The functions that the library puts in front of the C library's, one file for each kind of
+//! object.
 //!
-//! In each file, `entry!` lists what is exported, and the module `imp` says what happens.
+//! In each file, `entry!` lists the exported functions, and the module `imp` has what they do.
 
 mod barrier;
 mod c11;
@@ -19,8 +19,8 @@ mod thread;
 
 use libc::{clockid_t, timespec};
 
-/// Whether the C library would accept this deadline. If it would not, it may refuse even what it
-/// could grant at once, so nothing may be tried first.
+/// Whether the C library would accept this deadline. If not, it may refuse even what it could grant
+/// at once, so this library must not try first.
 ///
 /// # Safety
 /// `deadline` may be read.

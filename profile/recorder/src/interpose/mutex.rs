@@ -1,13 +1,14 @@
 //! `pthread_mutex_*`.
 //!
-//! Locking tries first, which shows whether the mutex was contended. A try grants and refuses as
-//! locking does, with one exception: where locking would find a deadlock with itself, a try says
-//! busy, and the lock call that follows reports the deadlock. Two kinds of mutex can't be tried: a
-//! robust one that can't be recovered is left locked by a try that says so, and one with a priority
-//! ceiling may refuse the first call and not the second. For those, the time decides.
+//! Locking tries first, which shows whether the mutex was contended. A try succeeds and fails as
+//! locking does, with one exception: if the thread holds the mutex itself, a try says "busy", and
+//! the lock call that follows reports the deadlock. Two kinds of mutex can't be tried first. If a
+//! robust mutex can't be recovered, the first call says so and leaves it locked. A mutex with a
+//! priority ceiling may refuse the first call and not the second. For these kinds, the duration of
+//! the call decides whether the mutex was contended.
 //!
-//! A try takes an atomic instruction. In a process with a single thread the C library locks without
-//! one, so a mutex that is free is locked and not tried there: it can't be contended.
+//! A try takes an atomic instruction. In a process with a single thread, the C library locks
+//! without one. So there a free mutex is locked without a try: it can't be contended.
 
 use core::ffi::{c_int, c_void};
 
@@ -44,8 +45,8 @@ mod imp {
     };
     use crate::single::is_single_threaded;
 
-    /// Whether a mutex is robust or has a priority ceiling: its kind, at a place that
-    /// static initialisers have made part of the ABI.
+    /// Whether a mutex is robust or has a priority ceiling. Its kind lies at an offset that static
+    /// initialisers have made part of the ABI.
     #[inline(always)]
     unsafe fn is_special(mutex: *mut c_void) -> bool {
         const KIND: usize = 16;
@@ -55,15 +56,15 @@ mod imp {
         unsafe { *mutex.byte_add(KIND).cast::<c_int>() & (ROBUST | PRIO_PROTECT) != 0 }
     }
 
-    /// Whether no thread holds a mutex that is not special: the word that the C library locks by, which
-    /// static initialisers have made part of the ABI.
+    /// Whether no thread holds a mutex that is not special. The word by which the C library locks
+    /// it lies at an offset that static initialisers have made part of the ABI.
     #[inline(always)]
     unsafe fn is_free(mutex: *mut c_void) -> bool {
         // SAFETY: the program's mutex, in a process without another thread.
         unsafe { mutex.cast::<c_int>().read() == 0 }
     }
 
-    /// Tries; waits if the mutex is held.
+    /// Tries to lock the mutex, and waits if it is held.
     #[inline(always)]
     unsafe fn lock(
         op: Op,

@@ -1,9 +1,9 @@
 //! OpenMP: the critical sections, atomics, locks and barriers of libgomp (`GOMP_*`) and of
 //! LLVM's libomp (`__kmpc_*`).
 //!
-//! An OpenMP lock can be tried, so its contention is known exactly. A critical section
-//! can't: there the time that it took decides. A runtime may implement one of these functions by
-//! another, through the symbol that we stand in front of; only the outer call counts.
+//! An OpenMP lock can be tried, so its contention is known exactly. A critical section can't be
+//! tried: there the duration of the call decides. A runtime may implement one of these functions by
+//! another, through the symbol that we interpose; only the outer call counts.
 
 use core::ffi::{c_int, c_void};
 
@@ -47,7 +47,7 @@ pub static omp_unnamed_critical: u64 = 0;
 /// Stands for the lock of libgomp's atomic operations.
 #[unsafe(no_mangle)]
 pub static omp_atomic_region: u64 = 0;
-/// Stands for the barrier of a team.
+/// Stands for the barriers of all teams.
 #[unsafe(no_mangle)]
 pub static omp_team_barrier: u64 = 0;
 
@@ -70,7 +70,7 @@ mod imp {
         (&raw const omp_atomic_region).addr()
     }
 
-    /// Runs a function of the runtime, in which calls of its own pass uncounted.
+    /// Calls a function of the runtime. Interposed functions that it calls in turn are not counted.
     fn inside(call: impl FnOnce()) -> c_int {
         tls::set_in_openmp(1);
         call();

@@ -1,14 +1,14 @@
-//! Threads that pause before they look again: `sched_yield`, and sleeps for a length of time.
+//! Threads that pause before they look again: `sched_yield`, and sleeps for a given time.
 //!
-//! What such a thread waits for is in its own memory, so nothing else is seen of its waiting. All
-//! yields count as one object, and so do all sleeps: what distinguishes them is the call site.
+//! Such a thread waits for something in its own memory, so the pause is all that is seen of its
+//! wait. All yields count as one object, and so do all sleeps; they differ by call site.
 //!
-//! A yield takes less than a microsecond if no other thread is ready. Then it is like a refused try: the
-//! time between two that follow each other at once went into polling. If another thread ran meanwhile,
-//! the yield was a wait. A sleep is a wait for an event that comes by itself.
+//! A yield takes less than a microsecond if no other thread is ready. Then it is like a refused
+//! try: the time between two yields that follow each other at once was spent on polling. If another
+//! thread ran meanwhile, the yield was a wait. A sleep is a wait for an event that comes by itself.
 //!
-//! A process that does nothing else, such as the command `sleep`, has no thread to wait for: it is
-//! not recorded for its pauses alone.
+//! A process that does nothing but pause, such as the command `sleep`, has no thread to wait for:
+//! its pauses alone do not cause a recording.
 
 use core::ffi::{c_int, c_uint};
 
@@ -36,10 +36,10 @@ mod real {
     functions!(real);
 }
 
-/// Stands for what threads yield.
+/// Stands for the processor that threads yield.
 #[unsafe(no_mangle)]
 pub static yielded_processor: u64 = 0;
-/// Stands for what sleeping threads wait for.
+/// Stands for the time that sleeping threads wait for.
 #[unsafe(no_mangle)]
 pub static passed_time: u64 = 0;
 

@@ -22,8 +22,8 @@ macro_rules! functions {
 functions!(entry);
 entry! { fn _exit(status: c_int) -> !; }
 
-/// The function by which most forked children end. It is looked up before there are any: each would
-/// do so again.
+/// The function by which most forked children end. It is looked up before there are children:
+/// otherwise each would look it up again.
 static EXIT: Symbol = Symbol::new(c"_exit", None);
 
 #[allow(non_snake_case, reason = "the names of the functions")]
@@ -59,13 +59,13 @@ mod imp {
     }
 }
 
-/// Runs when the program starts; operations may have come before.
+/// Runs when the program starts; operations may have been called before.
 extern "C" fn starts(count: c_int, arguments: *const *const c_char) {
     // SAFETY: the C library calls constructors with the arguments of `main`.
     unsafe { create::remember_arguments(count as usize, arguments) };
     panic::set_hook(Box::new(on_panic));
     if options::get().is_some() {
-        // Among the first keys, while the program has none yet.
+        // Makes the thread-specific key early, so that it is one of the first.
         attach::prepare();
         EXIT.get();
         live::is_preloaded();
@@ -73,8 +73,9 @@ extern "C" fn starts(count: c_int, arguments: *const *const c_char) {
     clock::process_starts();
 }
 
-/// A fault of this library ends the program at once: a panic that goes on would run the standard
-/// library's printing, which allocates and asks the loader, and unwind the program's functions.
+/// Ends the program at once after a panic of this library. A panic that went on would run the
+/// standard library's printing, which allocates and calls the loader, and would unwind the
+/// program's functions.
 fn on_panic(panic: &panic::PanicHookInfo) {
     let place = panic.location().map_or("", |location| location.file());
     fail(&[b"internal error in ", place.as_bytes()]);

@@ -1,4 +1,4 @@
-//! `pthread_rwlock_*`. As for a mutex, locking tries first.
+//! `pthread_rwlock_*`. Locking tries first, as for a mutex.
 
 use core::ffi::{c_int, c_void};
 
@@ -41,7 +41,7 @@ mod imp {
 
     type Function = unsafe fn(*mut c_void) -> c_int;
 
-    /// Tries; waits if the lock is held.
+    /// Tries to lock, and waits if the lock is held.
     #[inline(always)]
     unsafe fn lock(
         op: Op,

@@ -1,8 +1,8 @@
 //! `sem_*`, unnamed and named.
 //!
-//! A wait tries first. But a wait is a point where a thread may be cancelled, even if the
-//! semaphore is positive, and a try is not: so this code checks for cancellation beforehand. The
-//! thread that posts need not be the one that waited, so a semaphore has no holder.
+//! A wait tries first. But a wait is a cancellation point even if the semaphore is positive, and a
+//! try is not. So this code checks for cancellation before it tries. The thread that posts need not
+//! be the one that waited, so a semaphore has no holder.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -114,9 +114,9 @@ mod imp {
         }
     }
 
-    /// Whether a thread may wait for a semaphore: libc keeps the number of waiters behind the
-    /// value, since its version 2.21. If it did not, the woken thread would not know which one woke
-    /// it; nothing else would be lost.
+    /// Whether a thread may be waiting for a semaphore. Since version 2.21, libc keeps the number
+    /// of waiters behind the value. In a libc that does not, a woken thread would not learn which
+    /// thread woke it; nothing else would be lost.
     unsafe fn may_be_waited_for(sem: *mut c_void) -> bool {
         const WAITERS: usize = 4;
         // SAFETY: the program's semaphore; the word is read whole.

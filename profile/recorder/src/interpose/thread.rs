@@ -1,7 +1,8 @@
 //! Threads: their creation, their names, and waiting for their end.
 //!
-//! A thread that is created here starts in a function of ours, which gives it its state and
-//! then calls the program's. Its end is seen elsewhere; see [`crate::thread::attach`].
+//! A thread that is created here starts in a function of ours. It gives the thread its state, and
+//! then calls the program's function. The thread's end is seen elsewhere; see
+//! [`crate::thread::attach`].
 
 use core::ffi::{c_char, c_int, c_ulong, c_void};
 use core::sync::atomic::Ordering;
@@ -38,7 +39,7 @@ mod real {
     }
 }
 
-/// A state that waits for the thread that is to have it.
+/// A thread's state that is ready before the thread exists.
 pub struct Prepared {
     state: &'static ThreadState,
     function: *mut c_void,
@@ -46,7 +47,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Takes a state for a new thread; `None` if it can't be recorded.
+    /// Takes a state for a new thread; `None` if the thread can't be recorded.
     ///
     /// # Safety
     /// The arguments are the program's, and `caller` is a [`Caller`].
@@ -56,7 +57,7 @@ impl Prepared {
         attributes: *const pthread_attr_t,
         caller: Caller,
     ) -> Option<Prepared> {
-        // SAFETY: by this function's own condition. A state just taken is ours.
+        // SAFETY: by this function's own condition; the state was just taken, so it is ours.
         unsafe {
             let creator = attach::current()?;
             let row = rows::of(Op::ThreadCreate, function as usize, caller);
@@ -72,7 +73,7 @@ impl Prepared {
         }
     }
 
-    /// Creates the thread and counts that; if it fails, frees the state.
+    /// Creates the thread and counts that. If the creation fails, gives the state back.
     pub fn create(self, create: impl FnOnce(*mut c_void) -> c_int) -> c_int {
         let result = create((&raw const *self.state).cast_mut().cast());
         if result == 0 {
@@ -98,13 +99,13 @@ unsafe fn stack_size(attributes: *const pthread_attr_t) -> usize {
     getrlimit(Resource::Stack).current.map_or(DEFAULT, |limit| limit as usize)
 }
 
-/// Gives the new thread its state. Returns what it is to run.
+/// Gives the new thread its state. Returns which function it is to run, and its argument.
 ///
 /// # Safety
 /// `state` was prepared for this thread.
 #[inline(always)]
 unsafe fn arrive(state: *mut c_void) -> Start {
-    /// From here to the start of the stack there is more than this.
+    /// The stack begins more than this many bytes above this frame.
     const ABOVE: usize = 128;
     // SAFETY: by this function's own condition.
     let state = unsafe { &*state.cast::<ThreadState>() };
@@ -119,7 +120,7 @@ unsafe fn arrive(state: *mut c_void) -> Start {
     start
 }
 
-/// Where a POSIX thread starts.
+/// The start function of a POSIX thread.
 unsafe extern "C-unwind" fn begin(state: *mut c_void) -> *mut c_void {
     // SAFETY: the program's start function has this type.
     unsafe {
@@ -130,7 +131,7 @@ unsafe extern "C-unwind" fn begin(state: *mut c_void) -> *mut c_void {
     }
 }
 
-/// Where a C11 thread starts.
+/// The start function of a C11 thread.
 ///
 /// # Safety
 /// `state` was prepared for this thread, with a C11 start function.
@@ -155,8 +156,8 @@ mod imp {
         argument: *mut c_void,
         caller: Caller,
     ) -> c_int {
-        // SAFETY: the program's own call, or one with our start function, which calls the
-        // program's.
+        // SAFETY: the program's own call, or the call with our start function instead, which calls
+        // the program's.
         unsafe {
             match Prepared::new(start, argument, attributes, caller) {
                 Some(prepared) => prepared.create(|state| {
@@ -209,8 +210,8 @@ mod imp {
         name: *const c_char,
         _: Caller,
     ) -> c_int {
-        // SAFETY: the program's own call; the record is this thread's own. A thread that
-        // is named by another one stores its name when it ends.
+        // SAFETY: the program's own call; the record is this thread's own. The name of a thread
+        // that another one has named is stored when it ends.
         unsafe {
             let result = real::pthread_setname_np(thread, name);
             let attached = thread::state().filter(|state| state.is_attached());

@@ -1,4 +1,4 @@
-//! What a parent learns of a child's end. It may learn it in a signal handler.
+//! Notes what a parent learns of a child's end, perhaps in a signal handler.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,8 +24,8 @@ pub fn ended(pid: u32, status: u32) {
     }
 }
 
-/// Gives a file to a process that has counted nothing so far, once many of its children have made
-/// one each: later children begin in its file, which is far cheaper.
+/// Gives a file to a process that has counted nothing itself, when many of its children have made a
+/// file each. Later children begin in that file, which is far cheaper.
 fn had_its_own() {
     const MANY: u32 = 8;
     static HAD: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! Gives a process its file: one that it makes, or its parent's.
+//! Gives a process its file: a new one, or its parent's.
 
 use core::ffi::{CStr, c_char};
 use core::ptr::null_mut;
@@ -15,12 +15,12 @@ use crate::clock;
 use crate::options;
 use crate::unwind::module::known_modules;
 
-/// The program's arguments in its memory, and their bytes.
+/// The address of the program's arguments in its memory, and their length in bytes.
 static ARGUMENTS: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static ARGUMENTS_LENGTH: AtomicUsize = AtomicUsize::new(0);
 
-/// The file of this process or, in a child that has none yet, of its parent: it is not wiped. It is
-/// never freed, like all memory that is allocated here.
+/// The file of this process or, in a child that has none yet, of its parent: this word is not
+/// wiped. The file's memory is never freed, like all memory that is allocated here.
 static LATEST: AtomicPtr<File> = AtomicPtr::new(null_mut());
 
 /// Lets children find this process's file.
@@ -28,18 +28,18 @@ pub fn leave_to_children(file: &'static File) {
     LATEST.store((&raw const *file).cast_mut(), Ordering::Release);
 }
 
-/// Leaves children no file: recording has ended.
+/// Lets children find no file, because recording has ended.
 pub fn leave_nothing() {
     LATEST.store(null_mut(), Ordering::Release);
 }
 
-/// The parent's file that a child begins in; `None` if the parent had no file.
+/// The parent's file, for a child to begin in; `None` if the parent had no file.
 fn inherited() -> Option<&'static File> {
     // SAFETY: never freed. Acquire pairs with the Release in `leave_to_children`, in the parent.
     unsafe { LATEST.load(Ordering::Acquire).as_ref() }
 }
 
-/// Remembers where the program's arguments are.
+/// Remembers where the program's arguments lie.
 ///
 /// # Safety
 /// The arguments are those of `main`, which lie one behind the other.
@@ -55,13 +55,13 @@ pub unsafe fn remember_arguments(count: usize, arguments: *const *const c_char) 
     }
 }
 
-/// Puts the arguments into a field that has the parent's: most children have the same, but a server
-/// may write a child's task there.
+/// Corrects a field that has a copy of the parent's arguments. Most children have the same ones,
+/// but a server may overwrite them with a child's task.
 fn describe_arguments(field: &mut [u8]) {
     let (at, length) = (&ARGUMENTS, ARGUMENTS_LENGTH.load(Ordering::Relaxed));
     let at = at.load(Ordering::Relaxed);
     let compared = length.min(field.len() - 1);
-    // SAFETY: where the arguments of `main` were, which stay mapped as the stack does.
+    // SAFETY: the arguments of `main` lay there, and this memory stays mapped as the stack does.
     let is_same =
         !at.is_null() && unsafe { slice::from_raw_parts(at, compared) } == &field[..compared];
     if !is_same {
@@ -71,7 +71,8 @@ fn describe_arguments(field: &mut [u8]) {
 }
 
 /// Makes and maps this process's file, or begins in its parent's; `None` if nothing is to be
-/// recorded, or the file can't be made. A child that logs everything has a file of its own.
+/// recorded, or if the file can't be made. A child that logs every acquisition makes a file of its
+/// own.
 pub fn create() -> Option<File> {
     let options = options::get()?;
     let started = clock::process_started();
@@ -89,7 +90,7 @@ pub fn create() -> Option<File> {
     let age = clock::to_nanoseconds(clock::now() - started);
     let start = Start {
         folder: &options.folder,
-        // SAFETY: the command that asked for it keeps it open until the recorder is made.
+        // SAFETY: the command that opened it keeps it open until the recorder is made.
         file: options.file.map(|file| unsafe { BorrowedFd::borrow_raw(file) }),
         max_size: options.max_size,
         clock: options.clock,

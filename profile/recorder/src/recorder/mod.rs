@@ -1,20 +1,19 @@
-//! The process's side of the recording: its mapped file, and the state that belongs to it.
+//! A process's side of the recording: its mapped file, and the state that goes with it.
 //!
-//! Everything that belongs to one process and one file lives in one private mapping that
-//! the kernel *wipes* in a forked child (`MADV_WIPEONFORK`): this structure, the state of
-//! each thread, the index of stacks. A child therefore finds itself with nothing, however
-//! it was forked, and its next operation starts over: with a header of its own in its parent's
-//! file, or with a file of its own. So it can't count in its parent's name, and no lock of ours can
-//! be left held, since the words that say so are zero.
+//! Everything that belongs to one process and its file lies in one private mapping that the kernel
+//! *wipes* in a forked child (`MADV_WIPEONFORK`): this structure, and the state of each thread. So
+//! a child finds it empty, however it was forked, and its next operation starts over: with a header
+//! of its own in its parent's file, or with a file of its own. It can't count in its parent's name,
+//! and no mark of ours stays set, since all these words are zero.
 //!
 //! ```text
 //! FRESH --begin--> STARTING --the file is mapped--> READY --recording ends--> OFF
 //!                     `------it can't be had------> OFF
 //! ```
 //!
-//! It begins before the process tries its first lock. From a lock's acquisition to the return into
-//! the program nothing is called that a program can replace or that takes a lock; the crate's
-//! documentation says what that rules out.
+//! The recorder begins before the process tries its first lock. From a lock's acquisition to the
+//! return into the program, nothing is called that a program can replace or that takes a lock; the
+//! documentation of the crate says what follows from that.
 
 pub mod children;
 pub mod create;
@@ -45,11 +44,11 @@ const STARTING: u32 = 1;
 const READY: u32 = 2;
 const OFF: u32 = 3;
 
-/// The state of one process's recording. All zero is its first state.
+/// The state of one process's recording. It begins as all zero.
 #[repr(C, align(4096))]
 pub struct Recorder {
     stage: AtomicU32,
-    /// Operations that came while the file was being made, by a signal handler.
+    /// Operations that came from a signal handler while the file was being made.
     early: AtomicU64,
     file: AtomicPtr<File>,
     /// Set while a thread adds a module to the unwinder.
@@ -58,20 +57,21 @@ pub struct Recorder {
     pub waiters: Waiters,
     /// Tables that threads have outgrown.
     shelf: Shelf,
-    /// The threads' states, of which the first lies in the same page as all that is above.
+    /// The threads' states. The first one lies in the same page as all fields above.
     pub threads: Threads,
 }
 
-/// A child that lives for a moment touches no memory of its own but this page.
+/// A child that lives for a moment touches only this page of its private memory.
 const _: () = assert!(offset_of!(Recorder, threads) + Threads::FIRST_ENDS <= 4096);
 
-/// The address of the recorder. The pointer outlives a fork; what it points to doesn't.
+/// The address of the recorder. The pointer survives a fork, but the kernel wipes the memory that
+/// it points to.
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(null_mut());
 
-/// The recorder, once it has a file; begins one if that was not tried yet.
+/// The recorder, if it has a file; begins one if that was not tried yet.
 pub fn get() -> Option<&'static Recorder> {
     let recorder = mapped()?;
-    // Written without a read first, which would be one more page fault in a child.
+    // The first access is a write: a read before it would be one more page fault in a child.
     let (fresh, starting) = (FRESH, STARTING);
     match recorder.stage.compare_exchange(fresh, starting, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => recorder.begin(),
@@ -91,14 +91,14 @@ pub fn count_missed() {
     }
 }
 
-/// The recorder, if it has a file already.
+/// The recorder, if it already has a file.
 pub fn existing() -> Option<&'static Recorder> {
     // SAFETY: the mapping is never removed.
     let recorder = unsafe { RECORDER.load(Ordering::Acquire).as_ref()? };
     (recorder.stage.load(Ordering::Acquire) == READY).then_some(recorder)
 }
 
-/// Maps the recorder at the first call.
+/// The recorder's memory, which is mapped at the first call.
 fn mapped() -> Option<&'static Recorder> {
     let known = RECORDER.load(Ordering::Acquire);
     if !known.is_null() {
@@ -122,11 +122,11 @@ fn mapped() -> Option<&'static Recorder> {
     unsafe { RECORDER.load(Ordering::Acquire).as_ref() }
 }
 
-/// Bytes of our own memory without which there is no point in starting.
+/// Bytes of our own memory that a recording needs at least.
 const NEEDED: usize = 2 << 20;
 
 impl Recorder {
-    /// Begins; the caller has set the stage to [`STARTING`].
+    /// Begins the recording. The caller has set the stage to [`STARTING`].
     fn begin(&'static self) -> Option<&'static Recorder> {
         let file = if has_room(NEEDED) { create::create() } else { None };
         let Some(file) = file else {
@@ -137,7 +137,7 @@ impl Recorder {
         self.file.store((&raw const *file).cast_mut(), Ordering::Relaxed);
         self.stage.store(READY, Ordering::Release);
         unwind::begin(file);
-        // Now that its modules are there.
+        // Only now, after the file has its modules.
         create::leave_to_children(file);
         let early = self.early.load(Ordering::Relaxed);
         file.count(offset_of!(Header, interrupted_operations), early);
@@ -151,7 +151,7 @@ impl Recorder {
         unsafe { &*self.file.load(Ordering::Relaxed) }
     }
 
-    /// Notes the processor time of the existing threads.
+    /// Notes the processor time of the living threads.
     fn note_living(&self) {
         let file = self.file();
         if file.is_of_this_process() && !is_sandboxed() {
@@ -159,33 +159,33 @@ impl Recorder {
         }
     }
 
-    /// What unwinding adds the process's modules to.
+    /// The place where unwinding records the process's modules.
     pub fn modules(&self) -> Modules<'_> {
         Modules { file: self.file(), busy: &self.modules_busy }
     }
 
-    /// The file's room for threads' tables and logs.
+    /// The space in the file for threads' tables and logs.
     pub fn room(&self) -> Room<'_> {
         Room { file: self.file(), shelf: &self.shelf }
     }
 }
 
-/// Adds one to a counter of the header, given by its offset, if there is a file.
+/// Adds one to the counter at this offset of the header, if there is a file.
 pub fn count(counter: usize) {
     if let Some(recorder) = existing() {
         recorder.file().count(counter, 1);
     }
 }
 
-/// Begins in a process that runs already, and where nothing is left of an earlier recording.
+/// Begins in a process that already runs, and in which nothing is left of an earlier recording.
 pub fn begin_again() -> Option<&'static Recorder> {
     let recorder = mapped()?;
     recorder.stage.store(FRESH, Ordering::Release);
     get()
 }
 
-/// Notes a release of a lock whose acquisition was not seen, in a process that was attached to: it came
-/// before.
+/// In a process that was attached to, counts the release of a lock whose acquisition was not seen:
+/// it came before the recording.
 pub fn count_acquired_before() {
     let Some(recorder) = existing() else { return };
     let file = recorder.file();
@@ -194,7 +194,7 @@ pub fn count_acquired_before() {
     }
 }
 
-/// Notes that recording ends and the process goes on; no thread finds a recorder from here on.
+/// Notes that recording ends while the process goes on. From here on, no thread finds a recorder.
 pub fn process_is_left() {
     if let Some(recorder) = existing() {
         recorder.note_living();
@@ -203,18 +203,20 @@ pub fn process_is_left() {
     }
 }
 
-/// Forgets what the recording that was left has made, as a fork would: threads that have a state of it
-/// find that empty, and take another in the next recording. States are not used again, since the threads
-/// that had them still point there; when half of them were used, a new recorder is made.
+/// Forgets everything that the ended recording has made, as a fork would. Threads that have a state
+/// of it find the state empty, and take another one in the next recording. States are not used
+/// again, because the threads that had them still point to them. When half of them have been used,
+/// the next recording gets a new recorder.
 ///
 /// # Safety
-/// No thread runs code of this library, but those that wait in a system call that the C library makes for it.
+/// No thread runs code of this library. Threads may wait in system calls that the C library makes
+/// for it.
 pub unsafe fn rest() {
     // SAFETY: the mapping is never removed.
     let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
     let file = recorder.file.load(Ordering::Relaxed);
     let used = recorder.threads.used_so_far();
-    // SAFETY: by this function's own condition. All zero is a recorder's first state.
+    // SAFETY: by this function's own condition. All zero is a recorder's initial state.
     unsafe {
         let at: *mut Recorder = (&raw const *recorder).cast_mut();
         let _ = madvise(at.cast(), size_of::<Recorder>(), Advice::LinuxDontNeed);
@@ -229,7 +231,7 @@ pub unsafe fn rest() {
     RECORDER.store(null_mut(), Ordering::Release);
 }
 
-/// Notes that the process ends, and the processor time of the threads that live until then.
+/// Notes that the process ends, and the processor time of the threads that still live.
 pub fn process_ends() {
     if let Some(recorder) = existing() {
         recorder.note_living();

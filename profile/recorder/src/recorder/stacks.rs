@@ -1,7 +1,7 @@
-//! Call stacks, captured for new rows.
+//! Captures call stacks for new rows.
 //!
-//! Unwinding takes half a microsecond. So the recorder first checks whether a call has the same
-//! stack as an earlier call like it, by the file's index of stacks.
+//! Unwinding takes half a microsecond. So the recorder first asks the file's index of stacks
+//! whether an earlier call like this one had the same stack.
 
 use core::ops::Range;
 
@@ -12,8 +12,9 @@ use crate::tls;
 use crate::unwind::tools::{Cache, Registers};
 use crate::unwind::{self, Trace};
 
-/// The number of the stack of a function of ours from the frame that `ret` returns to, which
-/// `caller` points to; 0 if it can't be stored. Without a cache it has one frame.
+/// Captures the stack of a call to a function of ours, from the frame that `ret` returns to;
+/// `caller` points to `ret`. Returns its number; 0 if it can't be stored. Without a cache the stack
+/// has one frame.
 pub fn capture(
     from: Registers,
     caller: *const usize,
@@ -28,8 +29,8 @@ pub fn capture(
     recorder.file().add_stack(&stack, caller, ret, own_stack())
 }
 
-/// The stack of a call, if it was captured before for one like it, perhaps in another process of the
-/// file.
+/// The stack of a call, if it was captured before for an equal call, perhaps by another process of
+/// the file.
 ///
 /// # Safety
 /// Same requirement as [`is_here`].
@@ -39,7 +40,7 @@ pub unsafe fn known(caller: *const usize, ret: usize) -> Option<u32> {
     unsafe { recorder.file().stack_of_call(caller, ret, own_stack()) }
 }
 
-/// Whether a stack is that of a call: its return addresses all lie where they did.
+/// Whether a stack is that of a call: all its return addresses still lie at the same positions.
 ///
 /// # Safety
 /// `caller` points to the return address of a call that the thread is in.

@@ -1,10 +1,10 @@
-//! Whether any thread waits for an object: most signals of most programs wake no thread, and need no
-//! time then.
+//! Tells whether any thread waits for an object. Most signals of most programs wake no thread, and
+//! then take no time for a notice.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// How many threads of the process wait for events, by object: several objects may share a number. All
-/// zero is its first state.
+/// How many threads of the process wait for events, by object. Several objects may share a number.
+/// It begins as all zero.
 pub struct Waiters([AtomicU32; Waiters::NUMBERS]);
 
 impl Waiters {
@@ -15,17 +15,17 @@ impl Waiters {
         &self.0[scattered >> (usize::BITS - Self::NUMBERS.ilog2())]
     }
 
-    /// Notes that a thread is about to wait. The thread that wakes it then has certainly seen the
-    /// change that it waits for, or made it under the lock that the wait releases: Relaxed is
-    /// enough.
+    /// Notes that a thread is about to wait. A thread that wakes it later sees this count: it has
+    /// certainly seen the change that the waiter waits for, or made that change under the lock that
+    /// the wait releases. So Relaxed is enough.
     pub fn add(&self, object: usize) {
         self.of(object).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that it waits no more.
+    /// Notes that a thread no longer waits.
     pub fn take(&self, object: usize) {
         let one_less = |waiting: u32| waiting.checked_sub(1);
-        // There is no notice if recording began again meanwhile.
+        // The count is 0 if the recording was begun anew during the wait.
         let _ = self.of(object).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
     }
 

@@ -1,4 +1,4 @@
-//! Gives a row to a call that has none.
+//! Adds rows for calls that have none.
 
 use core::mem::offset_of;
 use core::ptr::null_mut;
@@ -13,8 +13,9 @@ use crate::thread::ThreadState;
 use crate::thread::call::{Call, DEPTHS, Site, place, site};
 use crate::unwind::tools::{self, Cache, Registers};
 
-/// Makes a row for a call that has none: a row of its lock, if that is requested or its site has
-/// few enough; else the row of all locks of its place.
+/// Makes a row for a call that has none. It is a row of the call's lock if `of_lock` asks for that,
+/// or if the call's site does not have too many such rows yet. Otherwise it is the row of all locks
+/// of the place.
 pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registers) -> *mut Row {
     let Some(_guard) = state.busy.set() else {
         recorder::count(offset_of!(Header, interrupted_operations));
@@ -39,8 +40,8 @@ pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registe
     row.unwrap_or(null_mut())
 }
 
-/// The most frequent case, which needs neither another stack nor signals to be blocked: the place is
-/// known, its stack is that of the call, and the table of locks has room.
+/// Adds the row in the most frequent case, without capturing a stack or blocking signals: the place
+/// is known, its stack is that of the call, and the table of locks has room.
 unsafe fn add_here(state: &ThreadState, call: &Call, of_lock: bool) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy.
     unsafe {
@@ -67,13 +68,13 @@ unsafe fn add(
     }
 }
 
-/// Whether a call already has its full number of rows of single locks.
+/// Whether a call already has as many rows of single locks as it may have.
 unsafe fn is_full(state: &ThreadState, call: &Call) -> bool {
     // SAFETY: the caller's own state.
     unsafe { site(state, call).is_none_or(|site| (*site).locks >= call.most()) }
 }
 
-/// Adds the row of a lock at a place that has another one.
+/// Adds the row of a lock at a place that already has the row of another lock.
 unsafe fn add_own(
     state: &ThreadState,
     call: &Call,
@@ -90,8 +91,8 @@ unsafe fn add_own(
     }
 }
 
-/// Adds the row of a place, for the first lock that is used there, or for all if the site has too
-/// many.
+/// Adds the row of a place: for the first lock that is used there or, if the site has too many, for
+/// all locks.
 unsafe fn add_place(
     state: &ThreadState,
     call: Call,
@@ -115,8 +116,8 @@ unsafe fn add_place(
     }
 }
 
-/// Makes a place's row count for all locks without a row of their own, since they are too many. The
-/// lock that had the row moves to another one.
+/// Makes a place's row count for all locks without a row of their own, because they are too many.
+/// What the row has counted for its lock so far moves to a row of that lock.
 unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
     // in a row that is already copied.
@@ -125,7 +126,7 @@ unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Ro
         state.rows_moved(|row| if row == place { moved } else { row });
         let Row { ret, key, stack, .. } = *place;
         place.write(Row { lock: REST, ret, key, stack, ..Row::zeroed() });
-        // A reader that has seen both rows reads again.
+        // A reader that has read both rows reads again.
         let record = state.record.get();
         (*record).exchanges = (*record).exchanges.wrapping_add(1);
         Some(place)
@@ -150,7 +151,7 @@ unsafe fn put(state: &ThreadState, table: &Table, kind: &Kind, row: Row) -> Opti
     unsafe { table.put(kind, room, state.record.get(), row, |to| state.rows_moved(to)) }
 }
 
-/// A row that has counted nothing.
+/// A row for this call that has counted nothing.
 fn row(call: &Call) -> Row {
     Row { ret: call.ret as u64, key: call.key, ..Row::zeroed() }
 }

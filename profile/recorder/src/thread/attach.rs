@@ -1,9 +1,8 @@
-//! How a thread gets its state and its record, and gives them back.
+//! Gives a thread its state and its record, and takes them back.
 //!
-//! The end of a thread is seen by the destructor of a thread-specific key, which runs
-//! however the thread ends: return, `pthread_exit`, cancellation. Other destructors may
-//! still use locks after it, so it asks to run again, as often as POSIX allows, and gives
-//! up the state only then.
+//! The destructor of a thread-specific key shows the end of a thread. It runs however the thread
+//! ends: return, `pthread_exit`, cancellation. Other destructors may still use locks after it. So
+//! it asks to run again, as often as POSIX allows, and gives the state up only in its last run.
 
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
@@ -28,8 +27,8 @@ fn attached() -> Option<&'static ThreadState> {
     thread::state().filter(|state| state.is_attached())
 }
 
-/// Gives this thread its state, if it has none: to be called before a lock is tried, so that all
-/// that a process and a thread need is made while the thread does not have that lock yet.
+/// Gives this thread its state, if it has none. Called before a lock is tried, so that whatever a
+/// process and a thread need is made while the thread does not have that lock yet.
 #[inline(always)]
 pub fn before_trying() {
     if attached().is_none() {
@@ -37,8 +36,8 @@ pub fn before_trying() {
     }
 }
 
-/// The state of this thread, given to it now if it has none; `None` if it can't be recorded, and
-/// then its operation counts as not recorded.
+/// The state of this thread, which gets one now if it has none. `None` if the thread can't be
+/// recorded; then its operation is counted as missed.
 #[inline]
 pub fn current() -> Option<&'static ThreadState> {
     attached().or_else(|| {
@@ -50,7 +49,8 @@ pub fn current() -> Option<&'static ThreadState> {
     })
 }
 
-/// A thread whose creation was not seen, or that forked, or the first one.
+/// Gives a state to a thread whose creation was not seen, to one that forked, or to the first
+/// thread.
 #[cold]
 #[inline(never)]
 fn unseen() -> Option<&'static ThreadState> {
@@ -66,7 +66,7 @@ fn unseen() -> Option<&'static ThreadState> {
 }
 
 unsafe extern "C" {
-    /// The end of the first thread's stack.
+    /// The start of the first thread's stack, its highest address.
     static __libc_stack_end: usize;
 }
 
@@ -78,23 +78,23 @@ fn find_stack() {
     let here = (&raw const local).addr();
     let mut high = 0;
     if gettid() == getpid() {
-        // SAFETY: the loader's variable, which it sets before all else.
+        // SAFETY: the loader's variable, which it sets before anything else runs.
         high = unsafe { __libc_stack_end };
     }
     if high > here && high - here < LARGEST {
         tls::set_stack_high(high);
         tls::set_stack_low(high - LARGEST.min(high));
     } else {
-        // Not known: depths count from here, and all of the stack is read with care.
+        // The bounds are unknown: depths count from here, and all of the stack is read with care.
         tls::set_stack_high(here);
         tls::set_stack_low(here);
     }
 }
 
-/// Gives this thread a state that was taken for it, and a record.
+/// Gives this thread a record, and the state that was taken for it. False if there is no room.
 ///
 /// # Safety
-/// `state` was taken by or for this thread and is used by no other thread.
+/// `state` was taken by or for this thread, and no other thread uses it.
 pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: Start) -> bool {
     let give_up = || {
         state.leave_tables(Some(recorder.room()));
@@ -105,8 +105,8 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     let file = recorder.file();
     let function = start.function as u64;
     let Some((record, index)) = file.claim_thread(function) else { return give_up() };
-    // A thread whose creation was not seen, in a process that ran before, has used something
-    // already.
+    // If the process ran before the recording, a thread whose creation was not seen has already
+    // used processor time.
     let may_be_found = start.creator == u32::MAX && file.was_attached_to();
     let begun = ThreadStart {
         function,
@@ -123,13 +123,13 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     state.busy.clear();
     state.stack_high.set(tls::stack_high());
     state.tail.leave();
-    // One that was created here has used nothing yet.
+    // A thread whose creation was seen has used nothing yet.
     let is_new = start.creator != u32::MAX;
     state.cpu_before.set(if is_new { 0 } else { clock::nanoseconds(ClockId::ThreadCPUTime) });
     state.handle.store(tls::pthread_self(), Ordering::Relaxed);
     state.destructor_runs.set(0);
-    // SAFETY: the record was claimed for this thread. Without room for a table the thread
-    // counts nothing; its record says that it was there.
+    // SAFETY: the record was claimed for this thread. Without room for a table the thread counts
+    // nothing, but its record shows that it existed.
     unsafe {
         file.begin_thread(record, index, &begun);
         state.log.take_over(file, record);
@@ -160,22 +160,22 @@ pub unsafe fn store_name(record: *mut ThreadRecord) {
 }
 
 syncline_interpose::thread_ends!(
-    /// The key by which the ends of threads are noticed.
+    /// The key whose destructor shows the ends of threads.
     ENDS, destructor
 );
 
-/// Takes a key while the program has none yet.
+/// Makes the key while the program has none yet.
 pub fn prepare() {
     ENDS.prepare();
 }
 
-/// Notices no more ends of threads, and leaves the program its key.
+/// No longer notices the ends of threads, and leaves the key to the program.
 pub fn rest() {
     ENDS.rest();
 }
 
 unsafe extern "C" fn destructor(value: *mut c_void) {
-    // After a fork the state may have been wiped, and given to another thread since.
+    // After a fork, the state may have been wiped, and may belong to another thread by now.
     let mine = |state: &&ThreadState| (&raw const **state).cast() == value.cast_const();
     let Some(state) = thread::state().filter(mine) else { return };
     if !state.is_attached() {
@@ -188,7 +188,7 @@ unsafe extern "C" fn destructor(value: *mut c_void) {
     }
 }
 
-/// The thread has ended, or nearly so.
+/// Ends the recording of this thread, which has ended or is about to.
 fn finish(state: &'static ThreadState) {
     let record = state.record.get();
     // SAFETY: the record is this thread's own as long as the state is attached.

@@ -1,5 +1,5 @@
-//! A call of an operation, and the rows that count it as far as they exist: see [`rows`] for what
-//! a place is.
+//! A call of an operation, and the rows that count it, if they exist. [`rows`] says what a place
+//! is.
 //!
 //! [`rows`]: crate::thread::rows
 
@@ -9,18 +9,18 @@ use syncline_recording::{Class, Op};
 
 use crate::thread::ThreadState;
 
-/// The number of depths that are distinguished for one call of an operation; all further ones are
-/// one place.
+/// The number of stack depths that are distinguished for one call of an operation; all further
+/// depths together are one place.
 pub const DEPTHS: u32 = 32;
 /// The number of rows of single locks that one call of an operation gets, at all its depths
-/// together, before its locks are counted by a sample.
+/// together. When it has this many, its other locks are counted by samples.
 const EXACT: u32 = 256;
-/// The number of rows of single locks for creations, which are not sampled: what is not
-/// distinguished stays in the rest.
+/// The same number for creations. These are not sampled: objects without a row of their own stay in
+/// the row for the rest.
 const CREATED: u32 = 16_384;
 
-/// Where the program called from: the stack pointer at the entry of the interposed
-/// function, which points to the return address.
+/// Identifies the program's call: the stack pointer at the entry of the interposed function, which
+/// points to the return address.
 pub type Caller = *const usize;
 
 /// An operation that the program called.
@@ -43,32 +43,32 @@ impl Call {
         Call { op, lock, caller, ret: unsafe { *caller }, key: Row::key(op, depth) }
     }
 
-    /// Whether a row is that of its place.
+    /// Whether a row has this call's place.
     #[inline(always)]
     pub fn is_at(&self, row: &Row) -> bool {
         (row.ret ^ self.ret as u64) | (row.key ^ self.key) == 0
     }
 
-    /// The call of this operation at any depth.
+    /// This operation, called at any depth.
     pub fn at_any_depth(self) -> Call {
         Call { key: Row::key(self.op, ANY_DEPTH), ..self }
     }
 
-    /// The key of the note of such a call.
+    /// The key of the note for this call site and operation.
     pub fn key_of_note(&self) -> u64 {
         NOTE | (self.op as u64) << 8
     }
 
-    /// Rows of single locks that such a call gets.
+    /// The number of rows of single locks that such a call gets.
     pub fn most(&self) -> u32 {
         if self.op.class() == Class::Create { CREATED } else { EXACT }
     }
 }
 
-/// The row of a lock at a place; the place's, if the lock has none.
+/// The row of a lock at a place or, if the lock has none, the row of the place.
 ///
 /// # Safety
-/// The state is this thread's own, as in all that follows.
+/// The state is this thread's own. This holds for all functions below.
 pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> Option<*mut Row> {
     let is_there = |row: &Row| (row.ret, row.key) == (ret as u64, key);
     // SAFETY: by this function's own condition.
@@ -123,20 +123,20 @@ unsafe fn in_locks(state: &ThreadState, lock: usize, place: &Row) -> Option<*mut
     unsafe { state.locks.find(hash_of_lock(lock, place.ret as usize, place.key), is) }
 }
 
-/// The note of a call of an operation at all its depths. It lies among the rows of places, and
-/// begins as these do.
+/// The note about a call site and operation, at all depths. It lies among the rows of places, and
+/// begins like a row.
 #[repr(C)]
 pub struct Site {
     unused: u64,
     ret: u64,
     key: u64,
-    /// Rows of single locks.
+    /// How many rows of single locks there are.
     pub locks: u32,
-    /// Depths that are distinguished.
+    /// How many depths are distinguished.
     pub depths: u32,
 }
 
-/// The note of a call, if there is one.
+/// The note about a call's site and operation, if there is one.
 ///
 /// # Safety
 /// The state is this thread's own.

@@ -1,11 +1,11 @@
 //! The locks that a thread holds, newest last, each with the row of its acquisition.
 //!
-//! It answers two questions: how long was this lock held (asked by its own thread at release, for
-//! the acquisitions that are timed), and which thread holds the lock that I wait for (asked by
-//! another thread). The second reads memory that its owner may change at any time: each word is
-//! read whole, but two words may not belong together. A wrong answer then blames a holder that has
-//! just released, and harms nothing: rows stay mapped forever, and a row that has moved reads as
-//! zero. Hence every access here is relaxed.
+//! It answers two questions. A thread asks at a release how long it held the lock, if the
+//! acquisition was timed. And another thread that has to wait asks which thread holds the lock. The
+//! latter reads memory that its owner may change at any time: each word is read whole, but two
+//! words may not belong together. A wrong answer then names a holder that has just released, and
+//! does no harm: rows stay mapped for ever, and a row that has moved reads as zero. Therefore every
+//! access here is relaxed.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -14,12 +14,13 @@ use syncline_recording::layout::{Row, WaitRecord};
 
 use crate::thread::usage::Usage;
 
-/// The number of locks that are kept; a thread that holds more forgets the oldest.
+/// The number of locks that are kept. A thread that holds more forgets the oldest.
 const PLACES: usize = 16;
 
-/// The highest bit of a lock's address, which is 0 in a program: the hold has tags.
+/// A tag on a lock's address, whose highest bit is 0 in a program: the row's address has tags too.
 const TAGGED: u64 = 1 << 63;
-/// Low bits of a row's address, which is a multiple of 64: the acquisition had to wait.
+/// A tag in the low bits of a row's address, which is a multiple of 64: the acquisition had to
+/// wait.
 const WAITED: usize = 1;
 /// The acquisition is timed.
 const TIMED: usize = 2;
@@ -34,12 +35,12 @@ const TAGS: usize = WAITED | TIMED | LOOKED_AT | RESUMED;
 pub struct Held {
     count: AtomicU32,
     holds: [Entry; PLACES],
-    /// What the tags announce; its owner's alone.
+    /// The data that the tags announce. Only the owner uses them.
     notes: [Notes; PLACES],
 }
 
-/// A lock, and the row of its acquisition. The row counts for this lock, or for all locks of a
-/// place.
+/// A lock, and the row of its acquisition. The row counts either for this lock or for all locks of
+/// a place.
 #[repr(C)]
 struct Entry {
     lock: AtomicU64,
@@ -69,25 +70,25 @@ pub struct Hold {
     pub lock: usize,
     /// The row of its acquisition.
     pub row: *mut Row,
-    /// When it was acquired, in ticks, less the waits in which it was released; `None` if that is
-    /// not timed.
+    /// When it was acquired, in ticks, plus the waits in which it was released; `None` if it is not
+    /// timed.
     pub since: Option<u64>,
-    /// For how many acquisitions it is timed.
+    /// The number of acquisitions for which the time counts.
     pub weight: u32,
     /// Whether the thread had to wait for it.
     pub waited: bool,
-    /// The thread's processor time until then; `None` if that is not measured.
+    /// The thread's processor time at `since`; `None` if that is not measured.
     pub used: Option<Usage>,
-    /// The last wait in which it was released.
+    /// The last wait in which it was released; `None` if there was none.
     pub resumed: Option<Resumed>,
 }
 
-/// A wait that ended, and took a lock again.
+/// A wait that released a lock, has ended, and has taken the lock again.
 #[derive(Clone, Copy)]
 pub struct Resumed {
-    /// The object that was waited for; 0 if no thread had announced it.
+    /// The object that was waited for; 0 if the thread was not woken.
     pub object: usize,
-    /// The record in which the wait was counted.
+    /// The record in which the wait was counted; null if there is none.
     pub waits: *mut WaitRecord,
     /// When the wait ended, in ticks.
     pub at: u64,
@@ -111,14 +112,14 @@ impl Hold {
 }
 
 impl Held {
-    /// Notes an acquisition that is not timed. False if there is no slot left.
+    /// Notes an acquisition that is not timed. False if no slot is left.
     #[inline(always)]
     pub fn push_untimed(&self, lock: usize, row: *mut Row) -> bool {
         let count = self.count.load(Relaxed) as usize;
         if count >= PLACES {
             return false;
         }
-        // The slot is taken before it is filled in, so that a signal handler which locks and
+        // The slot is claimed before it is filled in, so that a signal handler that locks and
         // unlocks in between leaves it alone.
         self.count.store(count as u32 + 1, Relaxed);
         self.holds[count].lock.store(lock as u64, Relaxed);
@@ -126,7 +127,7 @@ impl Held {
         true
     }
 
-    /// Notes any acquisition; forgets the oldest if there is no slot left.
+    /// Notes any acquisition. If no slot is left, forgets the oldest one.
     pub fn push(&self, hold: Hold) {
         if self.count.load(Relaxed) as usize >= PLACES {
             self.close_gap(0, PLACES);
@@ -147,8 +148,7 @@ impl Held {
         self.holds[count].set(hold.lock as u64, hold.row, hold.tags());
     }
 
-    /// Adds the thread's processor time until now to the newest hold. The lock counts as held from
-    /// there on.
+    /// Adds the thread's processor time until now to the newest hold, which counts from now on.
     pub fn look_at_newest(&self, used: Usage) {
         let count = self.count.load(Relaxed) as usize;
         if let Some(newest) = count.checked_sub(1).filter(|&newest| newest < PLACES) {
@@ -159,7 +159,7 @@ impl Held {
         }
     }
 
-    /// The newest hold, if it is of this lock and timed, counts as held from this moment on.
+    /// Lets the newest hold count from this moment on, if it is of this lock and timed.
     pub fn count_newest_from(&self, lock: usize, now: u64) {
         let count = self.count.load(Relaxed) as usize;
         if let Some(newest) = count.checked_sub(1).filter(|&newest| newest < PLACES) {
@@ -170,7 +170,8 @@ impl Held {
         }
     }
 
-    /// Takes out the newest hold, if it is of this lock and not timed. If not, [`pop`] finds it.
+    /// Removes the newest hold, if it is of this lock and not timed. Otherwise returns false, and
+    /// [`pop`] finds the hold.
     ///
     /// [`pop`]: Held::pop
     #[inline(always)]
@@ -186,7 +187,7 @@ impl Held {
         true
     }
 
-    /// Takes out the newest hold of a lock; `None` if it isn't there.
+    /// Removes the newest hold of a lock, and returns it; `None` if there is none.
     pub fn pop(&self, lock: usize) -> Option<Hold> {
         let place = self.newest(|held| held == lock as u64)?;
         let notes = &self.notes[place];
@@ -205,7 +206,7 @@ impl Held {
         Some(hold)
     }
 
-    /// The index of the newest matching hold of a lock.
+    /// The index of the newest hold whose lock fits.
     fn newest(&self, fits: impl Fn(u64) -> bool) -> Option<usize> {
         let count = (self.count.load(Relaxed) as usize).min(PLACES);
         (0..count).rev().find(|&place| fits(self.holds[place].get().0))
@@ -217,8 +218,8 @@ impl Held {
         (!row.is_null()).then_some((lock, row))
     }
 
-    /// Moves the newer holds down by one, and counts one less. Programs that take two locks hand over hand
-    /// do this at every other release, so notes are moved only where tags announce some.
+    /// Removes a hold: moves the newer ones down by one. A program that takes locks hand over hand
+    /// does this at every other release, so notes are moved only if tags announce some.
     fn close_gap(&self, gap: usize, count: usize) {
         for from in gap + 1..count.min(PLACES) {
             let (lock, row, tags) = self.holds[from].get();
@@ -230,14 +231,14 @@ impl Held {
         self.count.store(count as u32 - 1, Relaxed);
     }
 
-    /// The row with which this lock was acquired, if it is held. For other threads.
+    /// The row with which this lock was acquired, if the thread holds it. For other threads.
     pub fn find(&self, lock: usize) -> Option<*mut Row> {
         let (_, row, _) = self.holds[self.newest(|held| held == lock as u64)?].get();
         (!row.is_null()).then_some(row)
     }
 
     /// The row with which this lock was acquired, if it is the lock that the thread released last:
-    /// a hold is taken out just before the lock is free. For other threads.
+    /// a hold is removed just before the lock is free. For other threads.
     pub fn find_released(&self, lock: usize) -> Option<*mut Row> {
         let (released, row, _) = self.holds.get(self.count.load(Relaxed) as usize)?.get();
         (!row.is_null() && released == lock as u64).then_some(row)
@@ -250,7 +251,8 @@ impl Held {
         }
     }
 
-    /// Rows that have moved: asks for the new place of each.
+    /// Updates the rows of all holds after rows have moved: `new_place` gives the new address of
+    /// each.
     pub fn relocate(&self, new_place: impl Fn(*mut Row) -> *mut Row) {
         let count = (self.count.load(Relaxed) as usize).min(PLACES);
         for entry in &self.holds[..count] {
@@ -261,7 +263,7 @@ impl Held {
         }
     }
 
-    /// Releases everything.
+    /// Forgets all holds.
     pub fn clear(&self) {
         self.count.store(0, Relaxed);
     }

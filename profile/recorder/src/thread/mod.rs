@@ -1,8 +1,8 @@
 //! The library's state for each thread, and how a thread gets it.
 //!
-//! [`ThreadState`] is private memory of the process; the counters themselves are in the
-//! file. A state is given out when a thread is created, or when a thread whose creation was not
-//! seen does its first operation, and goes back when the thread has run its last destructor.
+//! [`ThreadState`] is private memory of the process; the counters themselves are in the file. A
+//! thread gets a state when it is created or, if its creation was not seen, at its first operation.
+//! The state goes back after the thread has run its last destructor.
 
 mod adding;
 pub mod attach;
@@ -28,65 +28,66 @@ use crate::thread::held::Held;
 use crate::thread::usage::{at_end, of_other};
 use crate::tls;
 
-/// The number of threads that can be recorded at one time.
+/// The number of threads that can be recorded at a time.
 const LIVE_THREADS: usize = 16_384;
 
-/// A thread's working memory. The first line is all that the fast path touches besides the
-/// row.
+/// A thread's working memory. The fast path touches, besides the row, an entry of `recent`, and in
+/// `held` the count and an entry.
 ///
-/// Only its owner uses it, except for the atomic fields, which others read. All zero after a fork,
-/// when the missing table sends the thread to [`attach`].
+/// Only its owner uses it, except for the fields that other threads read. After a fork all of it is
+/// zero, and the missing table sends the thread to [`attach`].
 #[repr(C, align(64))]
 pub struct ThreadState {
-    /// Its rows by place, in the file; not there while the thread counts nothing.
+    /// Its rows by place, in the file. Missing while the thread counts nothing.
     pub places: Table,
-    /// Highest address of the stack, from which depths are counted.
+    /// The highest address of the stack, from which depths are counted.
     pub stack_high: Cell<usize>,
-    /// The locks that it holds. Other threads read it, to find the holder of a lock.
+    /// The locks that it holds. Other threads read this to find the holder of a lock.
     pub held: Held,
 
-    /// The calls that it made lately.
+    /// The calls that it made last.
     pub recent: Recent,
 
     /// Its rows by lock and place, in the file.
     pub locks: Table,
 
-    /// Index of the thread's record. Others read it, with the held locks.
+    /// Index of the thread's record. Others read it, together with the held locks.
     pub index: AtomicU32,
-    /// Set while the state is being changed in steps: a signal handler that comes then
-    /// finds it so and lets its operation pass uncounted.
+    /// Set while the state is changed in several steps. A signal handler that finds it set lets its
+    /// operation pass uncounted.
     pub busy: Mark,
     /// The thread's record, in the file.
     pub record: Cell<*mut ThreadRecord>,
-    /// Nanoseconds of processor time that it had used when it began to be recorded.
+    /// Nanoseconds of processor time that the thread had used when its recording began.
     pub cpu_before: Cell<u64>,
     /// How often the destructor of the thread-specific key has run.
     pub destructor_runs: Cell<u32>,
-    /// Where its next wait or nest record goes.
+    /// The position of its next wait or nest record.
     pub tail: Tail,
     /// The log of events, in the file.
     pub log: Log,
-    /// How often it has woken others.
+    /// How often the thread has woken others.
     pub notices: Cell<u32>,
-    /// When it last yielded, or last tried a lock without success.
+    /// When the thread last yielded, or last failed to get a lock by a try.
     pub polled_at: Cell<u64>,
-    /// The C library's number of the thread. Others read it, to find whom they joined.
+    /// The C library's handle of the thread. Others read it to find the thread that they joined.
     pub handle: AtomicUsize,
-    /// What the thread is to run, from its creation to its start.
+    /// The function that the thread is to run, from its creation to its start.
     pub start: Cell<Start>,
     /// Links free states; see [`Threads`].
     next_free: AtomicU32,
 }
 
 impl ThreadState {
-    /// Whether its thread is recorded: otherwise the state has no thread, or not yet.
+    /// Whether its thread is recorded. Otherwise the state has no thread, or the thread has not
+    /// started yet.
     #[inline(always)]
     pub fn is_attached(&self) -> bool {
         self.places.is_there()
     }
 
-    /// Goes on with the tables that its record has, or begins one of places. False if there is no room
-    /// for it.
+    /// Goes on with the tables of the thread's record, or makes a first table of places. False if
+    /// there is no room for that.
     ///
     /// # Safety
     /// The state and its record are the calling thread's own.
@@ -101,7 +102,7 @@ impl ThreadState {
         }
     }
 
-    /// Leaves the tables to the thread that has the record next.
+    /// Leaves the tables to the next thread with this record.
     fn leave_tables(&self, room: Option<Room<'_>>) {
         self.recent.clear();
         self.places.leave(&PLACES, room);
@@ -115,24 +116,26 @@ impl ThreadState {
     }
 }
 
-// SAFETY: what is not atomic is touched by the thread that owns the state only. It changes
-// hands through `Threads`, and through the creation of a thread.
+// SAFETY: fields that are not atomic are touched only by the thread that owns the state, except
+// `held`, whose words others read atomically. The state changes owners through `Threads`, and
+// through the creation of a thread.
 unsafe impl Sync for ThreadState {}
 
 /// The calling thread's state; `None` before its first operation.
 #[inline(always)]
 pub fn state() -> Option<&'static ThreadState> {
-    // SAFETY: the word is 0 or was set from such a reference, below.
+    // SAFETY: the word is 0, or was set from such a reference in `set_state`.
     unsafe { (tls::state_address() as *const ThreadState).as_ref() }
 }
 
-/// Sets [`state`].
+/// Sets what [`state`] returns.
 pub fn set_state(state: Option<&'static ThreadState>) {
     tls::set_state_address(state.map_or(0, |state| (&raw const *state).addr()));
 }
 
-/// How long a thread of this process was on a processor, and ready for one, by its number and when it began
-/// to be recorded; `None` if that can't be read. The calling thread must not be in a sandbox.
+/// How long a thread of this process was on a processor, and ready for one. `tid` is its number,
+/// and `started` is when its recording began. `None` if that can't be read. The calling thread must
+/// not be in a sandbox.
 pub fn times_of(tid: u32, started: u64) -> Option<Times> {
     match state() {
         Some(state) if gettid().as_raw_nonzero().get() as u32 == tid => {
@@ -148,11 +151,11 @@ pub fn times_of(tid: u32, started: u64) -> Option<Times> {
 pub struct Start {
     pub function: *mut c_void,
     pub argument: *mut c_void,
-    /// Index of the creator.
+    /// Index of the thread that created it.
     pub creator: u32,
-    /// Stack of the creation.
+    /// Stack of the call that created it.
     pub created_at: u32,
-    /// Bytes of its stack.
+    /// The size of its stack in bytes.
     pub stack_size: usize,
 }
 
@@ -167,19 +170,19 @@ impl Start {
     };
 }
 
-/// The states of all threads. All zero is its first state.
+/// The states of all threads. It begins as all zero.
 #[repr(C, align(64))]
 pub struct Threads {
-    /// Number of the first free state plus one in the low half; in the high half a count
-    /// of changes, so that a compare-and-swap does not mistake an old list for the new.
+    /// In the low half, the index of the first free state plus one. In the high half, a count of
+    /// changes, so that a compare-and-swap does not mistake an old list for the new one.
     free: AtomicU64,
-    /// States that were ever given out.
+    /// How many states were ever given out.
     used: AtomicU32,
     states: [ThreadState; LIVE_THREADS],
 }
 
 impl Threads {
-    /// Where the first state ends.
+    /// The offset at which the first state ends.
     pub const FIRST_ENDS: usize = offset_of!(Threads, states) + size_of::<ThreadState>();
 
     /// Takes a state; `None` if all are taken.
@@ -189,8 +192,8 @@ impl Threads {
             let place = free as u32 as usize - 1;
             let next = self.states[place].next_free.load(Ordering::Relaxed);
             let changed = ((free >> 32) + 1) << 32 | u64::from(next);
-            // Acquire pairs with the Release in `give_back`: what the last owner wrote to
-            // the state comes before what we write.
+            // Acquire pairs with the Release in `give_back`: what the last owner wrote to the state
+            // comes before what the new one writes.
             match self.free.compare_exchange_weak(
                 free,
                 changed,
@@ -232,14 +235,14 @@ impl Threads {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// From now on gives out only the states behind the first `used`; false if too few would be
-    /// left.
+    /// From now on gives out only states from index `used` on; false if too few of these are left.
     pub fn go_on_from(&self, used: u32) -> bool {
         self.used.store(used, Ordering::Relaxed);
         (used as usize) < LIVE_THREADS / 2
     }
 
-    /// The states that were ever given out, to be read through their atomic parts.
+    /// The states that were ever given out. Only the fields that other threads may read may be
+    /// used.
     pub fn used(&self) -> &[ThreadState] {
         let used = self.used.load(Ordering::Acquire) as usize;
         &self.states[..used.min(LIVE_THREADS)]

@@ -1,13 +1,12 @@
-//! Where an operation is counted: which row of a thread's tables.
+//! Chooses the row of a thread's tables that counts an operation.
 //!
-//! A *place* is the return address of a call, the operation, and how deep the stack was: two paths
-//! to one call mostly differ in depth. Nearly all places use one lock, or a few; for these every
-//! lock has a row of its own, and all that it counts is exact. A place with many locks (a hash
-//! table's, a tree's) would have rows by the thousand, which don't fit into the cache: there one
-//! row counts for all locks but those with a row of their own, exactly, and a *sample* shows the
-//! distribution over them: one acquisition in 128 takes what its place has counted since the last
-//! one into the row of its lock. So a place's sum stays exact, and a lock's share is an estimate
-//! without bias.
+//! A *place* is the return address of a call, the operation, and the depth of the stack: two paths
+//! to one call usually differ in depth. Nearly all places use one lock, or a few. For these, every
+//! lock has a row of its own, with exact counts. A place with many locks (a hash table's, a tree's)
+//! would have thousands of rows, which don't fit into the cache. There, one row counts exactly for
+//! all locks without a row of their own, and *samples* show the distribution over the locks: one
+//! acquisition in 128 moves what its place has counted since the last sample to the row of its
+//! lock. So a place's sum stays exact, and a lock's share is an estimate without bias.
 //!
 //! ```text
 //! places   (ret, op, depth) --> lock A   the row of the first lock that was used here
@@ -16,7 +15,8 @@
 //! locks    (lock, ret, op, depth)         the others
 //! ```
 //!
-//! What waits, or is refused, is always counted in the row of its lock: it is slow anyway.
+//! Calls that wait, or are refused, are always counted in the row of their lock: they are slow
+//! anyway.
 
 use core::ptr::null_mut;
 
@@ -30,40 +30,40 @@ use crate::thread::call::{Call, Caller, counting, own, place};
 use crate::thread::{self, ThreadState, attach};
 use crate::unwind::tools::Registers;
 
-/// The row in which an operation that is about to be tried will be counted, and whether it belongs
-/// to the sample.
+/// The row that counts an operation which is about to be tried, and whether the operation is
+/// sampled.
 #[derive(Clone, Copy)]
 pub struct Spot(*mut Row);
 
 impl Spot {
-    /// The lowest bit of a row's address: the operation belongs to the sample.
+    /// A tag in the lowest bit of a row's address: the operation is sampled.
     const SAMPLED: usize = 1;
 
     const NOWHERE: Spot = Spot(null_mut());
 
-    /// The row, if it exists and nothing is to be done but to count.
+    /// The row, if it exists and the operation only has to be counted.
     #[inline(always)]
     pub fn plain(self) -> Option<*mut Row> {
         (!self.0.is_null() && !self.is_sampled()).then_some(self.0)
     }
 
-    /// The row; `None` if the operation can't be counted, which was noted.
+    /// The row; `None` if the operation can't be counted, which has been noted already.
     pub fn row(self) -> Option<*mut Row> {
         (!self.0.is_null()).then(|| self.0.map_addr(|address| address & !Spot::SAMPLED))
     }
 
-    /// Whether the operation belongs to the sample.
+    /// Whether the operation is sampled.
     #[inline(always)]
     pub fn is_sampled(self) -> bool {
         self.0.addr() & Spot::SAMPLED != 0
     }
 }
 
-/// Finds where an operation is to be counted, before it is tried: all that takes long is done
-/// while the thread does not have the lock yet.
+/// Finds the row that counts an operation, before the operation is tried: slow work is done while
+/// the thread does not have the lock yet.
 ///
-/// If a signal handler makes the table grow before the operation is counted, that is found in the
-/// table before, when this is given back.
+/// A signal handler may make the table grow before the operation is counted. Then the count is
+/// found in the old table when that is given back.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -80,7 +80,8 @@ pub unsafe fn spot(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The path of [`spot`] for a call that was not noted lately: its row is mostly at home.
+/// The path of [`spot`] for a call that was not made lately. Its row is mostly in the first slot
+/// searched.
 #[inline(never)]
 unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: as in `spot`.
@@ -107,8 +108,8 @@ unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The path of [`spot`] if the row is not that of the place, or not at its home, or the operation
-/// belongs to the sample.
+/// The path of [`spot`] if the row is not in the first slot searched, has to be made, or if the
+/// operation is sampled.
 #[inline(never)]
 unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
     let Some(state) = attach::current() else { return Spot::NOWHERE };
@@ -119,7 +120,7 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
             Some(row) => row,
             None => made(state, call, false, Registers::here()),
         };
-        // What is counted of creations is of single objects, or stays in the rest.
+        // Creations are never sampled: they are counted for single objects, or stay in the rest.
         if row.is_null()
             || op.class() == Class::Create
             || weight((*row).lock, (*row).calls).is_none()
@@ -137,8 +138,8 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The lock's own row for an operation, made if there is none; null if it can't be made, and then
-/// the operation counts as dropped.
+/// The row of the lock itself for an operation, which is made if there is none. Null if it can't be
+/// made; then the operation is counted as dropped.
 ///
 /// # Safety
 /// Same requirements as [`spot`].
@@ -152,17 +153,18 @@ pub unsafe fn of(op: Op, lock: usize, caller: Caller) -> *mut Row {
     }
 }
 
-/// Counts an operation of the sample, and takes what its place has counted since the last one for
-/// all its locks into the row of this one.
+/// Counts a sampled operation. If its place has a row for many locks, moves what that has counted
+/// since the last sample to the row of this lock.
 ///
-/// It takes several steps, in which both rows have to stay where they are: so a signal handler
-/// finds the thread busy, and adds no row. What it counts at the same place is left to the next
-/// operation of the sample, and so is this one if it belongs to a handler itself.
+/// This takes several steps, during which both rows must not move. So the thread is marked busy,
+/// and a signal handler adds no row. What a handler counts at the same place meanwhile is left to
+/// the next sample. If this operation belongs to such a handler, it is left to the next sample as
+/// well.
 ///
-/// Returns for how many the operation stands, as [`weight`] does.
+/// Returns for how many operations this one stands, as [`weight`] does.
 ///
 /// # Safety
-/// `row` is what [`spot`] gave for this operation.
+/// `row` is the row that [`spot`] gave for this operation.
 pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: Caller) -> u32 {
     let guard = state.busy.set();
     // SAFETY: by this function's own condition, rows of this thread's own tables.
@@ -180,7 +182,7 @@ pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: 
             add(&raw mut (*row).calls, calls - (*place).held_ticks);
             (*place).held_ticks = calls;
         }
-        // A place of many locks is never thinned.
+        // A row of many locks stays at the first rate.
         1
     }
 }

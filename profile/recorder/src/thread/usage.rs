@@ -1,9 +1,9 @@
-//! A thread's use of a processor, to distinguish a holder that computes from one that sleeps or was
-//! preempted.
+//! Measures a thread's use of processors, to distinguish a holder that computes from one that
+//! sleeps or was preempted.
 //!
-//! Two system calls, some 200 ns; both leave `errno` alone. `getrusage` counts how often a thread
-//! went off its processor, but its times are only as fine as the scheduler's tick; the thread's
-//! clock is exact.
+//! This takes two system calls, some 200 ns in all; both leave `errno` alone. `getrusage` counts
+//! how often a thread lost its processor, but its times are only as precise as the scheduler's
+//! tick. The thread's clock is exact.
 
 use core::ffi::CStr;
 
@@ -13,7 +13,7 @@ use syncline_recording::schedstat::{self, Times};
 
 use crate::clock;
 
-/// What a thread has used until a moment, or between two moments.
+/// What a thread has used up to a moment, or between two moments.
 #[derive(Clone, Copy)]
 pub struct Usage {
     /// The moment, or the length of the interval, in ticks.
@@ -22,28 +22,28 @@ pub struct Usage {
     pub cpu: u64,
     /// How often the thread gave its processor up.
     pub slept: u64,
-    /// How often the holder was preempted.
+    /// How often the thread was preempted.
     pub preempted: u64,
 }
 
 impl Usage {
-    /// The calling thread's use, at the begin of an interval. The moment is taken last, and first
-    /// in [`Usage::until`], so that a thread which stays on its processor has used no less than the
-    /// time in between.
+    /// The calling thread's use at the beginning of an interval. Here the clock is read last, and
+    /// at the end of the interval ([`Usage::until`]) before the rest. So a thread that stays on its
+    /// processor has used at least the time in between.
     pub fn from_here() -> Usage {
         let (slept, preempted) = switches();
         let cpu = clock::nanoseconds(ClockId::ThreadCPUTime);
         Usage { at: clock::now(), cpu, slept, preempted }
     }
 
-    /// The calling thread's use at the interval's end, which was at this moment.
+    /// The calling thread's use at the end of an interval; `at` is the moment of that end.
     pub fn until(at: u64) -> Usage {
         let cpu = clock::nanoseconds(ClockId::ThreadCPUTime);
         let (slept, preempted) = switches();
         Usage { at, cpu, slept, preempted }
     }
 
-    /// The use since then.
+    /// The use since `before`.
     pub fn since(self, before: Usage) -> Usage {
         Usage {
             at: self.at.saturating_sub(before.at),
@@ -53,7 +53,7 @@ impl Usage {
         }
     }
 
-    /// The part of this time, in ticks, that was not spent on a processor.
+    /// The part of this interval, in ticks, in which the thread was not on a processor.
     pub fn off_cpu(self) -> u64 {
         self.at.saturating_sub(clock::to_ticks(self.cpu))
     }
@@ -62,8 +62,8 @@ impl Usage {
 /// How often the calling thread gave its processor up, and how often it was preempted.
 fn switches() -> (u64, u64) {
     let mut usage = core::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel writes to the structure that it is given, and nowhere else; all zero,
-    // should it refuse, is a valid one.
+    // SAFETY: the kernel writes only to the structure that it is given. If it refuses, the
+    // structure is all zero, which is valid.
     unsafe {
         core::arch::asm!(
             "syscall",
@@ -79,12 +79,12 @@ fn switches() -> (u64, u64) {
 }
 
 /// How long the calling thread was on a processor since its start, and how long it was ready
-/// without a processor: 0 if that can't be read. A thread in a sandbox may not be able to open a
-/// file.
+/// without a processor. The latter is 0 if it can't be read: a thread in a sandbox may not be able
+/// to open a file.
 ///
-/// `started` is when it began to be recorded, in ticks, and `cpu_before` what it had used by then. If
-/// it was on a processor all the time since, like nearly all threads that live for a moment, no file is
-/// opened: that would take a tenth of their time.
+/// `started` is when its recording began, in ticks, and `cpu_before` the processor time that it had
+/// used by then. If it was on a processor all the time since, like nearly all threads that live for
+/// a moment, no file is opened: that would take a tenth of their time.
 pub fn at_end(started: u64, cpu_before: u64) -> Times {
     let times = Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ready_ns: 0 };
     let lived = clock::to_nanoseconds(clock::now().saturating_sub(started));
@@ -95,11 +95,12 @@ pub fn at_end(started: u64, cpu_before: u64) -> Times {
     Times { ready_ns: of_this_thread().map_or(0, |times| times.ready_ns), ..times }
 }
 
-/// Up to this many nanoseconds without a processor, the kernel is not asked.
+/// In nanoseconds. A thread that was without a processor for less is not looked up in the kernel's
+/// statistics.
 const LITTLE: u64 = 10_000;
 
-/// How long the calling thread was on a processor and ready for one since it began; `None` if that
-/// can't be read.
+/// How long the calling thread was on a processor, and ready for one, since its start; `None` if
+/// that can't be read.
 pub fn so_far() -> Option<Times> {
     let times = of_this_thread()?;
     Some(Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ..times })
@@ -109,8 +110,8 @@ fn of_this_thread() -> Option<Times> {
     if is_sandboxed() { None } else { read(c"/proc/thread-self/schedstat") }
 }
 
-/// How long another thread of this process was on a processor, and ready for one, by its number; `None`
-/// if that can't be read. The calling thread must not be in a sandbox.
+/// How long another thread of this process was on a processor, and ready for one; `None` if that
+/// can't be read. `tid` is the thread's number. The calling thread must not be in a sandbox.
 pub fn of_other(tid: u32) -> Option<Times> {
     const FOLDER: &[u8] = b"/proc/self/task/";
     const FILE: &[u8] = b"/schedstat\0";
@@ -139,8 +140,8 @@ fn read(path: &CStr) -> Option<Times> {
     schedstat::parse(&text[..length])
 }
 
-/// Whether the calling thread is in a sandbox (seccomp), or was started in one, such as a container's:
-/// a file may not be open to it then, and it may be ended for trying.
+/// Whether the calling thread is in a sandbox (seccomp), its own or one such as a container's that
+/// it was started in. It may be forbidden to open a file then, and may even be killed for trying.
 pub fn is_sandboxed() -> bool {
     // SAFETY: the call takes no more arguments, and changes nothing.
     unsafe { libc::prctl(libc::PR_GET_SECCOMP) != 0 }

@@ -1,11 +1,11 @@
-//! Call stacks without frame pointers, from inside a lock function.
+//! Captures call stacks without frame pointers, from inside a lock function.
 //!
-//! framehop reads the unwind tables that every program carries for exceptions; it takes
-//! no lock and, with caches made beforehand, allocates nothing. For every frame, the loader is
-//! asked again which module an address belongs to (`_dl_find_object`, glibc 2.35: no lock, safe in
-//! signal handlers), so that code that was unloaded is never read. The modules known to framehop
-//! are an immutable snapshot, exchanged as a whole; old ones stay, since another thread may be
-//! reading them.
+//! framehop reads the unwind tables that every program carries for exceptions. It takes no lock
+//! and, with caches that were made before, allocates nothing. For every frame, the loader is asked
+//! again which module the address belongs to (`_dl_find_object`, glibc 2.35: it takes no lock, and
+//! is safe in signal handlers), so code that was unloaded is never read. The modules that framehop
+//! knows are an immutable snapshot, which is replaced as a whole. Old snapshots stay, because
+//! another thread may be reading them.
 
 pub mod module;
 pub mod tools;
@@ -28,15 +28,15 @@ extern crate alloc;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// The most frames of our own above the program's.
+/// The most frames of this library on top of the program's.
 const OWN_FRAMES: usize = 16;
 
-/// What a recording has for the modules of a process.
+/// Where modules that unwinding finds are recorded.
 #[derive(Clone, Copy)]
 pub struct Modules<'r> {
-    /// Where they are written.
+    /// The file to write them to.
     pub file: &'r File,
-    /// Set while a thread adds one.
+    /// Set while a thread adds a module.
     pub busy: &'r AtomicU32,
 }
 
@@ -49,7 +49,7 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    /// An upper bound of the bytes of one more module and a copy of all of them.
+    /// An upper bound of the bytes that one more module takes, with a copy of all others.
     fn size(&self) -> usize {
         const MODULE: usize = 1024;
         (self.modules.len() + 16) * MODULE
@@ -59,10 +59,10 @@ impl Snapshot {
 /// A captured stack, innermost frame first.
 pub struct Trace {
     frames: [u64; STACK_FRAMES],
-    /// Where each return address lay: words from the first; `u32::MAX` if that is not known.
+    /// Where each return address lay, in words from the first one; `u32::MAX` if that is unknown.
     slots: [u32; STACK_FRAMES],
     depth: usize,
-    /// Where the first return address lies.
+    /// The address at which the first return address lies.
     caller: usize,
     /// Whether there were more frames.
     pub cut: bool,
@@ -71,25 +71,25 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A stack with no frames, whose first return address lies there.
+    /// A stack without frames. Its first return address lies at `caller`.
     pub fn new(caller: usize) -> Trace {
         let (frames, slots) = ([0; STACK_FRAMES], [u32::MAX; STACK_FRAMES]);
         Trace { frames, slots, depth: 0, caller, cut: false, broken: false }
     }
 
-    /// Return addresses.
+    /// The return addresses, innermost first.
     pub fn frames(&self) -> &[u64] {
         &self.frames[..self.depth]
     }
 
-    /// Where all return addresses but the first lay, in words from that; `None` if that is not
-    /// known of each, or the stack is not whole.
+    /// Where the other return addresses lay, in words from the first one; `None` if one of these
+    /// positions is unknown, or if the stack is incomplete.
     pub fn slots(&self) -> Option<&[u32]> {
         let slots = self.slots.get(1..self.depth)?;
         (!self.broken && !slots.contains(&u32::MAX)).then_some(slots)
     }
 
-    /// Adds a frame, whose return address lay there.
+    /// Adds a frame; `slot` is the address at which its return address lay.
     fn push(&mut self, frame: u64, slot: u64) {
         let from_first = slot.wrapping_sub(self.caller as u64);
         if from_first.is_multiple_of(8) {
@@ -100,7 +100,7 @@ impl Trace {
     }
 }
 
-/// Prepares a process: makes the tools, and puts what is loaded into the file.
+/// Prepares a process: makes the tools, and writes the loaded modules to the file.
 pub fn begin(file: &File) {
     tools::prepare();
     let is_first = file.page() == 0;
@@ -108,7 +108,8 @@ pub fn begin(file: &File) {
         forget_written();
     }
     if let Some(snapshot) = snapshot() {
-        // A forked child knows its parent's modules; a file of its own does not, yet.
+        // A forked child knows its parent's modules, but a new file of its own does not have them
+        // yet.
         let unwritten = if is_first { &snapshot.modules[..] } else { &[] };
         unwritten.iter().for_each(|known| known.write(file));
         return;
@@ -118,7 +119,7 @@ pub fn begin(file: &File) {
     SNAPSHOT.store(Box::into_raw(Box::new(first)), Ordering::Release);
 }
 
-/// Forgets the modules and the tools. What they have allocated is freed by the caller.
+/// Forgets the modules and the tools. The caller frees the memory that they have allocated.
 ///
 /// # Safety
 /// No thread unwinds.
@@ -128,7 +129,8 @@ pub unsafe fn rest() {
 }
 
 fn snapshot() -> Option<&'static Snapshot> {
-    // SAFETY: snapshots are freed only while no thread unwinds. Acquire pairs with the Release of its store.
+    // SAFETY: snapshots are freed only while no thread unwinds. Acquire pairs with the Release of
+    // the store.
     unsafe { SNAPSHOT.load(Ordering::Acquire).as_ref() }
 }
 
@@ -145,8 +147,8 @@ impl Snapshot {
     }
 }
 
-/// The snapshot that knows the module at this address; `None` if there is no code there, or it
-/// can't be added now.
+/// The snapshot that has the module at this address; `None` if there is no code there, or if the
+/// module can't be added now.
 fn knowing(modules: Modules<'_>, pc: u64) -> Option<&'static Snapshot> {
     let known = snapshot()?;
     if !can_ask() {
@@ -156,7 +158,7 @@ fn knowing(modules: Modules<'_>, pc: u64) -> Option<&'static Snapshot> {
     if known.modules.iter().any(|m| m.is(&object)) {
         return Some(known);
     }
-    // Never waits: the thread that comes second goes without this frame.
+    // No thread waits: if another thread is adding a module, this one does without the frame.
     if modules.busy.swap(1, Ordering::Acquire) != 0 {
         return None;
     }
@@ -169,7 +171,8 @@ fn knowing(modules: Modules<'_>, pc: u64) -> Option<&'static Snapshot> {
     snapshot().filter(|s| s.modules.iter().any(|m| m.is(&object)))
 }
 
-/// Captures the stack of a function of ours from the frame that `ret` returns to.
+/// Captures the stack from the frame that `ret` returns to; `from` are registers inside a function
+/// of ours.
 pub fn trace(
     modules: Modules<'_>,
     from: Registers,
@@ -184,7 +187,7 @@ pub fn trace(
     }
 }
 
-/// `None` if the walk ended early.
+/// Returns `None` if the walk ended before the stack did.
 fn walk(
     modules: Modules<'_>,
     from: Registers,
@@ -211,7 +214,7 @@ fn walk(
         let next = snapshot.unwinder.unwind_frame(address, &mut regs, cache, &mut read);
         let Some(pc) = next.ok()? else { return found.then_some(()) };
         if found && own.contains(&pc) {
-            // The program's thread began in a function of ours.
+            // The thread began in a function of ours, which called the program's.
             return Some(());
         }
         found |= pc == ret;
@@ -220,7 +223,7 @@ fn walk(
                 trace.cut = true;
                 return Some(());
             }
-            // The caller's stack ends where its return address was.
+            // The return address was the last word of the callee's frame.
             trace.push(pc, regs.sp().wrapping_sub(8));
         } else if step == OWN_FRAMES {
             return None;
@@ -231,20 +234,20 @@ fn walk(
     Some(())
 }
 
-/// The addresses of this library.
+/// The addresses of this library's code.
 fn own_code() -> Range<u64> {
     unsafe extern "C" {
-        /// Put by the linker at the start of the library.
+        /// Defined by the linker, at the start of the library.
         #[link_name = "__ehdr_start"]
         static START: u8;
-        /// Put by the linker at the end of its code.
+        /// Defined by the linker, at the end of the library's code.
         #[link_name = "etext"]
         static END: u8;
     }
     (&raw const START).addr() as u64..(&raw const END).addr() as u64
 }
 
-/// Reads a word that may not be there: on another stack than the thread's own.
+/// Reads a word that may not be mapped: on a stack other than the thread's own.
 fn read_with_care(at: u64) -> Result<u64, ()> {
     let mut word = 0u64;
     let local = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 };

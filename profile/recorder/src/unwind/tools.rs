@@ -1,10 +1,10 @@
-//! What unwinding needs: a cache, and a stack.
+//! The tools of unwinding: a cache, and a stack.
 //!
 //! Unwinding takes some 12 KiB of stack. A thread may have less left, and the size of a coroutine's
-//! stack is unknown. So the library has stacks of its own, and work that may unwind moves to one of
-//! them. Meanwhile signals are blocked: a handler must find the stack that the program gave it, one
-//! that leaves by `siglongjmp` would never give ours back, and what a handler counts in a table
-//! that is being copied would be lost.
+//! stack is unknown. So the library has stacks of its own, and runs work that may unwind on one of
+//! them. Signals are blocked meanwhile, for three reasons: a handler must find the stack that the
+//! program gave it; a handler that leaves by `siglongjmp` would never give our stack back; and
+//! counts that a handler adds to a table that is being copied would be lost.
 
 use core::arch::asm;
 use core::ptr::{null_mut, without_provenance_mut};
@@ -20,13 +20,13 @@ use crate::alloc::{has_room, map_anonymous};
 extern crate alloc;
 use alloc::boxed::Box;
 
-/// Makes unwinding fast the second time.
+/// Keeps unwind rules, which makes unwinding the same code again fast.
 pub type Cache = CacheX86_64<MustNotAllocateDuringUnwind>;
 
-/// The number of sets of tools: this many threads can unwind at once. A thread that finds none goes
-/// without.
+/// The number of sets of tools, and so of threads that can unwind at a time. A thread that finds no
+/// free set does without.
 const SETS: usize = 8;
-/// Bytes of each stack; only what is used takes memory.
+/// Bytes of each stack; only the pages that are used take memory.
 const STACK: usize = 256 << 10;
 
 struct Tools {
@@ -34,52 +34,54 @@ struct Tools {
     stack_end: *mut u8,
 }
 
-/// The sets that no thread uses. A thread takes the first, so few are ever made.
+/// The sets that are not in use. A thread takes the first one, so few are ever made.
 static POOL: [AtomicPtr<Tools>; SETS] = [const { AtomicPtr::new(null_mut()) }; SETS];
 
-/// Stands in the pool for a set that is made when it is taken.
+/// Marks a set in the pool that is only made when it is taken.
 const UNMADE: *mut Tools = without_provenance_mut(1);
 
-/// More than a set takes of our memory.
+/// More than the bytes of our memory that a set takes.
 const NEEDED: usize = 64 << 10;
 
-/// Fills the pool, if there is nothing in it: also in a forked child whose parent was using all.
+/// Fills the pool if it is empty, as it also is in a forked child whose parent was using all sets.
 pub fn prepare() {
     if POOL.iter().all(|set| set.load(Ordering::Relaxed).is_null()) {
         POOL.iter().for_each(|set| set.store(UNMADE, Ordering::Release));
     }
 }
 
-/// Makes a set; `None` if there is no room.
+/// Makes a set; `None` if there is no memory.
 fn make() -> Option<*mut Tools> {
     let stack = has_room(NEEDED).then(|| map_anonymous(STACK))??;
     let stack_end = stack.wrapping_add(STACK);
-    // On the new stack, since the thread may have little room on its own.
+    // Made on the new stack, because the thread's own may have little room.
     let tools = || Box::into_raw(Box::new(Tools { cache: Cache::new_in(), stack_end }));
     // SAFETY: the stack is mapped, and no other thread uses it; signals are blocked.
     Some(unsafe { run_on(stack_end, tools) })
 }
 
-/// Empties the pool, and unmaps the stacks of its sets. The sets themselves are freed by the caller.
+/// Empties the pool, and unmaps the stacks of its sets. The caller frees the sets themselves.
 pub fn rest() {
     for set in &POOL {
-        // Acquire pairs with the Release in `with`: the last owner is done with it.
+        // Acquire pairs with the Release in `with`: the last thread that used the set is done with
+        // it.
         let tools = set.swap(null_mut(), Ordering::Acquire);
         if !tools.is_null() && tools != UNMADE {
-            // SAFETY: the thread that took the set out of the pool has it alone.
+            // SAFETY: the set was taken out of the pool, so no other thread has it.
             let stack = unsafe { (*tools).stack_end.wrapping_sub(STACK) };
-            // SAFETY: the set's own mapping, with nothing of use in it.
+            // SAFETY: the set's own mapping, which is not in use.
             let _ = unsafe { munmap(stack.cast(), STACK) };
         }
     }
 }
 
-/// Runs something that may unwind: with a cache and on a stack of ours or, if all are in use,
-/// here and without.
+/// Runs an action that may unwind, with a cache and on a stack of ours. If all sets are in use,
+/// runs it on the current stack, without a cache.
 pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
     with_signals_blocked(|| {
         let taken = POOL.iter().enumerate().find_map(|(place, set)| {
-            // Acquire pairs with the Release below: the last owner is done with it.
+            // Acquire pairs with the Release below: the last thread that used the set is done with
+            // it.
             let tools = set.swap(null_mut(), Ordering::Acquire);
             (!tools.is_null()).then_some((place, tools))
         });
@@ -89,7 +91,8 @@ pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
             POOL[place].store(UNMADE, Ordering::Release);
             return action(None);
         };
-        // SAFETY: the thread that took tools out of the pool has them alone; the stack is mapped.
+        // SAFETY: the set was taken out of the pool, so no other thread has it; the stack is
+        // mapped.
         let result = unsafe {
             let tools = &mut *tools;
             let cache = &mut tools.cache;
@@ -109,7 +112,7 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Those of the calling function. It must not return before they are used.
+    /// The registers of the calling function, which must not return before they are used.
     #[inline(always)]
     pub fn here() -> Registers {
         let (ip, sp, bp): (u64, u64, u64);
@@ -136,7 +139,7 @@ impl Registers {
         self.sp
     }
 
-    /// As framehop takes them.
+    /// These registers as framehop expects them.
     pub fn for_framehop(&self) -> UnwindRegsX86_64 {
         UnwindRegsX86_64::new(self.ip, self.sp, self.bp)
     }

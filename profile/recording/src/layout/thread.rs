@@ -1,4 +1,4 @@
-//! A thread's data, and the positions of its tables and its log.
+//! A thread's record: its times, its current wait, and the positions of its tables and its log.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -9,11 +9,11 @@ pub const THREAD_RUNNING: u32 = 1;
 /// [`ThreadRecord::state`]: the thread ended.
 pub const THREAD_EXITED: u32 = 2;
 
-/// [`ThreadRecord::creator`]: the thread ran before its process was attached to, and its processor
-/// time until its first counted call is subtracted from its sums.
+/// [`ThreadRecord::creator`]: the thread already ran when its process was attached to. Its
+/// processor time before its first counted call is subtracted from its sums.
 pub const FOUND: u32 = u32::MAX - 1;
 
-/// A thread, or several with the same start function one after the other.
+/// A thread, or several that used the record one after the other and have the same start function.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct ThreadRecord {
@@ -21,44 +21,44 @@ pub struct ThreadRecord {
     pub state: u32,
     /// The kernel's thread number, of the latest thread that used this record.
     pub tid: u32,
-    /// Threads that used this record. More than one only where the region was full and
-    /// a thread took over the record of an ended one.
+    /// Threads that used this record. Above 1 only if no fresh record was left for the process, and
+    /// a thread took over the record of one that had ended.
     pub lifetimes: u32,
-    /// Index of the thread that created it; `u32::MAX` if not known, and [`FOUND`].
+    /// Index of the thread that created it; `u32::MAX` if unknown, or [`FOUND`].
     pub creator: u32,
-    /// Stack at its creation.
+    /// Stack of the call that created it.
     pub created_at: u32,
-    /// The page of its process's header; 0 is the file's first.
+    /// The page of its process's header; 0 is the file's first page.
     pub process: u32,
     /// Start function; 0 for the first thread.
     pub start_function: u64,
     /// When the latest thread began, in ticks.
     pub started: u64,
-    /// When it ended, in ticks; 0 if it did not.
+    /// When that thread ended, in ticks; 0 if it has not.
     pub ended: u64,
-    /// Ticks that earlier threads of this record lived.
+    /// Ticks that the earlier threads of this record lived, in all.
     pub earlier_ticks: u64,
-    /// Processor time of the threads that ended, in nanoseconds, less the earlier time of a thread
-    /// that was [`FOUND`]: the sum with [`ThreadRecord::left_cpu_ns`] is the time while it was
-    /// recorded.
+    /// Processor time of those of its threads that have ended, in nanoseconds, less the processor
+    /// time that a [`FOUND`] thread had used before. While that thread lives, this may be
+    /// negative, and the sum with [`ThreadRecord::left_cpu_ns`] is its time while it was recorded.
     pub cpu_ns: i64,
-    /// The latest moment at which this thread recorded something, in ticks.
+    /// The latest time at which this thread recorded something, in ticks.
     pub last_seen: u64,
-    /// The table of rows of single locks, where a place has more than one: its unit in the low 48
-    /// bits, log 2 of its rows in the high 16; 0 if there is none yet.
+    /// The table of rows of single locks, for places with more than one lock: its unit in the low
+    /// 48 bits, log 2 of its rows in the high 16; 0 if there is none yet.
     pub table: u64,
-    /// Rows in use, of both tables.
+    /// Rows in use, in both tables.
     pub rows: u32,
-    /// Operation that it waits in now; 0 if it doesn't.
+    /// Code of the operation in which it now waits; 0 if it doesn't.
     pub waiting_op: u32,
-    /// What it waits for now.
+    /// Address of the lock or other object that it now waits for.
     pub waiting_lock: u64,
-    /// Since when, in ticks.
+    /// When that wait began, in ticks.
     pub waiting_since: u64,
     /// Stack of that wait.
     pub waiting_stack: u32,
-    /// How often a table was exchanged, or a row moved from one table to the other: the space of an
-    /// old table may become part of a new one.
+    /// How often a table was replaced, or a row was moved from one table to the other. The space of
+    /// an old table may become part of a new one.
     pub exchanges: u32,
     /// Name, ended by a zero byte.
     pub name: [u8; 24],
@@ -67,40 +67,43 @@ pub struct ThreadRecord {
     pub log: u64,
     /// The number of events so far, kept or not.
     pub logged: u64,
-    /// The object with which this thread last woke others: that of its latest signal, broadcast or
-    /// futex wake, or of a post for which a thread seemed to wait.
+    /// The object of this thread's latest operation that woke another: a signal, a broadcast, a
+    /// futex wake, or a post for which a thread seemed to wait.
     pub notified: u64,
-    /// When, in ticks.
+    /// When that was, in ticks.
     pub notified_at: u64,
-    /// Slots of the log that are in use. It may exceed the number of slots if some events found no
-    /// slot.
+    /// Slots of the log that were claimed. More than there are if some events found no free slot.
     pub log_kept: u64,
     /// Which events are kept: see [`crate::Windows::from_word`].
     pub log_windows: u64,
-    /// How often the log was thinned, twice: odd while its events are moved.
+    /// Twice the number of times that the log was thinned or begun anew: odd while its events are
+    /// moved.
     pub log_thinned: u64,
-    /// Nanoseconds that the threads that ended were ready to run and had no processor, as
-    /// [`ThreadRecord::cpu_ns`]; 0 where the kernel doesn't say.
+    /// Nanoseconds for which those of its threads that have ended were ready to run without a
+    /// processor, adjusted like [`ThreadRecord::cpu_ns`]; 0 if the kernel doesn't say.
     pub ready_ns: i64,
-    /// Processor time of the latest thread when that was last measured, in nanoseconds.
+    /// Processor time of the latest thread when it was last measured, in nanoseconds.
     pub seen_cpu_ns: u64,
-    /// When that was, in ticks; 0 if never.
+    /// When that was, in ticks; 0 if it was never measured.
     pub seen_cpu_at: u64,
-    /// The holder of what it waits for now, when it began to wait: the thread's index and 1; 0 if
-    /// none was found.
+    /// The thread that held the lock when the current wait began: its index plus 1; 0 if none was
+    /// found.
     pub waiting_holder: u32,
-    /// Stack at which that thread had acquired it.
+    /// Stack at which that thread had acquired the lock.
     pub waiting_holder_stack: u32,
-    /// The table of rows of places, as [`ThreadRecord::table`].
+    /// The table of rows of places, in the format of [`ThreadRecord::table`].
     pub places: u64,
-    /// The thread of the same process that had its record before: its index and 1; 0 if there is none.
+    /// The thread of the same process that got its record before this one: its index plus 1; 0 if
+    /// there is none.
     pub previous: u32,
-    /// The [`Header::window`](super::Header::window) that its log is of: events of earlier ones are forgotten.
+    /// The [`Header::window`](super::Header::window) that its log belongs to. Events of an earlier
+    /// window are dropped.
     pub log_window: u32,
-    /// Processor time of the latest thread when its process ended, in nanoseconds, if the thread still
-    /// lived then; 0 if it did not, or could not be measured. The thread that ends the process
-    /// writes it.
+    /// Processor time of the latest thread when its process ended, in nanoseconds, if the thread
+    /// still lived then; 0 if it did not, or if the time could not be measured. The thread that
+    /// ends the process writes it.
     pub left_cpu_ns: u64,
-    /// Nanoseconds that it was ready to run and had no processor, by then.
+    /// Nanoseconds for which the latest thread had been ready to run without a processor, at that
+    /// time.
     pub left_ready_ns: u64,
 }

@@ -5,8 +5,8 @@ use bytemuck::{Pod, Zeroable};
 
 /// The number of buckets of [`WaitRecord::histogram`].
 pub const BUCKETS: usize = 32;
-/// Waits shorter than 2 to this power ticks are in the first bucket; each bucket is twice
-/// as wide as the one before; the last one is open.
+/// Log 2 of the ticks below which a wait is in the first bucket. Each further bucket is twice as
+/// wide as the one before; the last has no upper limit.
 pub const FIRST_BUCKET_LOG2: u32 = 7;
 /// The number of holders that a wait record distinguishes.
 pub const BLOCKERS: usize = 8;
@@ -17,13 +17,13 @@ pub fn bucket(ticks: u64) -> usize {
     (bits.saturating_sub(FIRST_BUCKET_LOG2) as usize).min(BUCKETS - 1)
 }
 
-/// The thread that was in the way.
+/// A thread that others waited for.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Blocker {
     /// Stack at which the holder had acquired the lock; 0 while this slot is free.
     pub stack: u32,
-    /// Index of the thread that held it, the latest time.
+    /// Index of the thread that held the lock at the latest of these waits.
     pub thread: u32,
     /// Waits for this holder.
     pub waits: u64,
@@ -35,50 +35,50 @@ pub struct Blocker {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct WaitRecord {
-    /// Calls that had to wait, whether they got what they waited for or not.
+    /// Calls that had to wait, whether or not they got what they waited for.
     pub waits: u64,
     /// Ticks waited.
     pub ticks: u64,
     /// The longest wait.
     pub max: u64,
-    /// Waits that ended by running out of time.
+    /// Waits that ended because their time ran out.
     pub timeouts: u64,
     /// Try operations that were refused.
     pub refused: u64,
-    /// Ticks held after those acquisitions that had waited, all of them timed.
+    /// Ticks held after the acquisitions that had waited; all of these are timed.
     pub held_ticks: u64,
-    /// The longest of them.
+    /// The longest of these holds.
     pub held_max: u64,
-    /// How many.
+    /// How many of these holds there are.
     pub held_samples: u64,
-    /// Waits for a condition that did not time out and were followed by another wait for it, within
-    /// 50 microseconds, without releasing the lock or waking a thread in between: the woken thread
-    /// had found nothing to do.
+    /// Waits for a condition that were futile: they did not time out, and the thread waited for the
+    /// condition again within 50 microseconds, without releasing the lock or waking a thread in
+    /// between. So the woken thread had found nothing to do.
     pub futile: u64,
-    /// How many holds were measured for the next fields: those after waits of more than 50
-    /// microseconds, one in eight after shorter ones, and timed ones that had not waited where the
-    /// row's holds take more than 10 microseconds on average.
+    /// How many holds were measured for the next four fields: those after waits of more than 50
+    /// microseconds, one in eight of those after shorter waits, and, if the row's holds take more
+    /// than 10 microseconds on average, timed ones that had not waited.
     pub held_looked_at: u64,
     /// Ticks of those holds, less the waits in which the lock was released.
     pub held_looked_at_ticks: u64,
-    /// Of those ticks, the ones that the holder was not on a processor.
+    /// Those of these ticks in which the holder was not on a processor.
     pub held_off_cpu_ticks: u64,
-    /// How often it gave its processor up in those holds: it slept, or waited for a device or for
-    /// another lock.
+    /// How often the holder gave its processor up in those holds: it slept, or waited for a device
+    /// or for another lock.
     pub held_slept: u32,
     /// How often the holder was preempted in those holds.
     pub held_preempted: u32,
-    /// Ticks that the recorder itself took in the sections after waits: it counts between the end of the
-    /// wait and the return into the program, and again before the release. They are not part of any
-    /// time held, but other threads waited for them.
+    /// Ticks that the recorder itself took while the lock was held after a wait: it counts between
+    /// the end of the wait and the return into the program, and again before the release. They are
+    /// not part of any time held, but other threads waited for them.
     pub own_ticks: u64,
-    /// Ticks between refused tries of the thread that followed each other within 5 microseconds:
-    /// it did nothing but try.
+    /// Ticks between refused tries, or between polls, that the thread made within 5 microseconds of
+    /// each other: it did nothing else.
     pub spun_ticks: u64,
     /// When the last try was refused.
     pub refused_at: u64,
     /// Waits by length; see [`bucket`].
     pub histogram: [u32; BUCKETS],
-    /// Holders that were waited for.
+    /// The holders that were waited for.
     pub blockers: [Blocker; BLOCKERS],
 }

@@ -1,9 +1,9 @@
-//! What a parent learns of a child's end, noted in the child's header: in this process's own file,
-//! or in the child's.
+//! Notes a child's end, which its parent learns of, in the child's header: in this process's file,
+//! or in the child's own.
 //!
-//! This process may have no file of its own: a shell that waits for a server uses no lock. So the
-//! end is noted in the file that the child has left. The parent may learn of it in a signal
-//! handler; nothing here is shared with the process's own recording.
+//! The parent may have no file of its own: a shell that waits for a server uses no lock. So the end
+//! is noted in the file that the child has left. The parent may learn of it in a signal handler, so
+//! nothing here is shared with the process's own recording.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -18,8 +18,9 @@ use crate::layout::{HEADER_SIZE, Header, MAGIC, PROCESS_EXITED, SEEN, VERSION};
 /// The part of a header that identifies its process.
 const START: usize = offset_of!(Header, sample_period);
 
-/// Notes that a child has ended by now, in ticks, with this status, as `wait` gives it: a child that was killed
-/// could not note its end itself. `file` is this process's, if it has one; `elsewhere` notes the end in a file of the child's own, and says whether it has one
+/// Notes that a child has ended at `now`, in ticks, with this status as `wait` gives it: a child
+/// that was killed could not note its end itself. `file` is this process's, if it has one.
+/// `elsewhere` notes the end in the child's own file, and returns whether there is one
 /// ([`child_ended_elsewhere`]).
 pub fn child_ended(
     file: Option<&File>,
@@ -30,7 +31,8 @@ pub fn child_ended(
 ) {
     let joined = file.and_then(|file| {
         let header = header_of_child(file, pid)?;
-        // SAFETY: a header of this file, whose process has ended; the words are only touched atomically.
+        // SAFETY: a header of this file, whose process has ended; the words are only touched
+        // atomically.
         unsafe {
             file.family().left(header);
             let state = AtomicU32::from_ptr(&raw mut (*header).state).load(Ordering::Relaxed);
@@ -42,7 +44,8 @@ pub fn child_ended(
         seen.store(SEEN | status & (SEEN - 1), Ordering::Relaxed);
         let _ = ended.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
     };
-    // A child that did not note its end may have executed another program, which has its own file.
+    // A child that did not note its end may have executed another program, which then has its own
+    // file.
     match joined {
         Some((PROCESS_EXITED, end)) => note(end),
         Some((_, end)) if !elsewhere() => note(end),
@@ -51,13 +54,14 @@ pub fn child_ended(
     }
 }
 
-/// The header of this process's child of this number, if it writes to this process's file and its end
-/// is not noted yet: process numbers are reused.
+/// The header of this process's child of this number, if the child writes to this process's file
+/// and its end is not noted yet: process numbers are reused.
 fn header_of_child(file: &File, pid: u32) -> Option<*mut Header> {
     let own = own_number();
     // SAFETY: the first header is mapped, and its word is only touched atomically.
     let newest = unsafe { AtomicU32::from_ptr(&raw mut (*file.first()).newest) };
-    // Acquire pairs with the Release of the link: the header is filled in.
+    // Acquire pairs with the Release in `File::join`, which links the header after it was filled
+    // in.
     let mut page = newest.load(Ordering::Acquire);
     while page != 0 {
         let header = file.at(u64::from(page) * HEADER_SIZE as u64).cast::<Header>();
@@ -74,7 +78,7 @@ fn header_of_child(file: &File, pid: u32) -> Option<*mut Header> {
     None
 }
 
-/// Notes a child's end in its own file. False if it has none.
+/// Notes a child's end in the child's own file. Returns false if it has none.
 pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32, now: u64) -> bool {
     let Ok(file) = folder.last(pid, "syncline") else { return false };
     let mut start = [0; START];
@@ -83,7 +87,7 @@ pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32, now: u64) -
         let bytes = start[at..at + 4].try_into();
         u32::from_ne_bytes(bytes.unwrap_or_default())
     };
-    // Process numbers are reused, and mean another process in another namespace.
+    // Process numbers are reused, and stand for another process in another namespace.
     let is_its = start.starts_with(&MAGIC)
         && word(offset_of!(Header, version)) == VERSION
         && word(offset_of!(Header, pid)) == pid

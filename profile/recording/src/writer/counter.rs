@@ -1,7 +1,7 @@
-//! Counters of a thread's own, which its signal handlers count in as well.
+//! Counters of one thread, which its signal handlers count in as well.
 //!
-//! One instruction adds, so that a handler that counts in the same word between two instructions loses
-//! nothing. No other thread writes to it, so the instruction needs no lock prefix.
+//! A single instruction adds to the word, so a handler that adds to the same word before or after
+//! it loses nothing. No other thread writes to the word, so the instruction needs no lock prefix.
 
 /// Adds one.
 ///
@@ -15,7 +15,7 @@ pub unsafe fn add_one(counter: *mut u64) {
     }
 }
 
-/// [`add_one`], for other numbers than one.
+/// Like [`add_one`], but adds any number.
 ///
 /// # Safety
 /// Same requirement as [`add_one`].
@@ -27,7 +27,7 @@ pub unsafe fn add(counter: *mut u64, number: u64) {
     }
 }
 
-/// Adds one, and returns what was there.
+/// Adds one, and returns the value before.
 ///
 /// # Safety
 /// Same requirement as [`add_one`].

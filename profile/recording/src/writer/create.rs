@@ -1,4 +1,4 @@
-//! The beginning of a process's file.
+//! Creates a process's file.
 
 use core::sync::atomic::{Ordering, fence};
 
@@ -14,21 +14,21 @@ use crate::layout::{
     ThreadRecord, UNIT, VERSION,
 };
 
-/// Records in a file of the default size; smaller files get fewer. Those of threads are for many
-/// processes, and have numbers of 16 bits.
+/// Numbers of records in a file of the default size; smaller files get fewer. The thread records
+/// are for many processes, and their indices have 16 bits.
 const MODULES: u32 = 16_384;
 const THREADS: u32 = 65_535;
 const STACKS: u32 = 65_536;
 const EM_X86_64: u32 = 62;
 
-/// The beginning of a new file.
+/// What a new file begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The folder of the recording.
     pub folder: &'a Folder,
     /// An empty file to use instead of one in the folder.
     pub file: Option<BorrowedFd<'a>>,
-    /// Bytes that the file may become.
+    /// The most bytes that the file may have.
     pub max_size: u64,
     /// [`Header::clock`]
     pub clock: u32,

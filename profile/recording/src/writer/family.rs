@@ -1,5 +1,5 @@
-//! The data that the processes of one file share outside of the file: the process that created it,
-//! and children that [joined](super::join) it.
+//! What the processes of one file share outside of the file. They are the process that created it,
+//! and the children that [joined](super::join) it.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -12,13 +12,13 @@ use super::stack_index::StackIndex;
 use super::watermark::Real;
 use crate::layout::Header;
 
-/// Memory that all of them share. All zero is its first state.
+/// Memory that all processes of one file share. It begins as all zero.
 pub struct Family {
     /// How much of the file has disk space.
     pub(super) real: Real,
     /// Bytes that the threads' logs take.
     pub(super) log_bytes: AtomicU64,
-    /// Processes that room is kept for.
+    /// The number of processes for which the file keeps room.
     live: AtomicU32,
     /// The user who made the file.
     user: AtomicU32,
@@ -27,12 +27,12 @@ pub struct Family {
 }
 
 impl Family {
-    /// Memory that stays shared with children.
+    /// Maps this memory, which forked children share.
     pub(super) fn begin() -> Result<&'static Family, Errno> {
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         let flags = flags | MapFlags::NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice, which is never removed; all zero
-        // is a valid family.
+        // SAFETY: a new mapping at an address of the kernel's choice, which is never removed; all
+        // zero is a valid family.
         let family: &Family = unsafe {
             let mapped = mmap_anonymous(null_mut(), size_of::<Family>(), access, flags)?;
             &*mapped.cast()
@@ -47,8 +47,8 @@ impl Family {
         self.user.load(Ordering::Relaxed) == geteuid().as_raw()
     }
 
-    /// Keeps room for one more process; false if there is none. `fits` says whether there is room for
-    /// this many.
+    /// Keeps room for one more process; false if there is none. `fits` says whether the file has
+    /// room for a number of processes.
     pub(super) fn make_room(&self, fits: impl Fn(u32) -> bool) -> bool {
         let one_more = |live: u32| Some(live + 1).filter(|&live| fits(live));
         self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
@@ -59,7 +59,8 @@ impl Family {
         self.live.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes that a process ended: once, by whichever process sees it.
+    /// Notes that a process has ended. Only the first call for a process, from whichever process,
+    /// has an effect.
     ///
     /// # Safety
     /// The header is that of a process of this family.

@@ -1,4 +1,4 @@
-//! The mapped file: what is where, and how records and room in it are claimed.
+//! The mapped file: where its parts are, and how records and space in it are claimed.
 
 use core::ffi::c_void;
 use core::mem::offset_of;
@@ -29,7 +29,8 @@ pub struct File {
 unsafe impl Sync for File {}
 
 impl File {
-    /// A file that was mapped here, with its first header filled in, and the header of this process.
+    /// A file that is mapped here: its first header, which is filled in, and the header of this
+    /// process.
     pub(super) fn new(first: *mut Header, own: *mut Header, family: &'static Family) -> File {
         File { first, own, family }
     }
@@ -45,13 +46,13 @@ impl File {
         self.first
     }
 
-    /// The word that says how often the logs were taken, and when they were.
+    /// The words in the file that say how often the logs were taken, and when that was last done.
     pub(super) fn window(&self) -> (*mut u32, *mut u64) {
         // SAFETY: the header is mapped.
         unsafe { (&raw mut (*self.first).window, &raw mut (*self.first).window_began) }
     }
 
-    /// What this process shares with those that write to the same file.
+    /// The memory outside of the file that this process shares with the others that write to it.
     pub(super) fn family(&self) -> &'static Family {
         self.family
     }
@@ -62,10 +63,10 @@ impl File {
         ((self.own.addr() - self.first.addr()) / HEADER_SIZE) as u32
     }
 
-    /// All threads of the file: how many records are in use, and the region.
+    /// The threads of all processes of the file: how many records are in use, and the region.
     pub fn threads(&self) -> (u32, Region) {
-        // SAFETY: the header is mapped; `count` is only touched atomically, and what else is of use
-        // does not change.
+        // SAFETY: the header is mapped; `count` is only touched atomically, and the region's other
+        // fields that are used do not change.
         let (count, region) = unsafe {
             let region = &raw mut (*self.first).threads;
             (AtomicU32::from_ptr(&raw mut (*region).count).load(Ordering::Relaxed), *region)
@@ -79,38 +80,38 @@ impl File {
         self.first.cast::<u8>().wrapping_add(offset as usize)
     }
 
-    /// A unit of the arena.
+    /// A pointer to a unit of the arena.
     #[inline]
     pub fn unit(&self, unit: u64) -> *mut u8 {
         // SAFETY: the header is mapped, and this field is not written any more.
         self.at(unsafe { (*self.header()).arena_offset } + unit * UNIT)
     }
 
-    /// Claims the next record of the modules, with its index; `None` if there is none left.
+    /// Claims the next module record; returns it and its index, or `None` if there is none left.
     pub(super) fn new_module(&self) -> Option<(*mut ModuleRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, modules), &self.family.real.modules);
         claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next thread record, with its index; `None` if there is none left.
+    /// Claims the next thread record; returns it and its index, or `None` if there is none left.
     pub(super) fn new_thread(&self) -> Option<(*mut ThreadRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, threads), &self.family.real.threads);
         claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next stack record, with its number; `None` if there is none left.
+    /// Claims the next stack record; returns it and its number, or `None` if there is none left.
     pub(super) fn new_stack(&self) -> Option<(*mut StackRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, stacks), &self.family.real.stacks);
         claimed.map(|(record, number)| (record.cast(), number))
     }
 
-    /// Claims a record of the region at this offset of a header. If there is none, that is noted in
-    /// this process's header.
+    /// Claims a record of the region whose offset in a header is `region`. If none is left, that is
+    /// counted in this process's header.
     fn claim(&self, region: usize, real: &Watermark) -> Option<(*mut u8, u32)> {
         let of = |header: *mut Header| header.wrapping_byte_add(region).cast::<Region>();
         let (region, own) = (of(self.first), of(self.own));
-        // SAFETY: both headers are mapped; `count` and `dropped` are only touched atomically, and the
-        // other fields are not written any more.
+        // SAFETY: both headers are mapped; `count` and `dropped` are only touched atomically, and
+        // the other fields are not written any more.
         let (count, dropped, offset, size, capacity) = unsafe {
             (
                 AtomicU32::from_ptr(&raw mut (*region).count),
@@ -135,9 +136,9 @@ impl File {
         }
     }
 
-    /// Units of the arena that were handed out, and that there are.
+    /// The units of the arena that were handed out, and how many it has in all.
     pub(super) fn arena(&self) -> (u64, u64) {
-        // SAFETY: `arena_used` is only touched atomically; the other stays as it is.
+        // SAFETY: `arena_used` is only touched atomically, and `arena_capacity` does not change.
         unsafe {
             let h = self.first;
             let used = AtomicU64::from_ptr(&raw mut (*h).arena_used).load(Ordering::Relaxed);
@@ -145,9 +146,9 @@ impl File {
         }
     }
 
-    /// Hands out pages of the arena, by their first unit; `None` if there is no room.
+    /// Hands out whole pages of the arena; returns their first unit, or `None` if there is no room.
     pub(super) fn new_pages(&self, bytes: u64) -> Option<u64> {
-        // SAFETY: `arena_used` is only touched atomically; the others stay as they are.
+        // SAFETY: `arena_used` is only touched atomically, and the other fields do not change.
         let (used, capacity, offset) = unsafe {
             let h = self.first;
             (AtomicU64::from_ptr(&raw mut (*h).arena_used), (*h).arena_capacity, (*h).arena_offset)
@@ -166,8 +167,8 @@ impl File {
         claimed.ok()
     }
 
-    /// Whether the arena had no room when it was last asked for some. Code that asks for much asks
-    /// here first: a try costs time, and would be made again at every operation.
+    /// Whether the arena has ever refused a request. Callers that need much space check this first:
+    /// a request takes time, and would be repeated at every operation.
     pub(super) fn is_full(&self) -> bool {
         self.family.real.full.load(Ordering::Relaxed)
     }
@@ -181,8 +182,8 @@ impl File {
         }
     }
 
-    /// Whether this process's header is that of the calling process: a child of `vfork` runs in its
-    /// parent's memory.
+    /// Whether the calling process is the one of this header. A child of `vfork` runs in its
+    /// parent's memory, so it may not be.
     pub fn is_of_this_process(&self) -> bool {
         // SAFETY: the header is mapped, and its process does not change.
         unsafe { (*self.header()).pid == own_number() }
@@ -194,13 +195,13 @@ impl File {
         unsafe { (*self.header()).attached != 0 }
     }
 
-    /// Says that the process ends, at this tick. A child of `vfork` runs in its parent's memory, and its
-    /// end is not the parent's: for a process without this header, nothing happens.
+    /// Notes that the process ends, at this tick. Does nothing if the header is not the calling
+    /// process's: a child of `vfork` runs in its parent's memory, and its end is not the parent's.
     pub fn end(&self, ticks: u64) {
         self.end_as(PROCESS_EXITED, ticks);
     }
 
-    /// Says that recording ends, at this tick, and the process goes on.
+    /// Notes that recording ends, at this tick, while the process goes on.
     pub fn leave(&self, ticks: u64) {
         self.end_as(PROCESS_LEFT, ticks);
     }
@@ -218,12 +219,12 @@ impl File {
         }
     }
 
-    /// Unmaps the file and the shared data next to it, and maps zeros in their place if they were
-    /// in use. A thread that was inside the recorder when recording ended writes to these, and no
+    /// Unmaps the file and the shared data next to it, and maps zeros where they were in use. A
+    /// thread that was inside the recorder when recording ended writes to these zeros, and no
     /// longer to the file.
     ///
     /// # Safety
-    /// No thread is between two instructions that read and then follow a word of the file.
+    /// No thread has read a word of the file that it will still follow as a pointer or an offset.
     pub unsafe fn unmap(&self) -> Result<(), Errno> {
         // SAFETY: the header is mapped.
         let (used, size) = unsafe {
@@ -234,8 +235,8 @@ impl File {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
         let base: *mut c_void = self.first.cast();
-        // SAFETY: the mappings are this file's own, and no thread follows what it reads there, by
-        // this function's own condition. All zero is a valid family.
+        // SAFETY: the mappings are this file's own, and by this function's own condition no thread
+        // follows what it has read there. All zero is a valid family.
         unsafe {
             mmap_anonymous(base, used, access, flags)?;
             let family: *const Family = self.family;
@@ -244,8 +245,8 @@ impl File {
         }
     }
 
-    /// Makes a region real up to `needed` bytes. If the file system is full, that is noted and not
-    /// tried again.
+    /// Makes sure that a region has disk space up to `needed` bytes. If the file system is full,
+    /// that is noted, and not tried again.
     fn reach(&self, real: &Watermark, offset: u64, needed: u64, limit: u64) -> bool {
         let disk_full = [self.first, self.own].map(|header| {
             // SAFETY: both headers are mapped and real, and the word is only touched atomically.

@@ -1,16 +1,17 @@
-//! Processes that write to one file: one that made it, and children that it forked since.
+//! Several processes that write to one file: the one that made it, and children that were forked
+//! since.
 //!
 //! A forked child has its parent's file mapped. Most children live for a moment and take a few
-//! locks. A file of their own would cost them more than all that: it has to be created, sized,
-//! mapped, allocated in four places, and filled with data that the parent's file has already. So a
-//! child *joins*: it claims a page of its parent's file for a header, and counts on in the same
-//! regions and the same arena, whose counters are claimed by atomic steps in the file. That takes
-//! no system call but those that return the process and the time. Modules and stacks that the
-//! parent knew when it forked stay known.
+//! locks. A file of its own would cost such a child more than all its work: the file has to be
+//! created, sized, mapped, allocated in four places, and filled with data that the parent's file
+//! already has. So a child *joins*: it claims a page of its parent's file for a header, and goes on
+//! in the same regions and the same arena, where records are claimed by atomic steps. That takes no
+//! system calls except those that return the process number and the time. Modules and stacks that
+//! the parent knew when it forked stay known.
 //!
-//! A child makes a file of its own if that is better: if it runs as another user by now, if all is
-//! to be logged, or if the file might be too small for all processes that write to it. For each
-//! process that lives, a file is kept as large as the smallest that one gets alone ([`SHARE`]).
+//! A child makes a file of its own if it now runs as another user, if everything is to be logged,
+//! or if the file might be too small for all processes that write to it. Each living process needs
+//! a share of the file as large as the smallest file that a process may have alone ([`SHARE`]).
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,9 +19,9 @@ use super::file::File;
 use super::number::{own_number, parents_number};
 use crate::layout::{HEADER_SIZE, Header, PROCESS_RUNNING, UNIT};
 
-/// Bytes that a file has for each process that lives.
+/// Bytes of the file that are kept for each living process.
 const SHARE: u64 = 16 << 20;
-/// Threads, likewise.
+/// Thread records that are kept for each living process.
 const THREADS: u32 = 256;
 
 /// The content of a forked child's own header.
@@ -35,10 +36,10 @@ pub struct Child {
 }
 
 impl File {
-    /// Begins this process, a forked child, in its parent's file; `None` if it needs one of its
+    /// Begins this process, a forked child, in its parent's file; `None` if it needs a file of its
     /// own.
     ///
-    /// `arguments` corrects the parent's arguments if the child has others.
+    /// `arguments` is called to correct the copy of the parent's arguments.
     pub fn join(parent: &File, child: &Child, arguments: impl FnOnce(&mut [u8])) -> Option<File> {
         let family = parent.family();
         if !family.is_of_this_user() || !family.make_room(|live| has_room(parent, live)) {
@@ -56,8 +57,8 @@ impl File {
             fill_header(own, parent, child, arguments);
             let newest = AtomicU32::from_ptr(&raw mut (*parent.first()).newest);
             // Release pairs with the Acquire in `header_of_child`, and with readers of the file: a
-            // process that finds the header finds it filled in, and what was there before behind
-            // it.
+            // process that finds the header finds it filled in, with its link to the header that
+            // was the newest before.
             let link = |before: u32| {
                 (*own).before = before;
                 Some(file.page())
@@ -68,18 +69,18 @@ impl File {
     }
 }
 
-/// Whether a file has room for this many processes that live.
+/// Whether a file has room for this many living processes.
 fn has_room(file: &File, live: u32) -> bool {
     let (threads, region) = file.threads();
     let (used, capacity) = file.arena();
     let room = (used * UNIT).saturating_add(SHARE * u64::from(live)) <= capacity * UNIT;
-    // Once there was no room for a large table, no small one is allocated either.
+    // After a large table found no room, no small one is allocated either.
     room && !file.is_full()
         && threads.saturating_add(live.saturating_mul(THREADS)) <= region.capacity
 }
 
 /// # Safety
-/// `own` is a page of this process's alone.
+/// `own` is a page that only this process knows.
 unsafe fn fill_header(
     own: *mut Header,
     parent: &File,

@@ -1,16 +1,16 @@
 //! A thread's log: its events in the file, as many as fit.
 //!
-//! It begins with a page, since most threads wait rarely, and grows by eight times until it has the
+//! A log begins with one page, since most threads wait rarely, and grows eightfold until it has the
 //! size that the recording asks for. All logs together take at most a certain share of the file, so
-//! that there is always room for rows; when it is used up, logs stay as large as they are.
+//! that there is always room for rows. When that share is used up, logs stay as large as they are.
 //!
-//! A full log is thinned: what lies between windows of time is forgotten ([`Windows`]), and from
-//! then on not logged. So a log covers the whole run, however long that is, and at least a quarter
-//! of its slots stay in use.
+//! A full log is thinned: events between certain windows of time are dropped ([`Windows`]), and no
+//! longer logged. So a log covers the whole run, however long that is, and at least a quarter of
+//! its slots stay in use.
 //!
-//! Where a run is recorded in windows, a command takes the logs at the end of each
-//! ([`Header::window`](crate::layout::Header::window)), and a log begins again with the first event
-//! after that.
+//! If a run is recorded in windows (`record --every`), a command takes the logs at the end of each
+//! window ([`Header::window`](crate::layout::Header::window)), and a log begins anew with the first
+//! event after that.
 
 use core::cell::Cell;
 use core::ptr::null_mut;
@@ -24,29 +24,30 @@ use super::room::Room;
 use crate::layout::{EventRecord, ThreadRecord, UNIT};
 use crate::windows::Windows;
 
-/// The number of slots of a new log, log 2: one page.
+/// Log 2 of the slots of a new log: one page.
 const FIRST_LOG2: u32 = 7;
-/// By how much a log grows, log 2.
+/// Log 2 of the factor by which a log grows.
 const STEP_LOG2: u32 = 3;
-/// The number of slots of a full log, log 2: if it holds waits only, and if it holds everything.
-/// The first is half a megabyte.
+/// Log 2 of the slots of a log of full size: if it holds only waits (half a megabyte), and if it
+/// holds every acquisition.
 const WAITS_LOG2: u32 = 14;
 const ALL_LOG2: u32 = 18;
-/// The share of the file that logs may take: if they hold waits only, and if they hold everything.
+/// The divisor of the file's arena that gives the space for all logs: if they hold only waits, and
+/// if they hold every acquisition.
 const WAITS_SHARE: u64 = 4;
 const ALL_SHARE: u64 = 2;
 
-/// Where a thread's log is, and which events it keeps. All zero is none yet, and [`Log::take_over`] is to
-/// be called before the first event.
+/// The position of a thread's log, and which events it keeps. All zero is no log;
+/// [`Log::take_over`] has to be called before the first event.
 #[repr(C)]
 pub struct Log {
     /// Its first event, in the file; null while the thread has no log.
     first: Cell<*mut EventRecord>,
     slots: Cell<u64>,
     windows: Cell<Windows>,
-    /// Set while the log is in use: a signal handler that comes then may not exchange it.
+    /// Set while the log is in use: a signal handler that runs then must not exchange it.
     busy: Mark,
-    /// Where the file says how often the logs were taken, and how often that was when this one began.
+    /// The file's count of how often the logs were taken.
     taken: Cell<*mut u32>,
     window: Cell<u32>,
 }
@@ -73,8 +74,8 @@ impl Log {
         }
     }
 
-    /// Adds an event, if it belongs to a window. Without room the event is lost. More room is
-    /// requested only when the log is full.
+    /// Adds an event, if it belongs to a window. If there is no slot for it, the event is lost.
+    /// `room` is only called if the log is full.
     ///
     /// # Safety
     /// The log and the record are this thread's own.
@@ -89,14 +90,16 @@ impl Log {
         let interrupted = marked.is_none();
         // SAFETY: by this function's own condition.
         unsafe {
-            // Acquire: when they were taken was written before.
+            // Acquire pairs with the command's writes: it wrote the time of taking before the
+            // count.
             let window = AtomicU32::from_ptr(self.taken.get()).load(Ordering::Acquire);
             if window != self.window.get() && !interrupted {
                 self.begin_anew(record, window);
             }
             claim(&raw mut (*record).logged);
             let kept = &raw mut (*record).log_kept;
-            // A handler must not exchange or move the slot that the thread is about to write to.
+            // A handler must not exchange the log, or move events of it, while the thread writes to
+            // a slot.
             if *kept >= self.slots.get() && !interrupted {
                 self.make_room(record, event.ended, room());
             }
@@ -109,13 +112,14 @@ impl Log {
         }
     }
 
-    /// Forgets all events, since they were taken.
+    /// Forgets all events, because a command has taken them.
     ///
     /// # Safety
     /// Same requirements as [`Log::add`].
     #[cold]
     unsafe fn begin_anew(&self, record: *mut ThreadRecord, window: u32) {
-        // SAFETY: by this function's own condition; readers find that something changes as in `thin`.
+        // SAFETY: by this function's own condition. As in `thin`, `log_thinned` shows readers the
+        // change.
         unsafe {
             let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
             thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
@@ -129,7 +133,7 @@ impl Log {
         self.window.set(window);
     }
 
-    /// A full log becomes larger or, if it can't, forgets.
+    /// Makes a full log larger or, if that fails, thins it.
     ///
     /// # Safety
     /// Same requirements as [`Log::add`]; and the log is full.
@@ -145,7 +149,7 @@ impl Log {
         }
     }
 
-    /// Fills a slot in. It holds no event from before that until all of it is there.
+    /// Fills a slot in. Its kind is 0 until all of the event is there, so that readers skip it.
     ///
     /// # Safety
     /// The slot is within the log, which is this thread's own.
@@ -157,13 +161,13 @@ impl Log {
             kind.store(0, Ordering::Relaxed);
             compiler_fence(Ordering::SeqCst);
             to.write(EventRecord { kind: 0, ..event });
-            // Readers of the file take events with a kind: Release.
+            // Release: readers of the file that find a kind find the whole event.
             kind.store(event.kind, Ordering::Release);
         }
     }
 
-    /// Forgets what lies between coarser windows, until half of the log is free. A handler that
-    /// runs meanwhile finds the log full, and loses its events.
+    /// Drops the events between ever coarser windows, until half of the log is free. A handler that
+    /// runs meanwhile finds the log full, and its events are lost.
     ///
     /// # Safety
     /// Same requirements as [`Log::make_room`].
@@ -194,8 +198,8 @@ impl Log {
                 }
             }
             let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
-            // A reader that sees another number afterwards, or an odd one, reads again. A reader
-            // that comes after a kill finds the coarser windows in any case, and events in order.
+            // A reader reads again if the number is odd, or has changed afterwards. A reader that
+            // comes after a kill finds the coarser windows in any case, and the events in order.
             thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
             AtomicU64::from_ptr(&raw mut (*record).log_windows)
                 .store(windows.word(), Ordering::Release);
@@ -217,7 +221,7 @@ impl Log {
         }
     }
 
-    /// Gives the thread its first log, or a larger one if it has less than a full one.
+    /// Gives the thread its first log, or a larger one if it is not yet of full size.
     ///
     /// # Safety
     /// Same requirements as [`Log::make_room`].
@@ -234,12 +238,12 @@ impl Log {
         // SAFETY: both logs are this thread's own, and the new one is larger, zeroed and real.
         unsafe {
             core::ptr::copy_nonoverlapping(old, new, slots as usize);
-            // Events that found no slot in the old log are not in the new one.
+            // Discounts events that found no slot in the old log: they are not in the new one.
             AtomicU64::from_ptr(&raw mut (*record).log_kept).store(slots, Ordering::Relaxed);
             self.first.set(new);
             self.slots.set(1 << log2);
             let word = AtomicU64::from_ptr(&raw mut (*record).log);
-            // Readers of the file follow this word to the events copied above: Release.
+            // Release: readers of the file follow this word to the events that were copied above.
             word.store(u64::from(log2) << 48 | unit, Ordering::Release);
             if slots > 0 {
                 room.give_back(old.cast(), rows_log2(slots.ilog2()));
@@ -254,8 +258,8 @@ fn has_all(file: &File) -> bool {
     unsafe { (*file.header()).timeline != 0 }
 }
 
-/// Room for a log, by its first unit; `None` if the logs have used their share, or there is no
-/// room.
+/// Claims space for a log; returns its first unit, or `None` if the logs have used their share or
+/// there is no room.
 fn claim_room(room: Room<'_>, log2: u32, slots_before: u64) -> Option<u64> {
     const EVENT: u64 = size_of::<EventRecord>() as u64;
     let share = if has_all(room.file) { ALL_SHARE } else { WAITS_SHARE };
@@ -271,7 +275,7 @@ fn claim_room(room: Room<'_>, log2: u32, slots_before: u64) -> Option<u64> {
     unit
 }
 
-/// The table of rows that takes as much room as a log: a row is two events.
+/// Log 2 of the rows of a table that takes as much space as a log: a row is as large as two events.
 fn rows_log2(log2: u32) -> u32 {
     log2 - 1
 }

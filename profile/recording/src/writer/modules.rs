@@ -1,4 +1,4 @@
-//! The code of a process, with its addresses.
+//! Records of the code in a process's memory.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,7 +6,7 @@ use super::file::File;
 use crate::layout::ModuleRecord;
 
 impl File {
-    /// Adds a module of this process; its index, or `None` if there is no room.
+    /// Adds a module of this process; returns its index, or `None` if there is no room.
     pub fn add_module(&self, module: &ModuleRecord) -> Option<u32> {
         let (record, index) = self.new_module()?;
         // SAFETY: the record was claimed for this module.

@@ -1,9 +1,9 @@
-//! The calls that a thread made lately, each with the row that counts it: if a call is made again
-//! and again, its row is found by three comparisons, and without a hash.
+//! The latest calls of a thread, each with the row that counts it: the row of a repeated call is
+//! found by three comparisons, without a hash.
 //!
-//! An entry is noted when an operation belongs to the sample, since slow work is done then anyway.
-//! It counts down the operations until the next sample. Two calls that map to one entry take turns
-//! in using it; the other call is looked up in the tables meanwhile.
+//! A call is noted when one of its operations is sampled, because slow work is done then anyway.
+//! Its entry counts down the operations until the next sample. If two calls map to one entry, they
+//! take turns in using it; meanwhile the other call is looked up in the tables.
 
 use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -14,7 +14,7 @@ use crate::op::Op;
 
 const ENTRIES: usize = 32;
 
-/// The calls. All zero is none.
+/// The latest calls of a thread. All zero is none.
 #[repr(C)]
 pub struct Recent {
     entries: [Entry; ENTRIES],
@@ -24,18 +24,18 @@ pub struct Recent {
 struct Entry {
     /// Return address and operation; 0 for none.
     call: Cell<u64>,
-    /// Where the return address lies.
+    /// The address at which the return address lies.
     caller: Cell<usize>,
     /// The lock, or [`REST`].
     lock: Cell<u64>,
     /// The row that counts it.
     row: Cell<*mut Row>,
-    /// Operations until the next that may belong to the sample.
+    /// How many operations may still be counted before the next sample.
     left: Cell<u64>,
 }
 
 impl Recent {
-    /// The row of an operation, if it was noted, and the operation does not belong to the sample.
+    /// The row of an operation, if its call was noted and the operation is not one to sample.
     #[inline(always)]
     pub fn find(&self, op: Op, lock: usize, caller: *const usize, ret: usize) -> Option<*mut Row> {
         let entry = self.entry(caller, ret);
@@ -49,7 +49,7 @@ impl Recent {
         Some(entry.row.get())
     }
 
-    /// Notes an operation of the sample, and the row that counts those like it.
+    /// Notes the call of a sampled operation, and the row that counts the call's operations.
     ///
     /// # Safety
     /// The row is this thread's own.
@@ -68,7 +68,7 @@ impl Recent {
         entry.call.set(word(op, ret));
     }
 
-    /// Forgets all, since rows have moved.
+    /// Forgets all calls, because rows have moved.
     pub fn clear(&self) {
         for entry in &self.entries {
             entry.call.set(0);
@@ -109,7 +109,7 @@ mod tests {
         let (caller, mut row) = (&raw const stack[2], row(0x1000, 0));
         let find = |op, lock, caller, ret| recent.find(op, lock, caller, ret);
         assert_eq!(find(Op::MutexLock, 0x1000, caller, RET), None);
-        // SAFETY: rows of a table of this thread's, which has one.
+        // SAFETY: a row of this thread's own.
         unsafe { recent.note(Op::MutexLock, caller, RET, &raw mut row) };
         assert_eq!(find(Op::MutexLock, 0x1000, caller, RET), Some(&raw mut row));
         assert_eq!(find(Op::MutexTrylock, 0x1000, caller, RET), None);

@@ -1,4 +1,4 @@
-//! The source of room for threads' tables and logs: on the shelf, or at the arena's end.
+//! Space for threads' tables and logs: from the shelf, or from the end of the arena.
 
 use rustix::mm::{Advice, madvise};
 use syncline_interpose::populate;
@@ -12,13 +12,13 @@ use crate::layout::{Row, UNIT};
 pub struct Room<'a> {
     /// The file.
     pub file: &'a File,
-    /// This process's own.
+    /// The shelf of this process.
     pub shelf: &'a Shelf,
 }
 
 impl Room<'_> {
-    /// Room for a table of two to the power of `log2` rows, zeroed and real, by its first unit;
-    /// `None` if there is none.
+    /// Space for a table of 2 to the power of `log2` rows, zeroed and with disk space; returns its
+    /// first unit, or `None` if there is no room.
     pub(super) fn new_table(self, log2: u32) -> Option<u64> {
         let bytes = size_of::<Row>() << log2;
         let used_before = self.shelf.take(log2).filter(|&unit| {
@@ -28,10 +28,10 @@ impl Room<'_> {
         used_before.or_else(|| self.file.new_pages(bytes as u64))
     }
 
-    /// Returns a table's room to the file system and, if that worked, to the shelf.
+    /// Returns a table's space to the file system and, if that worked, puts it on the shelf.
     ///
     /// # Safety
-    /// No thread writes to the table any more. A thread that still reads a row in it reads zero.
+    /// No thread writes to the table any more. A thread that still reads a row in it may read zero.
     pub(super) unsafe fn give_back(self, table: *mut Row, log2: u32) {
         let arena = self.file.unit(0).addr();
         // SAFETY: whole pages of the mapped file, which are not in use.

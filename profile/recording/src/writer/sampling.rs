@@ -1,40 +1,40 @@
-//! Which uncontended operations belong to the sample: they are timed, and show the distribution of
-//! a place's counts over its locks.
+//! Which uncontended operations are sampled: they are timed, and show the distribution of a place's
+//! counts over its locks.
 //!
-//! The more a lock's row has counted, the fewer of its operations are taken: some hundred samples
-//! are enough, and each costs as much as twenty acquisitions. An operation of the sample that
-//! stands for more operations than others has a higher *weight* in the sums, so that the sums have
-//! no bias, whatever changes while the program runs. A row that counts for many locks stays at the
-//! first rate: a lock with a thousandth of the row's operations would otherwise be sampled too
-//! rarely to compare its waits with its uses.
+//! The more a lock's row has counted, the fewer of its operations are sampled: some hundred samples
+//! are enough, and each costs as much as twenty acquisitions. A sample that stands for more
+//! operations has a higher *weight* in the sums, so the sums have no bias, however the rate
+//! changes. A row that counts for many locks stays at the first rate: otherwise a lock with a
+//! thousandth of the row's operations would be sampled too rarely to compare its waits with its
+//! uses.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::layout::REST;
 
-/// At first one operation in this many belongs to the sample, on average: a power of two.
+/// At first, one operation in this many is sampled, on average. A power of two.
 pub const SAMPLE_PERIOD: u32 = 128;
-/// This many operations of a lock's row, log 2, are taken at that rate: 256 samples. After that,
-/// the rate halves with each doubling, until the rarest rate is reached.
+/// Log 2 of the operations of a lock's row that are sampled at that rate, which gives 256 samples.
+/// After that, the rate halves with each doubling of the operations, down to the lowest rate.
 const DENSE_LOG2: u32 = 15;
-/// The rarest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, 1 in 1024: at that rate a sample
-/// costs less than a nanosecond per operation, and a sample that the scheduler has made long does
-/// not yet stand for too many.
+/// The lowest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, which is 1 in 1024. At that rate
+/// sampling costs less than a nanosecond per operation, and a sample that the scheduler has made
+/// long does not yet stand for too many others.
 const RAREST_LOG2: u32 = 3;
 
-/// The limit of an operation's scattered number: the sample has the operations up to it.
+/// An operation is sampled if its scattered number is at most this.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX / SAMPLE_PERIOD as u64);
 
-/// Takes every operation into the sample, or one in [`SAMPLE_PERIOD`] and fewer.
+/// Chooses the rate: every operation is sampled, or one in [`SAMPLE_PERIOD`] and later fewer.
 pub fn choose(every: bool) {
     if every {
         LIMIT.store(u64::MAX, Relaxed);
     }
 }
 
-/// The weight, relative to the first rate, of the operation that follows this many operations of a
-/// row, which is that of a lock or [`REST`]; `None` if it doesn't belong to the sample. The first
-/// one of a row always does.
+/// The weight of the next operation of a row, relative to the first rate; `None` if it isn't
+/// sampled. `lock` is the row's lock or [`REST`], and `calls` are the operations that the row has
+/// counted. The first one of a row is always sampled.
 pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     let limit = LIMIT.load(Relaxed);
     let thinner = match limit {
@@ -45,9 +45,9 @@ pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     (scattered(calls) <= limit >> thinner).then_some(1 << thinner)
 }
 
-/// The number of operations from one of the sample to the next.
+/// The number of operations from a sampled one to the next sampled one.
 pub fn until_next(lock: u64, calls: u64) -> u64 {
-    /// The distances at the first rate: there are no others, by the three-distance theorem.
+    /// The distances at the first rate. By the three-distance theorem there are no others.
     const DISTANCES: [u64; 3] = [89, 144, 233];
     let limit = LIMIT.load(Relaxed);
     if limit == u64::MAX {
@@ -63,8 +63,8 @@ pub fn until_next(lock: u64, calls: u64) -> u64 {
     }
 }
 
-/// Multiples of the golden ratio: those below a limit lie at distances that no rhythm of the
-/// program's can hide from.
+/// Multiples of the golden ratio, modulo 2 to the power of 64. Those below a limit have such
+/// distances that no rhythm in the program can avoid being sampled.
 #[inline(always)]
 fn scattered(calls: u64) -> u64 {
     calls.wrapping_mul(0x9e37_79b9_7f4a_7c15)

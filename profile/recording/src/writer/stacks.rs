@@ -1,9 +1,9 @@
 //! Call stacks, stored once per file.
 //!
-//! Where the return addresses of a stack lay, relative to the innermost one, may be kept with it,
-//! and how far it is from there to the end of the thread's stack: from one call to the next at the
-//! same call site and depth they are mostly still there, which shows, without unwinding, that the
-//! stack is the same, frame by frame.
+//! A stack may be stored with the positions of its return addresses, relative to the innermost one,
+//! and with the distance from there to the end of the thread's stack. At the next call from the
+//! same call site and depth, the return addresses usually lie there again. That shows without
+//! unwinding that the stack is the same, frame by frame.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use super::file::File;
 use super::stack_index::{NUMBERS, StackIndex, index_of_call};
 use crate::layout::{STACK_BROKEN, STACK_CUT, STACK_FRAMES, StackRecord};
 
-/// How many slots from its hash's slot a stack is searched for.
+/// How many slots are searched for a stack, from the slot of its hash on.
 const REACH: usize = 64;
 
 /// A stack to be stored.
@@ -20,7 +20,8 @@ const REACH: usize = 64;
 pub struct Stack<'a> {
     /// Return addresses, innermost first, at most [`STACK_FRAMES`].
     pub frames: &'a [u64],
-    /// Where all but the first of them lay, in words from that, if that is known.
+    /// Where the other return addresses lay, in words from the first one; `None` if that is
+    /// unknown.
     pub slots: Option<&'a [u32]>,
     /// Whether there were more frames.
     pub cut: bool,
@@ -28,8 +29,8 @@ pub struct Stack<'a> {
     pub broken: bool,
 }
 
-/// Words from a call's return address to the end of the stack that it lies on, at least 1; `None`
-/// if it lies on another one.
+/// Words from a call's return address to the end of the thread's stack, at least 1; `None` if the
+/// call is on another stack.
 fn words_to_end(caller: *const usize, within: &Range<usize>) -> Option<u32> {
     let bytes = within.contains(&caller.addr()).then(|| within.end - caller.addr())?;
     u32::try_from(bytes.div_ceil(size_of::<usize>())).ok()
@@ -40,8 +41,9 @@ impl File {
         &self.family().stack_index
     }
 
-    /// The number of the stack that a call was made with, which is stored if it is new; 0 if it can't be.
-    /// `caller` is where the call's return address lies, and `within` the bounds of the thread's stack.
+    /// Stores the stack with which a call was made, if it is new, and returns its number; 0 if
+    /// there is no room. `caller` is the address of the call's return address, and `within` the
+    /// bounds of the thread's stack.
     pub fn add_stack(
         &self,
         stack: &Stack<'_>,
@@ -50,14 +52,14 @@ impl File {
         within: Range<usize>,
     ) -> u32 {
         let number = self.intern(stack, words_to_end(caller, &within));
-        // Release pairs with the Acquire in `stack_of_call`, also in another process: the frames are
-        // there.
+        // Release pairs with the Acquire in `stack_of_call`, also in another process: a thread that
+        // finds the number finds the frames.
         self.index().by_call[index_of_call(caller, ret)].store(number, Ordering::Release);
         number
     }
 
-    /// The stack of a call, if it was stored before for one like it, perhaps in another process of the
-    /// file.
+    /// The number of a call's stack, if the stack was stored for an equal call before, perhaps by
+    /// another process of the file.
     ///
     /// # Safety
     /// Same requirements as [`File::is_stack_of`].
@@ -72,11 +74,11 @@ impl File {
         unsafe { self.is_stack_of(number, caller, within).then_some(number) }
     }
 
-    /// Whether a stack is that of a call: its return addresses all lie where they did.
+    /// Whether a stack is that of a call: all its return addresses still lie at the same positions.
     ///
     /// # Safety
-    /// `caller` points to the return address of a call that the thread is in; from there to the end of
-    /// `within`, which are the bounds of the thread's stack, memory is mapped.
+    /// `caller` points to the return address of a call that the thread is in. `within` are the
+    /// bounds of the thread's stack, and memory is mapped from `caller` to their end.
     pub unsafe fn is_stack_of(
         &self,
         number: u32,
@@ -86,24 +88,26 @@ impl File {
         let Some(slots) = self.index().slots.get(number as usize).filter(|_| number != 0) else {
             return false;
         };
-        // SAFETY: a number that a row has is that of a stored stack, which does not change.
+        // SAFETY: the number is one that the index or a row has, so its stack is stored and does
+        // not change.
         let (frames, depth) = unsafe {
             let stack = &*self.stack(number);
             (&stack.frames, usize::from(stack.depth))
         };
         let is_at = |(slot, &frame): (&AtomicU32, &u64)| {
             let at = caller.wrapping_add(slot.load(Ordering::Relaxed) as usize);
-            // SAFETY: from a call's frame to its end, a thread's stack is mapped.
+            // SAFETY: from a call's frame to the end of the thread's stack, memory is mapped.
             at.addr() < within.end && unsafe { *at } as u64 == frame
         };
-        // The stack ends at the same address, so there can be no new frame behind its last one.
+        // The distance to the end is the same, so there can be no further frame after the last one.
         words_to_end(caller, &within).is_some_and(|words| words == slots[0].load(Ordering::Relaxed))
             // SAFETY: by this function's own condition.
             && unsafe { *caller } as u64 == frames[0]
             && frames.get(1..depth).is_some_and(|others| slots[1..].iter().zip(others).all(is_at))
     }
 
-    /// Stores a stack, or finds it stored. `to_end` is [`words_to_end`] of its call.
+    /// Finds a stack, or stores it if it is new; 0 if there is no room. `to_end` is
+    /// [`words_to_end`] of its call.
     fn intern(&self, stack: &Stack<'_>, to_end: Option<u32>) -> u32 {
         let hash = hash(stack.frames);
         let mut mine = None;
@@ -134,14 +138,14 @@ impl File {
         mine.unwrap_or_else(|| self.store(stack, hash, to_end))
     }
 
-    /// The record of a stack.
+    /// A pointer to the record of a stack.
     fn stack(&self, number: u32) -> *mut StackRecord {
         // SAFETY: the header is mapped, and a region's offset does not change.
         let offset = unsafe { (*self.header()).stacks.offset };
         self.at(offset + u64::from(number) * size_of::<StackRecord>() as u64).cast()
     }
 
-    /// Whether the record of this number has these frames.
+    /// Whether the stack of this number has these frames.
     fn is_stored(&self, number: u32, stack: &Stack<'_>, hash: u32) -> bool {
         // SAFETY: a number in the index is that of a stored stack, which does not change.
         let stored = unsafe { &*self.stack(number) };
@@ -156,7 +160,8 @@ impl File {
         if let Some(slots) = self.index().slots.get(number as usize)
             && let (Some(others), Some(to_end)) = (stack.slots, to_end)
         {
-            // Relaxed: a thread that has the number of a stack has it through the index or made it.
+            // Relaxed: a thread that uses the number has stored the stack itself, or found it in
+            // the index with Acquire.
             slots[0].store(to_end, Ordering::Relaxed);
             for (slot, &at) in slots[1..].iter().zip(others) {
                 slot.store(at, Ordering::Relaxed);
@@ -168,14 +173,14 @@ impl File {
             (*record).flags =
                 (u8::from(stack.cut) * STACK_CUT) | (u8::from(stack.broken) * STACK_BROKEN);
             (&mut (*record).frames)[..frames.len()].copy_from_slice(frames);
-            // Release: readers of the file take a stack whose depth is there.
+            // Release: readers of the file that find a depth find the frames.
             AtomicU8::from_ptr(&raw mut (*record).depth)
                 .store(frames.len() as u8, Ordering::Release);
         }
         number
     }
 
-    /// Two threads stored the same stack at once; one of the two records stays unused.
+    /// Empties a record that is not needed: two threads stored the same stack at once.
     fn discard(&self, number: Option<u32>) {
         if let Some(number) = number {
             // SAFETY: the record was claimed by this thread, and no other thread knows its number.

@@ -1,12 +1,12 @@
 //! Tables of rows, in the recording's file.
 //!
-//! A thread has two. That of its *places* is nearly empty on purpose, so that the row of an
-//! operation mostly lies in the first slot, and so small that it stays in the cache. That of its
-//! *locks* has the rows of single locks, where a place has more than one. Which row is in which
-//! table is up to the code that counts.
+//! A thread has two. Its table of *places* is kept nearly empty, so that the row of an operation
+//! mostly lies in the first slot searched, and is small enough to stay in the cache. Its table of
+//! *locks* has the rows of single locks, for places with more than one lock. The code that counts
+//! decides which row is in which table.
 //!
-//! Open addressing; if a slot is taken, the next one is tried. Rows are never removed; a table that
-//! becomes too full is replaced by one of twice the size.
+//! The tables use open addressing: if a slot is taken, the next one is tried. Rows are never
+//! removed. A table that becomes too full is replaced by one of twice the size.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -21,31 +21,32 @@ use super::room::Room;
 use super::shelf::{FIRST_LOG2, LAST_LOG2};
 use crate::layout::{Row, ThreadRecord};
 
-/// The differences between the tables.
+/// What differs between the two tables.
 pub struct Kind {
     /// The first slot to search for a row, before the mask.
     hash: fn(&Row) -> u64,
-    /// A table of this many slots becomes no fuller than this, if there is room for another.
+    /// The most rows that a table of this many slots gets, as long as there is space for a larger
+    /// one.
     fullest: fn(u64) -> u64,
-    /// The field of a thread's record with the table's word.
+    /// The offset, in a thread's record, of the word that leads to the table.
     word: usize,
 }
 
-/// Rows found by place.
+/// The table of rows that are found by place.
 pub const PLACES: Kind = Kind {
     hash: |row| hash_of_place(row.ret as usize, row.key),
     fullest: |slots| slots / 4,
     word: offset_of!(ThreadRecord, places),
 };
 
-/// Rows found by lock and place.
+/// The table of rows that are found by lock and place.
 pub const LOCKS: Kind = Kind {
     hash: |row| hash_of_lock(row.lock as usize, row.ret as usize, row.key),
     fullest: |slots| slots / 2,
     word: offset_of!(ThreadRecord, table),
 };
 
-/// Odd numbers with no pattern.
+/// Odd factors whose bits have no pattern.
 const SCATTER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
 
 /// The first slot to search for the row of a place, before the mask.
@@ -61,24 +62,25 @@ pub fn hash_of_lock(lock: usize, ret: usize, key: u64) -> u64 {
     folded(place.wrapping_add(lock as u64), SCATTER[1])
 }
 
-/// Both halves of a product combined: each bit depends on all of the input. With one half only,
-/// locks at a fixed distance from each other may lie in runs.
+/// Both halves of a product, combined, so that each bit depends on all of the input. With only one
+/// half, locks at a fixed distance from each other could land in neighbouring slots.
 #[inline(always)]
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
 }
 
-/// A table of a thread. All zero is none.
+/// A table of a thread. All zero is no table.
 #[repr(C)]
 pub struct Table {
     first: Cell<*mut Row>,
-    /// Slots, less one.
+    /// The number of slots, less one.
     mask: Cell<u64>,
     used: Cell<u32>,
-    /// The one before, log 2 of its slots: it stays until the next exchange, for an operation that a
-    /// signal handler interrupted before it was counted, and in which the table was exchanged. Its
-    /// calls are zero again, so that what is counted there later is found, and added to the new one.
+    /// Log 2 of the slots of the table before. That table is kept until the next exchange, for an
+    /// operation that had found its row there when a signal handler exchanged the table. The
+    /// `calls` of its rows were set to 0, so what is counted there later is known, and is added to
+    /// the new table.
     before_log2: Cell<u32>,
     before: Cell<*mut Row>,
 }
@@ -90,7 +92,7 @@ impl Table {
         !self.first.get().is_null()
     }
 
-    /// Forgets the table. The one before is given back.
+    /// Forgets the table. The table before it is given back.
     pub fn leave(&self, kind: &Kind, room: Option<Room<'_>>) {
         self.give_back_before(kind, room);
         self.first.set(null_mut());
@@ -115,14 +117,14 @@ impl Table {
         unsafe { room.give_back(before, log2) };
     }
 
-    /// The row that continues another row, which is in the table before.
+    /// The row in this table that continues a row of the table before.
     unsafe fn same(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
         let is = |new: &Row| (new.lock, new.ret, new.key) == (row.lock, row.ret, row.key);
         // SAFETY: the table is the calling thread's own.
         unsafe { self.find((kind.hash)(row), is) }
     }
 
-    /// The first slot to search for a row. The table exists.
+    /// The slot at which the search for a row begins. The table exists.
     #[inline(always)]
     pub fn home(&self, hash: u64) -> *mut Row {
         // The mask keeps the index within the table.
@@ -137,14 +139,14 @@ impl Table {
         (0..slots).map(move |step| first.wrapping_add((hash.wrapping_add(step) & mask) as usize))
     }
 
-    /// The row that fits, if it is there.
+    /// The row for which `fits` is true, if there is one.
     ///
     /// # Safety
-    /// The table is the calling thread's own, as in all that follows.
+    /// The table is the calling thread's own. This holds for all functions below.
     #[inline]
     pub unsafe fn find(&self, hash: u64, fits: impl Fn(&Row) -> bool) -> Option<*mut Row> {
-        // SAFETY: rows of one's own table. Since rows are never removed, a row does not exist if an
-        // empty slot is found first.
+        // SAFETY: rows of the thread's own table. Rows are never removed, so the row does not exist
+        // if an empty slot is found first.
         let ends = |&row: &*mut Row| unsafe { (*row).key == 0 || fits(&*row) };
         let row = self.slots(hash).find(ends)?;
         // SAFETY: as above.
@@ -158,12 +160,12 @@ impl Table {
     }
 
     /// Puts a row into the table; `None` if there is no room for it. The table may be exchanged for
-    /// a larger one, which moves rows: `relocate` is then called with a function from a row's old
-    /// address to its new one, and has to update the caller's own pointers to rows.
+    /// a larger one, which moves rows. In that case `relocate` is called with a function from a
+    /// row's old address to its new one, and has to update the caller's own pointers to rows.
     ///
     /// # Safety
-    /// The table and the record are the calling thread's own, and no signal handler uses them meanwhile.
-    /// The row has a key, and is not in the table yet.
+    /// The table and the record are the calling thread's own, and no signal handler uses them
+    /// meanwhile. The row has a key, and is not in the table yet.
     pub unsafe fn put(
         &self,
         kind: &Kind,
@@ -184,13 +186,13 @@ impl Table {
                         .is_none())
                 && u64::from(self.used.get()) >= slots / 4 * 3
             {
-                // Without room for a larger one, this one fills up, as far as searching it stays
-                // quick.
+                // If there is no space for a larger table, this one is filled to three quarters: up
+                // to there a search stays quick.
                 return None;
             }
             let slot = self.slots((kind.hash)(&row)).find(|&slot| (*slot).key == 0)?;
             slot.write(Row { key: 0, ..row });
-            // A row is complete once its key is there: Release, for readers of the file.
+            // Release: readers of the file that find a key find the complete row.
             AtomicU64::from_ptr(&raw mut (*slot).key).store(row.key, Ordering::Release);
             self.used.set(self.used.get() + 1);
             (*record).rows += 1;
@@ -198,8 +200,8 @@ impl Table {
         }
     }
 
-    /// Continues with the table that a thread left, found by the word of its record; without room,
-    /// with no table.
+    /// Continues with the table that an earlier thread of the record left, which `word` leads to.
+    /// Without `room`, there is no table.
     ///
     /// # Safety
     /// The table is the calling thread's own from here on.
@@ -213,7 +215,7 @@ impl Table {
         self.used.set(self.slots(0).filter(|&row| unsafe { (*row).key != 0 }).count() as u32);
     }
 
-    /// Gives the thread its first table; `None` if there is no room.
+    /// Gives the thread its first table; `None` if there is no space.
     ///
     /// # Safety
     /// The table and the record are the calling thread's own, and the table is not there yet.
@@ -227,10 +229,10 @@ impl Table {
         unsafe { self.exchange(kind, room, record, FIRST_LOG2, |_| {}) }
     }
 
-    /// Exchanges the table for one of this size, with the same rows; `None` if there is no room.
+    /// Exchanges the table for one of this size, with the same rows; `None` if there is no space.
     ///
-    /// Signals are blocked meanwhile: what a handler counts in a row that is already copied would be
-    /// lost.
+    /// Signals are blocked meanwhile: what a handler counts in a row that is already copied would
+    /// be lost.
     unsafe fn exchange(
         &self,
         kind: &Kind,
@@ -252,9 +254,11 @@ impl Table {
             let (old_first, old_slots) = (self.first.get(), old.size_hint().0);
             self.first.set(room.file.unit(unit).cast());
             self.mask.set((1 << log2) - 1);
-            // SAFETY: both tables are this thread's own; the new one is zeroed and real, and larger.
+            // SAFETY: both tables are this thread's own. The new one is zeroed, has disk space, and
+            // is larger.
             unsafe {
-                // First a write: in a child, a read of the file's page would be a page fault of its own.
+                // The first access is a write: in a forked child, a read would be a page fault of
+                // its own.
                 self.first.get().cast::<u64>().write_volatile(0);
                 for row in old.clone().filter(is_used) {
                     let empty = |&slot: &*mut Row| (*slot).key == 0;
@@ -263,11 +267,12 @@ impl Table {
                     }
                 }
                 (*record).exchanges = (*record).exchanges.wrapping_add(1);
-                // Readers of the file follow this word to the rows copied above: Release.
+                // Release: readers of the file follow this word to the rows that were copied above.
                 let word = record.byte_add(kind.word).cast::<u64>();
                 AtomicU64::from_ptr(word).store(u64::from(log2) << 48 | unit, Ordering::Release);
                 for row in old.filter(is_used) {
-                    // After the above, for readers that still look at this row: Release.
+                    // Release: a reader that still reads the old row and finds 0 also finds the new
+                    // table.
                     AtomicU64::from_ptr(&raw mut (*row).calls).store(0, Ordering::Release);
                 }
                 if !old_first.is_null() {

@@ -1,15 +1,15 @@
-//! The records of a row: those of its waits, and of the locks that were already held.
+//! Space for the records of a row: of its waits, and of the locks that were already held.
 //!
-//! Few rows have such records, so a thread allocates them from a page of its own, one after the
-//! other.
+//! Few rows have such records. So a thread takes a page of the arena, and allocates records from it
+//! one after the other.
 
 use core::cell::Cell;
 
 use super::file::File;
 use crate::layout::UNIT;
 
-/// Where a thread's next record goes, in bytes of the arena, and where its page ends. All zero is no
-/// page yet.
+/// The position of a thread's next record, in bytes of the arena, and the end of its page. All zero
+/// is no page yet.
 #[repr(C)]
 pub struct Tail {
     next: Cell<u64>,
@@ -25,7 +25,7 @@ impl Tail {
         self.end.set(0);
     }
 
-    /// Room for a record of this type, zeroed and real, by its unit; `None` if there is no room.
+    /// Space for a record of this type, zeroed; returns its unit, or `None` if there is no room.
     pub fn next<T>(&self, file: &File) -> Option<u32> {
         let size = size_of::<T>() as u64;
         if self.next.get() + size > self.end.get() {

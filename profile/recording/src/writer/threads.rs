@@ -7,7 +7,7 @@ use super::file::File;
 use crate::layout::{FOUND, THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 use crate::schedstat::Times;
 
-/// The number of records that a process gets.
+/// The most records that a process gets.
 const RECORDS: u32 = 4096;
 
 /// What is known of a thread when it begins.
@@ -25,16 +25,16 @@ pub struct ThreadStart {
     pub started: u64,
     /// [`ThreadRecord::name`]
     pub name: [u8; 24],
-    /// Its processor time so far, if it was [`FOUND`].
+    /// Its processor time before it was recorded, if it was [`FOUND`].
     pub before: Option<Times>,
 }
 
 impl File {
-    /// Claims a record for a thread with this start function, with its index: a fresh one or, when none is
-    /// left, that of an ended thread with the same function. `None` if there is none; that is
-    /// counted.
+    /// Claims a record for a thread with this start function; returns it and its index. The record
+    /// is a fresh one or, if none is left, that of an ended thread with the same function. `None`
+    /// if there is neither, which is counted.
     ///
-    /// It is to be filled in with [`File::begin_thread`].
+    /// The caller has to fill it in with [`File::begin_thread`].
     pub fn claim_thread(&self, function: u64) -> Option<(*mut ThreadRecord, u32)> {
         let header = self.header();
         // SAFETY: the header is mapped, and the word is only touched atomically.
@@ -52,8 +52,8 @@ impl File {
         for _ in 0..count {
             let index = NEXT.fetch_add(1, Ordering::Relaxed) % count;
             let record = self.thread_record(index);
-            // SAFETY: within the region. Acquire pairs with the Release in `end_thread`: we go on
-            // with the tables of the thread that ended.
+            // SAFETY: the record is within the region. Acquire pairs with the Release in
+            // `end_thread`: this thread goes on with the tables of the thread that ended.
             let taken = unsafe {
                 (*record).process == page
                     && (*record).start_function == function
@@ -71,8 +71,8 @@ impl File {
             }
         }
         if count == region.capacity || own == RECORDS {
-            // SAFETY: as above; the word is only added to atomically. If there was a record and no
-            // room for it, that was counted when it was requested.
+            // SAFETY: as above; the word is only added to atomically. If a record was left but had
+            // no disk space, the request has already counted that.
             unsafe {
                 let dropped = AtomicU32::from_ptr(&raw mut (*header).threads.dropped);
                 dropped.fetch_add(1, Ordering::Relaxed);
@@ -81,14 +81,15 @@ impl File {
         None
     }
 
-    /// Fills a record in; from then on readers see the thread.
+    /// Fills a record in. From then on, readers see the thread.
     ///
     /// # Safety
-    /// The record, and its index, were claimed for this thread from this file.
+    /// The record was claimed from this file for this thread, and `index` is its index.
     pub unsafe fn begin_thread(&self, record: *mut ThreadRecord, index: u32, start: &ThreadStart) {
         // SAFETY: by this function's own condition.
         unsafe {
-            // First a write: in a child, a read of the file's page would be a page fault of its own.
+            // The first access is a write: in a forked child, a read would be a page fault of its
+            // own.
             (&raw mut (*record).last_seen).write_volatile(start.started);
             if (*record).lifetimes > 0 {
                 (*record).earlier_ticks += (*record).ended.saturating_sub((*record).started);
@@ -110,19 +111,19 @@ impl File {
             (*record).started = start.started;
             (*record).ended = 0;
             (*record).name = start.name;
-            // Release: readers of the file take a record whose state says that it is there.
+            // Release: readers of the file that find this state find the rest of the record.
             AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_RUNNING, Ordering::Release);
         }
     }
 
-    /// Notes how long the threads that live were on a processor and ready for one: the process ends, and
-    /// they can't note it themselves. `times` takes the kernel's number of a thread, and when it
-    /// began.
+    /// Notes how long the living threads were on a processor and ready for one: the process ends,
+    /// so they can't note it themselves. `times` is given the kernel's number of a thread, and when
+    /// the thread began.
     pub fn note_living(&self, times: impl Fn(u32, u64) -> Option<Times>) {
         for record in self.own_records() {
-            // SAFETY: a record of this process. Acquire pairs with the Release in `begin_thread`: the
-            // number is there. The two words are this function's own, except if a thread begins
-            // just now.
+            // SAFETY: a record of this process. Acquire pairs with the Release in `begin_thread`:
+            // the thread's number is there. Only this function writes the two words, except if a
+            // thread begins just now.
             unsafe {
                 let state = AtomicU32::from_ptr(&raw mut (*record).state).load(Ordering::Acquire);
                 if state != THREAD_RUNNING {
@@ -141,20 +142,20 @@ impl File {
         }
     }
 
-    /// The record of the thread with this index, which is one of the region's ([`File::threads`]).
+    /// The record with this index, which is below the number of records in use ([`File::threads`]).
     pub fn thread_record(&self, index: u32) -> *mut ThreadRecord {
         let (_, region) = self.threads();
         let offset = region.offset + u64::from(index) * u64::from(region.record_size);
         self.at(offset).cast()
     }
 
-    /// The records of this process's threads, the latest first: the file may have those of a thousand
-    /// other processes.
+    /// The records of this process's threads, the latest first. The other records of the file,
+    /// perhaps those of a thousand processes, are not read.
     fn own_records(&self) -> impl Iterator<Item = *mut ThreadRecord> {
         // The header's and the records' links are indices plus 1; 0 is none.
         let record = |number: u32| number.checked_sub(1).map(|index| self.thread_record(index));
-        // SAFETY: the header is mapped. Acquire pairs with the Release in `link`: the record's own link is
-        // there, and does not change.
+        // SAFETY: the header is mapped. Acquire pairs with the Release in `link`: the record's own
+        // link is there, and does not change.
         let latest = unsafe {
             AtomicU32::from_ptr(&raw mut (*self.header()).latest_thread).load(Ordering::Acquire)
         };
@@ -162,14 +163,15 @@ impl File {
         successors(record(latest), move |&of| record(unsafe { (*of).previous }))
     }
 
-    /// Writes the process into a new record, and links it from the process's header.
+    /// Notes in a new record which process it belongs to, and links it into the list of the
+    /// process's records.
     ///
     /// # Safety
     /// Same requirement as [`File::begin_thread`].
     unsafe fn link(&self, record: *mut ThreadRecord, index: u32) {
         let header = self.header();
-        // SAFETY: by this function's own condition; the header is mapped, and its words are only touched
-        // atomically.
+        // SAFETY: by this function's own condition; the header is mapped, and its words are only
+        // touched atomically.
         unsafe {
             (*record).process = self.page();
             AtomicU32::from_ptr(&raw mut (*header).own_threads).fetch_add(1, Ordering::Relaxed);
@@ -178,16 +180,17 @@ impl File {
                 (*record).previous = previous;
                 Some(index + 1)
             };
-            // Release: readers of the file that find this record find the one before it.
+            // Release: readers of the file that find this record also find its link to the previous
+            // one.
             let _ = latest.fetch_update(Ordering::Release, Ordering::Relaxed, after);
         }
     }
 }
 
-/// Says that a thread has ended. Its record may be another thread's at once.
+/// Notes that a thread has ended. Another thread may take over its record at once.
 ///
 /// # Safety
-/// The record is this thread's own, and so was all that hangs on it.
+/// The record is this thread's own, and the thread no longer uses it or its tables and log.
 pub unsafe fn end_thread(record: *mut ThreadRecord) {
     // SAFETY: by this function's own condition. Release pairs with the Acquire in `claim_thread`.
     unsafe {

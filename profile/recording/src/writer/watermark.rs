@@ -1,8 +1,9 @@
-//! Room in the file, claimed before it is written to.
+//! Disk space for the file's pages, allocated before they are written to.
 //!
-//! Pages are made real before, with a call that says so if there is no room ([`populate`]). Room is
-//! claimed in steps, so that the call is rare; and in small steps at first, so that the many
-//! processes that record little take little disk space.
+//! A page that has disk space is called *real*. Pages are made real with a call that fails if there
+//! is no space ([`populate`]); a plain write would kill the program then. Space is allocated in
+//! steps, so that the call is rare. The first steps are small, so that the many processes that
+//! record little take little disk space.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -12,7 +13,7 @@ const PAGE: u64 = 4096;
 /// Bytes of the largest step.
 const MOST: u64 = 64 << 10;
 
-/// How many bytes from the start of a range of the file have disk space. All zero is nothing.
+/// How many bytes, from the start of a range of the file, are real. All zero is none.
 pub struct Watermark {
     /// Bytes that are real.
     ready: AtomicU64,
@@ -24,8 +25,9 @@ impl Watermark {
         needed <= self.ready.load(Ordering::Relaxed)
     }
 
-    /// Allocates disk space for the first `needed` bytes of `[base, base + limit)`, and for as many
-    /// more as have it already.
+    /// Allocates disk space for the first `needed` bytes of `[base, base + limit)`. To make the
+    /// next call rarer, it allocates as many bytes again as were real before, up to `MOST`. False
+    /// if there is no space.
     pub fn reach(&self, base: *mut u8, needed: u64, limit: u64) -> bool {
         let ready = self.ready.load(Ordering::Relaxed);
         if needed <= ready {
@@ -42,12 +44,12 @@ impl Watermark {
     }
 }
 
-/// How much of each part of a file has disk space. All zero is nothing.
+/// How much of each part of a file is real. All zero is nothing.
 pub struct Real {
     pub modules: Watermark,
     pub threads: Watermark,
     pub stacks: Watermark,
     pub arena: Watermark,
-    /// Whether the arena had no room when it was last asked for some.
+    /// Whether the arena has ever refused a request.
     pub full: AtomicBool,
 }

@@ -13,13 +13,13 @@ pub fn special_values(size: u64) -> Vec<u64> {
     values
 }
 
-/// Stores the low bytes of a value, as far as the file goes.
+/// Stores the low `width` bytes of a value, as far as the file goes.
 pub fn put(bytes: &mut [u8], at: usize, width: usize, value: u64) {
     let end = (at + width).min(bytes.len());
     bytes[at.min(end)..end].copy_from_slice(&value.to_ne_bytes()[..end - at.min(end)]);
 }
 
-/// The bytes after one to four damages that follow from the seed.
+/// The bytes after one to four kinds of damage, chosen by the seed.
 pub fn damaged(whole: &[u8], seed: u64) -> Vec<u8> {
     let mut random = Rng::with_seed(seed);
     let mut bytes = whole.to_vec();
@@ -44,13 +44,13 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Rng) {
             let width = if random.bool() { 4 } else { 8 };
             put(bytes, at & !3, width, values[random.usize(..values.len())]);
         }
-        // A piece over another place.
+        // A piece copied over another position.
         4 => {
             let end = (at + random.usize(1..=512)).min(length);
             let target = random.usize(..=length - (end - at));
             bytes.copy_within(at..end, target);
         }
-        // A piece lost, so that all behind it moves.
+        // A piece removed, so that everything behind it moves.
         5 => drop(bytes.drain(at..(at + random.usize(1..=64)).min(length))),
         // A piece doubled.
         6 => {

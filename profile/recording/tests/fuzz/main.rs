@@ -1,8 +1,7 @@
-//! The reader against damaged recordings: whatever the bytes are, it answers with a value
-//! or an error, never panics, and takes no more memory than a small multiple of the file.
+//! Feeds damaged recordings to the reader. Whatever the bytes are, it has to answer with a value or
+//! an error, never panic, and take no more memory than a small multiple of the file.
 //!
-//! The damage follows from fixed seeds, so that a failure comes again; the message of a
-//! failure names the seed.
+//! The damage follows from fixed seeds, so a failure can be repeated; its message names the seed.
 
 mod damage;
 mod memory;
@@ -22,13 +21,13 @@ use crate::sample::sample;
 const MEMORY_FACTOR: usize = 16;
 const MEMORY_FLOOR: usize = 64 << 10;
 
-/// Reads the bytes as a recording, and touches all that came out.
+/// Reads the bytes as a recording, and touches all data that was read.
 #[track_caller]
 fn read(path: &Path, bytes: &[u8], what: &str) -> Result<ProcessFile, Error> {
     read_process(path, 0, bytes, what)
 }
 
-/// Reads the bytes as a recording's file, and of its processes that with its header on this page.
+/// Reads the process whose header is on this page, from these bytes of a recording's file.
 #[track_caller]
 fn read_process(path: &Path, page: u32, bytes: &[u8], what: &str) -> Result<ProcessFile, Error> {
     fs::write(path, bytes).expect("a file to read");
@@ -128,7 +127,7 @@ fn windows_that_are_longer_than_their_period_are_refused() {
     }
 }
 
-/// Otherwise a small file could ask for any amount of memory.
+/// A small file could otherwise make the reader allocate any amount of memory.
 #[test]
 fn logs_that_overlap_are_refused() {
     let folder = folder();
@@ -175,7 +174,7 @@ fn children_are_told_apart() {
     }
 }
 
-/// Pages, threads and ancestors that lead to each other or nowhere.
+/// Headers, threads and ancestors with links that form a circle or lead nowhere.
 #[test]
 fn every_word_of_a_child_with_every_special_value() {
     let (folder, whole) = (folder(), sample::family());
@@ -212,7 +211,7 @@ fn children_of_every_length_and_with_random_damages() {
     assert!((250..5000).contains(&readable), "{readable} were readable");
 }
 
-/// Every word of the structure that the reader goes by, with every value that is special.
+/// Gives every word of the structure that the reader relies on every special value.
 #[test]
 fn every_word_with_every_special_value() {
     let (folder, whole) = (folder(), sample());
@@ -237,7 +236,8 @@ fn thousands_of_random_damages() {
         let bytes = damage::damaged(&whole, seed);
         readable += u64::from(read(&path, &bytes, &format!("seed {seed}")).is_ok());
     }
-    // Otherwise the damage is too coarse to get past the first checks, or none at all.
+    // Otherwise the damage would be too coarse to get past the first checks, or too weak to break
+    // anything.
     assert!((CASES / 20..CASES).contains(&readable), "{readable} of {CASES} were readable");
 }
 

@@ -1,4 +1,4 @@
-//! How much memory a thread has at most, since it asked.
+//! The most memory that a thread has allocated at a time, since it began to count.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -39,7 +39,7 @@ pub fn start() {
     MOST.set(0);
 }
 
-/// The most that there was since then.
+/// The most bytes that were allocated at a time since then.
 pub fn most() -> usize {
     MOST.get().max(0) as usize
 }

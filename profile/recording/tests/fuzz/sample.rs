@@ -1,4 +1,4 @@
-//! A small recording with something of everything, made by hand.
+//! A small recording, made by hand, that has something in every part.
 
 use bytemuck::{Pod, Zeroable, bytes_of};
 use syncline_recording::Op;
@@ -17,11 +17,11 @@ const MODULES: usize = 2;
 const STACKS: usize = 4;
 const CAPACITY: usize = 8;
 const TABLE_LOG2: u64 = 3;
-/// The log is full, and events came that found no place.
+/// Log 2 of the slots of a log, which is full; further events found no slot.
 const LOG_LOG2: u64 = 2;
-/// The number of events that each thread has seen. The n-th of them ended at tick n.
+/// The number of events of each thread. The n-th of them ended at tick n.
 const LOGGED: u64 = 7;
-/// Those that found a place.
+/// The events that found a slot.
 pub const KEPT: std::ops::Range<u64> = 0..4;
 
 const MODULES_AT: usize = HEADER_SIZE;
@@ -29,13 +29,13 @@ const THREADS_AT: usize = MODULES_AT + CAPACITY * size_of::<ModuleRecord>();
 const STACKS_AT: usize = THREADS_AT + CAPACITY * size_of::<ThreadRecord>();
 const ARENA_AT: usize = STACKS_AT + CAPACITY * size_of::<StackRecord>();
 
-/// Unit 0 is not used; each thread has its table, one wait record, one nest record and its log.
+/// Unit 0 is not used. Each thread has its table, one wait record, one nest record and its log.
 const WAIT_UNITS: usize = size_of::<WaitRecord>() / UNIT as usize;
 const LOG_UNITS: usize = (size_of::<EventRecord>() << LOG_LOG2) / UNIT as usize;
 const UNITS_OF_THREAD: usize = (1 << TABLE_LOG2) + WAIT_UNITS + 1 + LOG_UNITS;
 const SIZE: usize = ARENA_AT + (1 + THREADS * UNITS_OF_THREAD) * UNIT as usize;
 
-/// Calls of all rows of a thread.
+/// The sum of the calls in all rows of a thread.
 pub fn calls(thread: usize) -> u64 {
     (0..ROWS).map(|row| calls_of(thread, row)).sum()
 }
@@ -61,7 +61,7 @@ pub fn sample() -> Vec<u8> {
         let at = THREADS_AT + index * size_of::<ThreadRecord>();
         put(&mut file, at, &thread(index, table as u64, log as u64));
         for row in 0..ROWS {
-            // Every other place of the table is empty at first.
+            // At first, every other slot of the table is empty.
             let place = (2 * row) % (1 << TABLE_LOG2) + row / 4;
             let wait = if row == 1 { waits as u32 } else { 0 };
             let nest = if row == 2 { nest as u32 } else { 0 };
@@ -77,14 +77,14 @@ pub fn sample() -> Vec<u8> {
     file
 }
 
-/// Index of the first page behind the sample's bytes.
+/// Index of the first page after the sample's bytes.
 const CHILD: usize = SIZE.div_ceil(HEADER_SIZE);
 /// The page of the child's header in [`family`], and that of the child's child.
 pub const PAGES: [u32; 2] = [CHILD as u32, CHILD as u32 + 1];
 
-/// The file with a forked child, and one that the child has forked. The child knows one of its parent's
-/// two modules and has found a third, and has two threads; its own child knows all of these but the
-/// third, and has one thread.
+/// The file of a process, its forked child, and the child's own child. The child knows one of its
+/// parent's two modules, has found a third, and has two threads. The grandchild knows these modules
+/// except the third, and has one thread.
 pub fn family() -> Vec<u8> {
     let mut file = sample();
     file.resize((CHILD + 2) * HEADER_SIZE, 0);
@@ -111,7 +111,7 @@ pub fn family() -> Vec<u8> {
     file
 }
 
-/// Where the words of a child's header are that the reader goes by, and those of its threads.
+/// Offsets of the words of both headers, and of the children's threads, that the reader relies on.
 pub fn structure_of_child() -> impl Iterator<Item = usize> {
     let header = CHILD * HEADER_SIZE..CHILD * HEADER_SIZE + 320;
     let threads = THREADS_AT + 3 * size_of::<ThreadRecord>();
@@ -119,8 +119,8 @@ pub fn structure_of_child() -> impl Iterator<Item = usize> {
     (0..320).chain(header).chain(threads).step_by(4)
 }
 
-/// Where the words are that the reader goes by: the start of the header, the threads, the
-/// rows, and a sample of the rest.
+/// Offsets of the words that the reader relies on: the start of the header, the threads, and every
+/// second word of the arena.
 pub fn structure() -> impl Iterator<Item = usize> {
     let threads = THREADS * size_of::<ThreadRecord>();
     let header = (0..272).step_by(4);
@@ -129,8 +129,8 @@ pub fn structure() -> impl Iterator<Item = usize> {
     header.chain(threads).chain(arena)
 }
 
-/// The file with as many threads as fit, all with one log, which lies within the file but is
-/// larger than its share of it.
+/// The file with as many threads as fit, which all have the same log. The log lies within the file,
+/// but is larger than one thread's share of the file.
 pub fn one_log_for_all() -> Vec<u8> {
     let mut file = sample();
     let mut header = header();
@@ -143,7 +143,7 @@ pub fn one_log_for_all() -> Vec<u8> {
     file
 }
 
-/// The file with a third event in the first thread's log that is being written.
+/// The file with the third event of the first thread's log unfinished.
 pub fn unfinished() -> Vec<u8> {
     let mut file = sample();
     let log = unit(1 + UNITS_OF_THREAD - LOG_UNITS);
@@ -151,7 +151,7 @@ pub fn unfinished() -> Vec<u8> {
     file
 }
 
-/// The file with a thread's windows longer than the time from one to the next.
+/// The file with windows of a thread that are longer than the time from one to the next.
 pub fn impossible_windows() -> Vec<u8> {
     let mut file = sample();
     let at = THREADS_AT + std::mem::offset_of!(ThreadRecord, log_windows);
