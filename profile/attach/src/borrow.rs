@@ -16,7 +16,6 @@ use crate::trace::{self, Stop};
 
 const SYS_MMAP: u64 = 9;
 const SYS_MPROTECT: u64 = 10;
-const SYS_RT_SIGRETURN: u64 = 15;
 const SYS_MUNMAP: u64 = 11;
 /// Signals that an instruction may raise. They are not blocked during a call: if they were, the
 /// kernel would reset the program's handler.
@@ -213,7 +212,7 @@ impl Borrowed<'_> {
         self.memory.write(context, &frame).map_err(failed)?;
         registers.r12 = words;
         registers.rsp = context;
-        self.run(what, registers, context, u64::MAX)?;
+        self.run(what, registers, u64::MAX)?;
         self.memory.word(words).map_err(failed)
     }
 
@@ -230,7 +229,7 @@ impl Borrowed<'_> {
         (registers.rcx, registers.r8, registers.r9) = (a[3], a[4], a[5]);
         registers.rip = function;
         registers.rsp = context - 8;
-        self.run("a call of the C library", registers, context, number)
+        self.run("a call of the C library", registers, number)
     }
 
     /// Lets the thread run until it has returned through the frame. Returns the result of its last
@@ -240,7 +239,6 @@ impl Borrowed<'_> {
         &mut self,
         what: &'static str,
         mut registers: libc::user_regs_struct,
-        context: u64,
         number: u64,
     ) -> Result<u64, Error> {
         let failed = |source| Error::System { what: "run a borrowed thread", source };
@@ -278,7 +276,6 @@ impl Borrowed<'_> {
                     if is_inside && now.orig_rax == number {
                         result = now.rax;
                     }
-                    let _ = (context, SYS_RT_SIGRETURN);
                     is_inside = !is_inside;
                 }
                 Stop::Asked => {}

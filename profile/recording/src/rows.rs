@@ -23,11 +23,13 @@ impl Source<'_> {
         bytes.ok_or_else(|| self.damaged("an offset is out of range"))
     }
 
-    /// The bytes of a thread's table of single locks and of its log.
+    /// The bytes of a thread's two tables of rows and of its log.
     pub(crate) fn bytes_of(&self, record: &ThreadRecord) -> Result<u64, Error> {
-        let table = self.run(record.table, "table")?.map_or(0, |(_, rows)| rows * ROW_SIZE);
-        let log = self.run(record.log, "log")?.map_or(0, |(_, places)| places * EVENT_SIZE);
-        Ok(table + log)
+        let mut bytes = self.run(record.log, "log")?.map_or(0, |(_, slots)| slots * EVENT_SIZE);
+        for table in [record.table, record.places] {
+            bytes += self.run(table, "table")?.map_or(0, |(_, rows)| rows * ROW_SIZE);
+        }
+        Ok(bytes)
     }
 
     /// A thread with its rows and, if wanted, its log.

@@ -131,6 +131,12 @@ unsafe impl<S: TrySharedLock> TrySharedLock for Upgradable<S> {
         // SAFETY: our caller's promise.
         unsafe { self.shared.try_acquire_shared(share) }
     }
+
+    #[inline]
+    unsafe fn acquire_shared_if_counted(&self, share: &S::SharedNode) -> bool {
+        // SAFETY: our caller's promise.
+        unsafe { self.shared.acquire_shared_if_counted(share) }
+    }
 }
 
 // SAFETY: as above.

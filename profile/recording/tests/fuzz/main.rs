@@ -129,12 +129,16 @@ fn windows_that_are_longer_than_their_period_are_refused() {
 
 /// A small file could otherwise make the reader allocate any amount of memory.
 #[test]
-fn logs_that_overlap_are_refused() {
+fn tables_and_logs_that_overlap_are_refused() {
     let folder = folder();
     let path = folder.path().join("1.syncline");
-    match read(&path, &sample::one_log_for_all(), "one log for all") {
-        Ok(_) => panic!("read"),
-        Err(error) => assert!(error.to_string().contains("overlap"), "{error}"),
+    let logs = (sample::one_log_for_all(), "one log for all");
+    let tables = (sample::one_table_for_all(), "one table for all");
+    for (file, what) in [logs, tables] {
+        match read(&path, &file, what) {
+            Ok(_) => panic!("read"),
+            Err(error) => assert!(error.to_string().contains("overlap"), "{error}"),
+        }
     }
 }
 

@@ -132,12 +132,24 @@ pub fn structure() -> impl Iterator<Item = usize> {
 /// The file with as many threads as fit, which all have the same log. The log lies within the file,
 /// but is larger than one thread's share of the file.
 pub fn one_log_for_all() -> Vec<u8> {
+    with_many_threads(|record| record.log = 6 << 48 | 1)
+}
+
+/// Likewise, with one table of places.
+pub fn one_table_for_all() -> Vec<u8> {
+    with_many_threads(|record| record.places = 6 << 48 | 1)
+}
+
+/// The file with as many threads as it has room for, which have the same of something and no other
+/// table or log.
+fn with_many_threads(share: impl Fn(&mut ThreadRecord)) -> Vec<u8> {
     let mut file = sample();
     let mut header = header();
     header.threads.count = CAPACITY as u32;
     put(&mut file, 0, &header);
     for index in 0..CAPACITY {
-        let record = ThreadRecord { log: 6 << 48 | 1, ..thread(index, 0, 0) };
+        let mut record = ThreadRecord { table: 0, log: 0, ..thread(index, 0, 0) };
+        share(&mut record);
         put(&mut file, THREADS_AT + index * size_of::<ThreadRecord>(), &record);
     }
     file
