@@ -264,3 +264,24 @@ unsafe impl<S: TrySharedLock> Downgrade for Upgradable<S> {
         }
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it takes a lock half a million times")]
+    fn readers_that_cannot_be_counted_are_refused() {
+        let lock = <Upgradable>::default();
+        let mut readers = 0;
+        // SAFETY: there are no nodes, and as many shares are released as were acquired.
+        unsafe {
+            while readers < 1 << 20 && lock.acquire_shared_if_counted(&()) {
+                readers += 1;
+            }
+            assert_eq!(readers, (1 << 19) - 1);
+            (0..readers).for_each(|_| lock.release_shared(&()));
+            assert!(lock.try_acquire(&<_>::default()));
+        }
+    }
+}
