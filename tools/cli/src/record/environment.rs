@@ -5,7 +5,7 @@
 //! | `LD_PRELOAD` | the library, then what was there already |
 //! | `SYNCLINE_RECORDING` | the folder, absolute |
 //! | `SYNCLINE_RECORDING_ID` | its identity: the numbers of its device and inode, `DEVICE:INODE` |
-//! | `SYNCLINE_RECORDING_OTHERS` | name of its subfolder for processes of other users; empty if there is none |
+//! | `SYNCLINE_RECORDING_OTHERS` | name of its subfolder for processes of other users; empty if none |
 //! | `SYNCLINE_CLOCK` | 1: time stamp counter; 2: `CLOCK_MONOTONIC` |
 //! | `SYNCLINE_TICKS_PER_SECOND` | rate of that clock |
 //! | `SYNCLINE_MAX_SIZE` | bytes that the file of one process may take |

@@ -1,4 +1,4 @@
-//! A program under test: `parking_lot`'s locks, whose waits are visible where they block.
+//! A program under test: `parking_lot`'s locks, whose waits are visible if they block.
 
 use parking_lot::{Condvar, Mutex, ReentrantMutex, RwLock};
 use std::thread;

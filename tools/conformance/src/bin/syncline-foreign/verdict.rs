@@ -18,7 +18,7 @@ use crate::ways::Way;
 const FIRST: usize = 2;
 /// The number of runs in each way, if the first one differs.
 const REPEATS: usize = 3;
-/// The number of further native runs, if not all of these end differently.
+/// The number of further native runs, unless each repeated run ends differently.
 const MORE: usize = 6;
 
 /// The verdict on one program under one command.
