@@ -12,7 +12,8 @@ use syncline_conformance::{Program, run_limited, scratch};
 use crate::deaths::verdict;
 use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed, side_by_side};
 
-/// A namespace of process numbers: the process that keeps it alive, and a process number in it.
+/// A namespace of process numbers: the process that keeps it alive, and the number of its first
+/// process.
 struct Host(Child, u32);
 
 impl Host {
