@@ -2,7 +2,7 @@
  * one node, and a list gets all of its nodes in a row: a thread that has just released the lock takes it again
  * before a woken waiter has got to it.
  *
- * Fixed: a thread keeps the nodes that it has given back, and goes to the pool only without any. */
+ * Fixed: a thread keeps the nodes that it has given back, and goes to the pool only if it has none. */
 #include "workload.h"
 
 enum { NODES_IN_LIST = 64 };
