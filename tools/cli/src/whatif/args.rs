@@ -86,7 +86,7 @@ impl What {
     }
 }
 
-/// The most call sites at which the library counts.
+/// The most call sites for which the delay library has counters.
 pub const MOST_PLACES: usize = 5;
 
 fn parse_places(text: &str) -> Result<usize, String> {

@@ -66,7 +66,7 @@ fn a_library_that_is_opened_later() {
         let recording = folder.path().join(time.to_string());
         let command = attach(pid, &recording, &[]);
         assert_eq!(ask(b'o'), "opened");
-        // Syncline looks for new libraries ten times a second, and has to see this one three times.
+        // Syncline looks for new libraries ten times a second, and searches a new one three times.
         sleep(Duration::from_millis(1500));
         assert_eq!(ask(b'r'), "1000");
         command.end();
