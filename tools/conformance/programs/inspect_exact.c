@@ -399,7 +399,7 @@ static void test_protected(void) {
 }
 
 static void test_changing(void) {
-    // mov $1, %al; movb %al, 0x10(%rdi); twelve bytes of nops; movb %al, N(%rdi); ret: only N, behind
+    // mov $1, %al; movb %al, 0x10(%rdi); a nop of eight bytes; movb %al, N(%rdi); ret: only N, after
     // the first eight bytes, differs.
     unsigned char code[] = {0xb0, 1, 0x88, 0x47, 0x10, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x88, 0x47, 0, 0xc3};
     int access = PROT_READ | PROT_WRITE | PROT_EXEC;

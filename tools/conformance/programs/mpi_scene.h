@@ -34,7 +34,7 @@ static MPI_Info info_with(const char *key)
     return info;
 }
 
-/* Plays the named scenes after MPI was initialized, and finalizes MPI. */
+/* Plays the named scenes after MPI was initialised, and ends MPI. */
 static void play(const struct scene *scenes, size_t number, int count, char **words)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -13,7 +13,7 @@ fn nothing_of_the_process_changes() {
     Case::new(&Program::compile_with("footprint.c", &["-lm"])).exact();
 }
 
-/// The kernel kills the program at the first system call that the program does not make itself.
+/// The kernel kills the program's thread at any system call except write and exit.
 #[test]
 fn known_places_need_no_system_call() {
     Case::new(&Program::compile("sandbox.c")).exact();

@@ -3,7 +3,7 @@
 //! | line | stands for |
 //! |---|---|
 //! | `site MODULE START END` | acquiring calls whose last byte lies in this range of that file |
-//! | `lock MODULE START END` | locks that lie there |
+//! | `lock MODULE START END` | locks that lie in this range of that file |
 //! | `lock - START END` | locks at these addresses of memory |
 //!
 //! `site:N` in place of `site` says that, in a recording, threads waited N microseconds at these

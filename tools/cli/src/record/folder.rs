@@ -84,11 +84,11 @@ impl Folder {
         &self.opened
     }
 
-    /// These variables give the library in the program the folder's path, its identity, and the
-    /// name of its subfolder for processes of other users.
+    /// The environment variables that give the library in the program the folder's path, its
+    /// identity, and the name of its subfolder for processes of other users.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the kernel refuses that information.
+    /// With [`RECORD_FAILED`], if the folder's identity can't be read.
     pub fn variables(
         &self,
         [path, identity, name]: [&'static str; 3],

@@ -45,7 +45,7 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
     }
     let detached = process.detach();
     if let Some(keeper) = keeper {
-        // Now the last window has all that was counted.
+        // After detaching, the last window gets all that was counted.
         keeper.stop();
     }
     let folder = detached?;

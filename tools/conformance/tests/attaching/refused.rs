@@ -144,7 +144,7 @@ fn processes_of_other_users() {
     let nobody = |command: &mut Command| {
         command.uid(65534).gid(65534);
     };
-    // Another user may not write where root records.
+    // A folder to which the other user may write.
     let open = scratch();
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(open.path(), everybody).expect("it is ours");
