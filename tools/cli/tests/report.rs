@@ -63,7 +63,7 @@ fn a_run_that_recorded_nothing_is_not_answered_with_the_recording_before() {
     let status = record.env("LEAVE_NO_FILE", "1").args(["true", ""]).status().unwrap();
     assert!(status.success());
     failed(&answered(), &["nothing was recorded: no process of `true ''`"]);
-    // The recording before it is the old one, and answers for itself.
+    // The recording before it is now the old one, and can still be reported on.
     let output = report(&sandbox).arg("syncline-recording.old").output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
     // It stays the old one, because the recording in between has nothing in it.

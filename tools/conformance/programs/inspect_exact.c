@@ -111,7 +111,7 @@ BODY(modify, "incl (%rdi)\n addq $5, 8(%rdi)\n mov $1, %eax\n lock xaddl %eax, 1
              "mov 48(%rdi), %rax\n not %rax\n lock cmpxchgq %rcx, 48(%rdi)\n"
              "push %rbx\n mov 64(%rdi), %rax\n mov 72(%rdi), %rdx\n xor %ebx, %ebx\n xor %ecx, %ecx\n"
              "lock cmpxchg16b 64(%rdi)\n pop %rbx\n"
-             // Bits far away: 1000 is bit 8 of byte 124; -17 lies in the operand before.
+             // Bits far away: 1000 is bit 8 of the four bytes at 124; -17 lies in the operand before.
              "mov $1000, %eax\n bts %eax, 1024(%rdi)\n mov $-17, %rax\n btq %rax, 1024(%rdi)\n"
              "btcl $3, 1100(%rdi)\n setc 1105(%rdi)\n cmovzl 1108(%rdi), %eax")
 

@@ -75,7 +75,7 @@ static void give(void)
 
 /* Ends the ranks after all living ones are done. Rank 0 writes the verdict, and does not wait
  * for dead ranks. No rank ends before that: a starter may end all others if a rank leaves
- * without finalizing MPI. */
+ * without ending MPI. */
 static void finish(const char *what)
 {
     __atomic_fetch_add(&file->done, 1, __ATOMIC_SEQ_CST);
