@@ -61,7 +61,7 @@ impl Failure {
         self.status
     }
 
-    /// What happened, without what to do.
+    /// What happened, without the hint.
     pub fn what(&self) -> String {
         let mut told = self.error.to_string();
         for cause in self.error.chain().skip(1).map(ToString::to_string) {

@@ -30,7 +30,7 @@ static void *stand(void *argument) {
     return argument;
 }
 
-// Takes the lock when `wanted` threads wait: all that have a turn left.
+// Takes the lock when `wanted` threads wait: all threads that have a turn left.
 static void lock_when_waiting(int wanted) {
     for (;;) {
         pthread_mutex_lock(&lock);

@@ -138,7 +138,7 @@ fn key(compiler: &Command) -> u64 {
 
 /// Builds under a unique name, and then links the result to its own name, unless another test was
 /// first. A program that a test already runs must not be replaced: the modules of its process would
-/// be files that are gone.
+/// be deleted files.
 fn build(mut compiler: Command, path: &Path) {
     static BUILDS: AtomicU32 = AtomicU32::new(0);
     let number = BUILDS.fetch_add(1, Ordering::Relaxed);

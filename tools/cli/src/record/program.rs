@@ -17,8 +17,8 @@ use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND};
 
 /// The folders to search if `PATH` is not set: those of the C library.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
-/// The most scripts in a row of which each is the interpreter of the one before. The kernel gives
-/// up after this many.
+/// The longest chain of scripts, each of which is the interpreter of the one before. The kernel
+/// gives up after this many.
 const SCRIPT_LEVELS: u32 = 5;
 /// The most bytes that the kernel reads of a script's first line.
 const FIRST_LINE: usize = 256;

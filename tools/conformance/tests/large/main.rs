@@ -65,7 +65,7 @@ fn large_programs_say_the_same_and_leave_nothing_behind() {
                 };
                 let seconds = started.elapsed().as_secs_f64();
                 let line = format!("{name}, {way}, {number} of {TIMES}, {seconds:.1} s: {fault}");
-                // Standard error may be closed; what counts is asserted.
+                // Standard error may be closed; the test asserts the outcome.
                 let _ = writeln!(std::io::stderr(), "{line}");
                 faults.extend((fault != "the same").then_some(line));
             }

@@ -96,7 +96,7 @@ fn alone(run: Run, threads: usize, mut done: impl FnMut(f64)) -> (String, f64) {
 }
 
 fn say(text: &str) {
-    // Standard error may be closed; what counts is asserted.
+    // Standard error may be closed; the test asserts the outcome.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

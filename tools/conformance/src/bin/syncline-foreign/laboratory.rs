@@ -20,7 +20,7 @@ use crate::ways::Way;
 const NATIVE_LIMIT: Duration = Duration::from_secs(120);
 /// The time limit under Syncline, in multiples of the program's native time.
 const SLOWER: u32 = 10;
-/// The bytes of output that are compared; what follows is not.
+/// The bytes of output that are compared; the rest is ignored.
 const COMPARED: u64 = 1 << 20;
 
 /// The outcome of a run.
