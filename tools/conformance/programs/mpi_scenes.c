@@ -183,7 +183,7 @@ static void progress(void)
         }
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    /* The same with the locks of all parts. */
+    /* The same, but rank 1 waits for the locks of all parts. */
     if (!rank) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
         MPI_Put(sent, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
