@@ -2,7 +2,8 @@
 # under load, recorded and reported. `./x` reads this file.
 
 DEMO=demo
-# A mutex around a few instructions, and the part of its work that a run does, in percent.
+# The workload, with a mutex around a few instructions, and the share of its work that a run does,
+# in percent.
 PROBLEM=queue-lock
 PROBLEM_WORK=25
 PAIRS=7
@@ -20,7 +21,8 @@ demo() {
     memcached_under_load
 }
 
-# Records a program, says what is wrong, fixes it without touching its source, and measures both.
+# Records a program, reports what is wrong, fixes it without changing its source, and measures both
+# variants.
 problem() {
     local program=("$DEMO/$PROBLEM" --work $PROBLEM_WORK)
     cc -O2 -g -pthread "workloads/$PROBLEM.c" -o "$DEMO/$PROBLEM"
@@ -42,10 +44,10 @@ problem() {
     done | side_by_side
 }
 
-# The time that a workload prints.
+# Prints the time that a workload measures.
 seconds() { "$@" | sed 's/.*: //; s/}//'; }
 
-# Both times of each pair of runs and their ratio, and the median of the ratios.
+# Prints both times of each pair of runs and their ratio, and the median of the ratios.
 side_by_side() {
     awk 'BEGIN { print "own locks   with the policy" }
         { printf "%7.3f s         %7.3f s   %.2fx\n", $1, $2, $1 / $2; ratio[NR] = $1 / $2 }
@@ -64,7 +66,7 @@ memcached_under_load() {
     port=$(free_port)
 
     say "recording memcached with 4 threads under load for $LOAD_SECONDS s"
-    # As root it insists on going on as another user.
+    # memcached refuses to run as root, unless it is given another user.
     local user=()
     [ "$(id -u)" != 0 ] || user=(-u nobody)
     "$syncline" record -o "$DEMO/recording" -- \
@@ -106,7 +108,7 @@ wait_for_answer() {
     die "memcached did not answer within $START_SECONDS s"
 }
 
-# The load generator of libmemcached, under the names that it goes by.
+# Finds the load generator of libmemcached, which has several names.
 load() {
     local tool
     for tool in memcaslap memaslap; do

@@ -1,7 +1,7 @@
-# The documentation: the book of `docs/`, and the crates' own pages by rustdoc. `./x` reads this file.
+# The documentation: the book of `docs/`, and the crates' pages from rustdoc. `./x` reads this file.
 
-# A fixed version, since the book's look and its checks depend on it. It goes into a folder of the
-# project, so the machine's own mdBook stays what it is.
+# The version of mdBook is fixed, since the book's look and its checks depend on it. It is installed
+# in a folder of the project, so the machine's own mdBook does not change.
 MDBOOK_VERSION=0.4.52
 BUILT=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 MDBOOK_FOLDER=$BUILT/tools
@@ -19,13 +19,13 @@ docs() {
     say "the book: $BOOK/index.html; the library: $BUILT/doc/syncline/index.html"
 }
 
-# Fails on a link that leads nowhere.
+# Makes the crates' pages. Fails if a link leads nowhere.
 crate_pages() {
     say "building the crates' pages"
     RUSTDOCFLAGS="${RUSTDOCFLAGS-} -D warnings" cargo doc --release --workspace --no-deps
 }
 
-# Spelling, and phrases that are hard to read.
+# Checks the spelling, and phrases that are hard to read.
 check_words() {
     say "checking words"
     if has typos; then
@@ -33,7 +33,8 @@ check_words() {
     else
         say "the spelling was not checked: typos is not installed (cargo install typos-cli)"
     fi
-    # Of the whole workspace: of one crate alone, libraries would have other features, and be built twice.
+    # For the whole workspace: for one crate alone, libraries would have other features, and be
+    # built twice.
     cargo test --release --workspace --test tidy -- voice::
 }
 

@@ -11,7 +11,7 @@ pictures() {
     PATH=$(realpath "$folder"):$PATH
     mkdir -p "$DEMO"
     for name in one-table-lock queue-lock; do
-        # Without the path of this folder, which is in no other picture.
+        # Removes the path of this folder, which no other picture has.
         cc -O2 -g -pthread -ffile-prefix-map="$PWD"= "workloads/$name.c" -o "$DEMO/$name"
     done
     cd "$DEMO"

@@ -1,8 +1,8 @@
-# What building, testing and measuring need on this machine, installed where it is missing: Debian's
-# packages, Rust, and what only some tests want. `./x` reads this file.
+# Installs what building, testing and measuring need and this machine lacks: Debian's packages,
+# Rust, and what only some tests need. `./x` reads this file.
 
-# A package whose name differs between releases is written NAME|NAME; the first to be had
-# is taken.
+# A package whose name differs between releases is written NAME|NAME; the first that is available is
+# taken.
 BUILD_PACKAGES=(build-essential git)
 DEMO_PACKAGES=(memcached libmemcached-tools)
 MPI_PACKAGES=(openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran)
@@ -25,13 +25,15 @@ MATRIX_PACKAGES=(
     'openjdk-17-jdk-headless|openjdk-21-jdk-headless' libglib2.0-tests libsdl2-tests
     'libpython3-testsuite|libpython3.11-testsuite|libpython3.12-testsuite'
 )
-# What `syncline kernel` needs beside a kernel, and its tests for a module; and the package that names Debian's newest for clouds.
+# What `syncline kernel` needs besides a kernel, what its tests need for a module, and the package
+# that depends on Debian's newest kernel for clouds.
 KERNEL_PACKAGES=(qemu-system-x86 e2fsprogs linux-headers-cloud-amd64)
 KERNEL_IMAGE=linux-image-cloud-amd64
-# To build for AArch64 and run that under an emulator.
+# For building for AArch64, and running the result under an emulator.
 AARCH64=aarch64-unknown-linux-gnu
 AARCH64_PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
-# Other systems, for which the library is only checked: that takes neither a linker nor their files.
+# Other systems, for which the library is only checked: that needs neither a linker nor the systems'
+# files.
 OTHER_SYSTEMS=(x86_64-apple-darwin x86_64-pc-windows-gnu x86_64-unknown-freebsd
     wasm32-unknown-unknown)
 OLDEST_RUST=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -47,7 +49,7 @@ as_root() {
 }
 
 # Packages are installed by root, without questions. A system that has just started may run an apt
-# of its own: the command is repeated until that one has let go of its locks.
+# of its own: the command is repeated until that apt has released its locks.
 PACKAGES_LOCKED='Could not get lock|locked by another process'
 PACKAGES_LOCKED_SECONDS=600
 packages() {
@@ -68,7 +70,8 @@ packages() {
 }
 apt_get() { packages apt-get -o DPkg::Lock::Timeout="$PACKAGES_LOCKED_SECONDS" "$@"; }
 
-# A set-up that was killed leaves packages unpacked and not configured, and apt installs nothing then.
+# A set-up that was killed leaves packages that are unpacked but not configured. Then apt installs
+# nothing.
 repair_packages() {
     say "checking the packages that are installed"
     if ! apt_get check >/dev/null || [ -n "$(dpkg --audit)" ]; then
@@ -80,7 +83,7 @@ repair_packages() {
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 available() { [ -n "$(apt-cache policy "$1" | sed -n '/^  Candidate: [^(]/p')" ]; }
 
-# Which of NAME|NAME passes a check; nothing if none does.
+# Prints the first of NAME|NAME that passes a check; nothing if none does.
 first_that() {
     local check=$1 name names
     IFS='|' read -ra names <<<"$2"
@@ -107,8 +110,8 @@ need_packages() {
     install_without_starting "${chosen[@]}"
 }
 
-# Servers are wanted as programs to record, not as services: none is started now, nor at
-# the next boot. A file that answers 101 tells Debian's scripts to start nothing.
+# Servers are installed as programs to record, not as services: none is started now or at the next
+# boot. A file that answers 101 tells Debian's scripts to start nothing.
 install_without_starting() {
     local policy=/usr/sbin/policy-rc.d ours='' service
     if [ ! -e "$policy" ]; then
@@ -182,8 +185,8 @@ setup() {
     need_miri
 }
 
-# Debian's MPI libraries, and the newest ones, which Python's packages have, in the build folder. Tests
-# use both.
+# Installs Debian's MPI libraries and, in the build folder, the newest ones, which Python's packages
+# contain. Tests use both.
 need_mpi() {
     need_packages "${BUILD_PACKAGES[@]}" "${MPI_PACKAGES[@]}" python3-venv
     local name folder
@@ -197,8 +200,8 @@ need_mpi() {
     done
 }
 
-# QEMU, and a kernel for it. That one is only unpacked, into where `syncline kernel` looks: to install it
-# would make it this machine's own.
+# Installs QEMU, and unpacks a kernel for it into the folder where `syncline kernel` looks. The
+# kernel is not installed, because then this machine would boot it.
 need_kernel() {
     [ "$(uname -m)" = x86_64 ] || die "syncline kernel follows kernels of x86-64 only"
     need_packages "${KERNEL_PACKAGES[@]}"
@@ -225,14 +228,14 @@ need_kernel() {
     fi
 }
 
-# A package that stands for the newest has no kernel in it, and names the one that has.
+# The package that stands for the newest kernel contains none, but depends on the package that does.
 newest_kernel() {
     apt-cache depends "$KERNEL_IMAGE" 2>/dev/null |
         sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n1
 }
 
-# The probe has code for AArch64. Without rustup its standard library may not be to be had;
-# then only this is left out.
+# The probe has code for AArch64. Without rustup the standard library for AArch64 may not be
+# available; then only this part is left out.
 need_aarch64() {
     [ "$(uname -m)" = x86_64 ] && has rustup || return 0
     need_packages "${AARCH64_PACKAGES[@]}"

@@ -1,6 +1,6 @@
-# The tests, and which of them belong together. `./x` reads this file.
+# The tests, and the parts into which they are divided. `./x` reads this file.
 
-# All of them, or a part.
+# Runs all tests, or one part.
 run_tests() {
     [ $# -le 1 ] || die "usage: ./x test [quick|model|programs]"
     case "${1-all}" in
@@ -19,18 +19,20 @@ test_all() {
     build_tests
     crate_pages
     say "testing"
-    # Not by nextest, which gives each test a process of its own: many share what takes long to make, such as the
-    # figures that claims are about. And what measures or meets must be alone on the processors.
+    # Not with nextest, which gives each test a process of its own: many tests share results that
+    # take long to compute, such as the figures of claims. Tests that measure, or whose threads must
+    # meet, need the processors for themselves.
     cargo test --release --workspace --no-fail-fast
-    # The locks' stress tests once more, with overflow checks and debug assertions.
-    # The same features for both: else the library is built twice.
+    # The locks' stress tests once more, with overflow checks and debug assertions. The same
+    # features for both, since otherwise the library is built twice.
     cargo test --package syncline --features "$MIRI_FEATURES" --no-fail-fast
     cargo test --package syncline --features "$MIRI_FEATURES" --test miri
     run_miri "$MIRI_SEEDS"
     test_aarch64
 }
 
-# While one works: unit tests, the library under stress, files and formats, and the project's rules.
+# The tests to run during development: unit tests, the library under stress, files and formats, and
+# the project's rules.
 test_quick() {
     need_builder
     build_tests
@@ -49,7 +51,8 @@ test_model() {
     run_miri "$MIRI_SEEDS"
 }
 
-# What runs other programs: the command, what it records, and the C library as it is installed.
+# The tests that run other programs: the command, what it records, and the C library as it is
+# installed.
 test_programs() {
     setup
     build_tests
@@ -58,11 +61,13 @@ test_programs() {
     test_targets
 }
 
-# With the tests, for they turn on features of libraries: else much is built twice.
+# Builds the tests as well, because they turn on features of libraries: otherwise much is built
+# twice.
 build_tests() {
     say "building"
     cargo build --release --workspace --all-targets
-    # Else tests look whether what they run, and cargo doesn't build for them, is of these sources.
+    # Otherwise tests check that the files that they run, and that cargo doesn't build for them, are
+    # up to date.
     export SYNCLINE_JUST_BUILT=1
 }
 
@@ -74,20 +79,20 @@ targets_of() {
             [ -e "$path" ] || continue
             path=${path%/main.rs}
             path=$(basename "$path" .rs)
-            # These are for an interpreter.
+            # The tests in `miri` are for an interpreter.
             [ "$path" = miri ] || targets+=(--test "$path")
         done
     done
 }
 
-# Of the whole workspace: of some crates alone, cargo would build libraries with other features.
+# For the whole workspace: for some crates alone, cargo would build libraries with other features.
 test_targets() {
     say "testing"
     cargo test --release --workspace --no-fail-fast "${targets[@]}"
 }
 
-# Schedules under each model that the tests try: one for each of two processors, which takes them
-# some two and a half minutes.
+# The schedules that the tests try under each model: one for each of two processors, which takes
+# about two and a half minutes.
 MIRI_SEEDS=2
 MIRI_MODELS=('' -Zmiri-tree-borrows)
 MIRI_FEATURES=lock_api,lock_api_0_4
@@ -103,8 +108,8 @@ miri() {
     run_miri "$seeds"
 }
 
-# The library's small tests under Miri, which runs them in each model with seeds from 0 on: as many
-# orders of threads, and of when their stores are seen.
+# Runs the library's small tests under Miri, in each model with seeds from 0 on. Each seed is
+# another order of the threads, and of when their stores become visible.
 run_miri() {
     if ! has rustup || ! miri_is_there; then
         say "the library was not run under Miri: there is no nightly toolchain with it"
@@ -113,7 +118,7 @@ run_miri() {
     local model flags
     for model in "${MIRI_MODELS[@]}"; do
         say "running the library under Miri, $1 times${model:+, with $model}"
-        # An address becomes a number and a pointer again where threads are woken.
+        # When threads are woken, an address becomes a number and then a pointer again.
         flags="-Zmiri-permissive-provenance -Zmiri-many-seeds=0..$1 $model"
         MIRIFLAGS=$flags cargo +nightly miri test \
             --package syncline --features "$MIRI_FEATURES" --test miri
@@ -121,7 +126,7 @@ run_miri() {
     done
 }
 
-# What the probe does with a processor, on an emulated one: the sequences, and not the times.
+# Runs the probe's tests on an emulated processor. They check instruction sequences, not times.
 test_aarch64() {
     if ! has_target "$AARCH64" || ! has aarch64-linux-gnu-gcc || ! has qemu-aarch64; then
         say "the probe's code for AArch64 was not tested: no cross-compiler, emulator or library"

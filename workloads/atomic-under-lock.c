@@ -1,6 +1,6 @@
 /* A thread that uses an item of a cache holds a reference to it, and drops it under the item's
  * lock. But the count of references is atomic, and nothing else is accessed: the lock protects
- * what needs no protection. (In the manner of memcached's item_remove.)
+ * what needs no protection. (Modelled on memcached's item_remove.)
  *
  * Fixed: no lock. */
 #include "workload.h"

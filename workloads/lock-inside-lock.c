@@ -1,6 +1,6 @@
 /* Each of a server's connections has a lock, which a thread holds while it works for the
  * connection. The connection's random generator has a lock as well, from the time when it was
- * shared; now only the thread that holds the connection uses it. (In the manner of MySQL, whose
+ * shared; now only the thread that holds the connection uses it. (Modelled on MySQL, whose
  * fastmutex called random() with its lock inside.)
  *
  * Fixed: the generator has no lock. */

@@ -1,5 +1,5 @@
-/* Clients ask a server over sockets. Its one worker asks another service for each answer, and waits for that: 1 ms
- * in which nothing runs, while the other clients' requests lie there.
+/* Clients ask a server over sockets. Its one worker asks another service for each answer, and
+ * waits 1 ms for it. Meanwhile nothing runs, although other clients' requests have arrived.
  *
  * Fixed: a worker for each connection. */
 #include "workload.h"

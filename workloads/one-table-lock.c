@@ -1,5 +1,5 @@
 /* A cache keeps its items in a hash table, and one lock protects all of it: chains, counts and
- * values in all buckets. (In the manner of memcached 1.4's cache_lock.)
+ * values in all buckets. (Modelled on memcached 1.4's cache_lock.)
  *
  * Fixed: an array of locks, each for its share of the buckets. */
 #include "workload.h"

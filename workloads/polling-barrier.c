@@ -1,6 +1,6 @@
 /* Threads meet after every step of a clustering. The barrier is home-made: a counter under a
  * mutex, which each waiting thread polls, with trylock in order not to sleep. The waiting
- * threads take the processors of those they wait for. (In the manner of streamcluster and its
+ * threads take the processors of those they wait for. (Modelled on streamcluster and its
  * parsec_barrier.)
  *
  * Fixed: pthread_barrier_wait. */

@@ -1,5 +1,5 @@
-/* A thread asks another one for answers, one after the other, and sleeps a millisecond between its looks
- * for each. An answer takes some microseconds, so nearly all of the run is spent asleep.
+/* A thread asks another one for answers, one after the other, and sleeps for a millisecond whenever an
+ * answer is not there yet. It takes some microseconds, so nearly all of the run is spent asleep.
  *
  * Fixed: it waits for a condition. */
 #include "workload.h"

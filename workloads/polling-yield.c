@@ -1,7 +1,7 @@
-/* A thread passes numbers to another through a ring without a lock, of one element. Both yield until
+/* A thread passes numbers to another through a lock-free ring with one element. Both yield until
  * there is room, or a number.
  *
- * Fixed: a ring of four thousand. */
+ * Fixed: a ring with four thousand elements. */
 #include "workload.h"
 #include <sched.h>
 

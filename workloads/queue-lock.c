@@ -1,6 +1,6 @@
 /* An event loop keeps its timers in a ring under a mutex, since another thread may cancel them,
  * which hardly ever happens. There are millions of sections a second, a handful of instructions
- * each, none contended. (In the manner of Apache's timer queue.)
+ * each, none contended. (Modelled on Apache's timer queue.)
  *
  * Fixed: a spinlock. */
 #include "workload.h"

@@ -1,7 +1,7 @@
 /* A store finds chunks that it has seen before in a hash table with a lock for each bucket. The
  * hash uses the bits of a chunk's key that hardly differ, so most chunks fall into a few
  * buckets, whose chains are long and whose locks are contended, while the other locks are idle.
- * (In the manner of dedup.)
+ * (Modelled on dedup.)
  *
  * Fixed: a hash that uses all bits. */
 #include "workload.h"

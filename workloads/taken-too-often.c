@@ -1,8 +1,8 @@
-/* Threads take nodes for their lists from one pool, and give them back. A section of the pool's lock moves
- * one node, and a list gets all of its nodes in a row: a thread that has just released the lock takes it again
- * before a woken waiter has got to it.
+/* Threads take nodes for their lists from one pool, and give them back. A section of the pool's
+ * lock moves one node, and a list gets all of its nodes in a row: a thread that has just
+ * released the lock takes it again before a woken waiter has got to it.
  *
- * Fixed: a thread keeps the nodes that it has given back, and goes to the pool only without any. */
+ * Fixed: a thread keeps the nodes that it has given back, and goes to the pool only if it has none. */
 #include "workload.h"
 
 enum { NODES_IN_LIST = 64 };

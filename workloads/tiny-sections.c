@@ -1,7 +1,7 @@
 /* A simulated fluid lies on a grid, and each cell has a mutex. Every particle adds its share to
  * the densities of its neighbours, one addition under one lock, tens of millions of times a
  * second. No lock is ever contended, and none is taken often, but the source line that takes
- * them is executed often. (In the manner of fluidanimate.)
+ * them is executed often. (Modelled on fluidanimate.)
  *
  * Fixed: the addition is an atomic instruction. */
 #include "workload.h"

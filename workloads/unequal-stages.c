@@ -1,7 +1,7 @@
 /* A search for similar pictures has three stages with queues between them. All stages have the
  * same number of threads, but ranking, which asks a far-away index, takes many times as long as
  * loading and extracting: its queue is always full, and the threads of the other stages wait.
- * (In the manner of ferret.)
+ * (Modelled on ferret.)
  *
  * Fixed: the same number of threads, most of them for ranking. */
 #include "workload.h"

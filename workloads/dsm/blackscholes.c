@@ -1,4 +1,4 @@
-/* Prices of European options by Black and Scholes's formula, repeatedly, as PARSEC's program.
+/* Prices of European options by Black and Scholes's formula, repeatedly, like PARSEC's program.
  *
  * Verified by the parity of puts and calls, C - P = S - K exp(-r t), which the formula for
  * either of them does not use. */

@@ -1,7 +1,7 @@
 /* Runs a program on the shared memory of ranks, or (with -DPLAIN) on the threads of one process.
  *
- * Every program takes the number of threads per rank as its first argument; plain ones have that
- * many in all. It ends with status 0 if its result is right. */
+ * Every program takes the number of threads per rank as its first argument; a plain one
+ * has that many in all. Each program ends with status 0 if its result is right. */
 #ifndef PARALLEL_H
 #define PARALLEL_H
 

@@ -4,8 +4,8 @@
  * Second argument: operations of each thread. Third: how sections are run: `lock` (the cohort
  * lock; plain, a pthread mutex), or `with` (sent to the thread that holds the lock).
  *
- * Verified by the removed items: as many as were inserted without those that are left, with the
- * same sum; and those that are left come out in order. */
+ * Verified by the removed and the left items: together, their number and sum are those of the
+ * inserted ones, and those that are left come out in order. */
 #include "parallel.h"
 
 typedef struct node {

@@ -1,5 +1,5 @@
-//! The command line, as clap reads it: all commands, of which each has its arguments beside what it
-//! does. The help, the man page and the completions are made from these.
+//! The command line, as clap reads it: all commands. The arguments of a command are defined beside
+//! its code. The help, the man pages and the completions are generated from these definitions.
 
 use clap::{Parser, Subcommand};
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// What is run, at the end of a command line.
+/// The program to run, at the end of a command line.
 #[derive(clap::Args)]
 pub struct Program {
     /// The program and its arguments
@@ -23,8 +23,10 @@ pub const DEFAULT_RECORDING: &str = "syncline-recording";
 pub const NO_ATTACHING: &str = "this command can't attach to a running process; `syncline record -p PID` and \
     `syncline top -p PID` do";
 
+/// Refuses `-p PID`, for commands that can't attach.
+///
 /// # Errors
-/// Always fails, with what to do instead.
+/// Always, with [`NO_ATTACHING`].
 pub fn refuse_pid(_: &str) -> Result<u32, String> {
     Err(NO_ATTACHING.to_owned())
 }
@@ -49,7 +51,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "this is too large".to_owned())
 }
 
-/// Reads a time: a number of seconds, or one with s, m or h behind it.
+/// Reads a time: a number, in seconds or with the unit s, m or h.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a time such as 30s or 5m".to_owned();
     let (digits, unit) = match text.chars().last() {
@@ -71,7 +73,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     Ok(percent)
 }
 
-/// More runs of a program than any user waits for.
+/// The most runs of a program that a user can ask for: more than anyone waits for.
 pub const MOST_RUNS: usize = 10_000;
 
 /// Reads how often to run something.
@@ -82,7 +84,7 @@ pub fn parse_runs(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads with how many earlier sections each is compared.
+/// Reads the number of earlier sections with which each section is compared.
 pub fn parse_window(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(size) if (1..=4096).contains(&size) => Ok(size),

@@ -35,7 +35,7 @@ pub struct Diff {
     pub json: bool,
 }
 
-/// Compares.
+/// Compares the recordings, and prints the differences.
 pub fn run(args: &Diff) -> Result<ExitCode, Failure> {
     let read = |recording: &Path| {
         let inspections =

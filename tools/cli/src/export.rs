@@ -42,7 +42,7 @@ pub struct Export {
     pub value: Value,
 }
 
-/// What other tools read.
+/// The formats that other tools read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// A profile for `go tool pprof`
@@ -66,7 +66,7 @@ pub enum Value {
     Waits,
 }
 
-/// Exports.
+/// Exports the recording.
 pub fn run(args: &Export) -> Result<ExitCode, Failure> {
     convert(args).map_err(|error| Failure::unreadable(&args.recording, error))?;
     Ok(ExitCode::SUCCESS)
@@ -131,7 +131,8 @@ fn is_empty(analysis: &Analysis, format: Format) -> bool {
     })
 }
 
-/// Standard error may be closed; the messages there are not the output.
+/// Prints a message on standard error. Errors are ignored: standard error may be closed, and the
+/// message is not part of the output.
 fn tell(text: &str) {
     let _ = writeln!(stderr(), "syncline: {text}");
 }

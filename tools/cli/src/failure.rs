@@ -1,17 +1,17 @@
-//! Why a command failed: what happened, what to do next, and the exit status that says it
-//! to a script. The statuses are part of the interface and do not change.
+//! The failure of a command: what happened, what to do next, and the exit status for scripts. The
+//! statuses are part of the interface and do not change.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// All but `record`: the recording cannot be read, the report not written, or nothing measured.
+/// The recording can't be read, the report can't be written, or nothing could be measured.
 pub const REPORT_FAILED: u8 = 1;
-/// `record`: Syncline itself failed, before or after it ran the program.
+/// A command that runs a program: Syncline itself failed, before or after it ran the program.
 pub const RECORD_FAILED: u8 = 125;
-/// `record`: the program exists, and can't be run or can't be recorded.
+/// A command that runs a program: the program exists, but can't be run or can't be recorded.
 pub const CANNOT_RECORD: u8 = 126;
-/// `record`: there is no such program.
+/// A command that runs a program: there is no such program.
 pub const NOT_FOUND: u8 = 127;
 
 /// A failed command.
@@ -61,7 +61,7 @@ impl Failure {
         self.status
     }
 
-    /// What happened, without what to do.
+    /// What happened, without the hint.
     pub fn what(&self) -> String {
         let mut told = self.error.to_string();
         for cause in self.error.chain().skip(1).map(ToString::to_string) {
@@ -73,7 +73,7 @@ impl Failure {
         told
     }
 
-    /// The kind of the I/O error at the bottom of it, if it is one.
+    /// The kind of the I/O error that is the root cause; `None` if the root cause is another error.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         self.error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind)
     }

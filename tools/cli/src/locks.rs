@@ -1,5 +1,5 @@
-//! `syncline locks`: the catalogue of the lock library, for a person or, as Markdown, for
-//! `docs/locks.md`.
+//! `syncline locks`: the catalogue of the lock library, as text or, for `docs/locks.md`, as
+//! Markdown.
 
 use std::fmt::Write as _;
 use std::io::{Write as _, stdout};
@@ -45,7 +45,7 @@ fn yes(is: bool) -> &'static str {
     if is { "yes" } else { "-" }
 }
 
-/// A size that depends on nothing, or none.
+/// A number of bytes; a dash for 0.
 fn bytes(bytes: usize) -> String {
     if bytes == 0 { "-".to_owned() } else { bytes.to_string() }
 }

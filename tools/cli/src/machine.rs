@@ -70,7 +70,8 @@ fn with_bar<B: Bench>(bench: &B, effort: &Effort) -> Result<Measurement> {
     Ok(measure(bench, effort, &mut |at| bar.show_part(at.done, at.of))?)
 }
 
-/// The table comes first, so it is printed even if a file can't be written.
+/// Prints the table and writes the files. The table comes first, so it is printed even if a file
+/// can't be written.
 fn show(args: &Machine, measurement: &Measurement) -> Result<()> {
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     let mut out = BufWriter::new(stdout().lock());

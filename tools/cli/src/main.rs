@@ -61,7 +61,8 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|failure| explain(&failure))
 }
 
-/// Prints what went wrong, except if the reader closed our pipe: it has seen enough.
+/// Prints what went wrong, and returns the exit status. It is no failure if the reader of our
+/// output closes the pipe: the reader has seen enough.
 fn explain(failure: &Failure) -> ExitCode {
     if failure.io_kind() == Some(ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;

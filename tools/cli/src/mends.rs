@@ -22,14 +22,15 @@ pub enum Mend {
 }
 
 impl Mend {
-    /// Those that may make a difference on this machine.
+    /// The changes that may make a difference on this machine.
     pub fn all_here() -> Vec<Mend> {
         let placements = Placement::different();
         let differs = |mend: &Mend| mend.placement().is_none_or(|p| placements.contains(&p));
         Mend::value_variants().iter().copied().filter(differs).collect()
     }
 
-    /// The environment variables for it, and the option of `syncline exec` that does the same.
+    /// The environment variables for this change, and the option of `syncline exec` that does the
+    /// same.
     pub fn variables(self) -> Result<(Variables, String), Failure> {
         match self.placement() {
             Some(placement) => Ok((placed(placement)?, format!("--place {}", placement.name()))),

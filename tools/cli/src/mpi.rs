@@ -1,7 +1,8 @@
 //! `syncline mpi`: becomes the program, with the library that locks MPI windows in it.
 //!
-//! The program is mostly one that starts others, as `mpirun` does; these inherit the environment, and
-//! so the library. On other hosts that is up to the starter (docs/mpi.md).
+//! The program is usually a starter such as `mpirun`. The processes that it starts on this host
+//! inherit the environment, and with it the library. On other hosts, the starter has to pass the
+//! environment on (docs/mpi.md).
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -38,7 +39,7 @@ pub struct Mpi {
 
 /// The library that locks windows.
 const LIBRARY: &str = "libsyncline_mpi.so";
-/// Names another library instead, for developers of Syncline.
+/// The variable that names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_MPI";
 
 /// Runs the program in place of Syncline; returns only if that fails.
@@ -52,7 +53,7 @@ pub fn run(args: &Mpi) -> Result<ExitCode, Failure> {
     become_program(&program, &args.program.command, variables)
 }
 
-/// The names that `--scheme` takes, each with what it means.
+/// The names that `--scheme` accepts, each with its meaning.
 pub fn schemes() -> PossibleValuesParser {
     let ours = Scheme::ALL.map(|scheme| PossibleValue::new(scheme.name()).help(scheme.idea()));
     let library = PossibleValue::new("library").help("the MPI library's own locks");

@@ -17,7 +17,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// No bar yet.
+    /// A bar that is not shown yet.
     pub fn new() -> Bar {
         Bar { started: Instant::now(), shown: None }
     }

@@ -62,7 +62,7 @@ pub fn man(args: &ManPages, mut command: Command) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The command's page, then what each of its subcommands' pages says.
+/// Writes the command's page, with the main sections of each subcommand's page in it.
 fn page(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
     let main = Man::new(command.clone());
     main.render_title(text)?;

@@ -33,9 +33,9 @@ macro_rules! wrong {
     };
 }
 
-/// Of a command that runs the program once.
+/// The statuses of a command that runs the program once.
 pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
-/// Of `cluster`, which runs several at once.
+/// The statuses of `cluster`, which runs several processes at once.
 pub const CLUSTER: &str = concat!(
     "Exit status:\n",
     "  the program's: that of the first rank that failed, else 0\n  3    a rank died, or ended before \
@@ -44,7 +44,7 @@ pub const CLUSTER: &str = concat!(
      the program was not found\n",
     wrong!()
 );
-/// Of `kernel`.
+/// The statuses of `kernel`.
 pub const KERNEL: &str = concat!(
     "Exit status:\n",
     "  0    done\n  \
@@ -52,18 +52,18 @@ pub const KERNEL: &str = concat!(
      contradicts itself\n",
     wrong!()
 );
-/// Of `inspect`, which also reads.
+/// The statuses of `inspect`, which runs a program or reads a trace.
 pub const INSPECTING: &str = concat!(
     "Exit status:\n",
     running!(),
     "  1    with --read: the trace can't be read, or the report can't be written\n",
     wrong!()
 );
-/// Of a command that runs the program unmodified and changed.
+/// The statuses of a command that runs the program unmodified and changed.
 pub const COMPARING: &str = concat!("Exit status:\n", comparing!(), wrong!());
-/// Of a command that reads a recording, or measures the machine.
+/// The statuses of a command that reads a recording, or measures the machine.
 pub const READING: &str = concat!("Exit status:\n", reading!(), wrong!());
-/// Of all.
+/// The statuses of all commands.
 pub const ALL: &str = concat!(
     "Exit status of `record`, `inspect`, `exec` and `mpi`:\n",
     running!(),

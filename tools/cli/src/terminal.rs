@@ -5,10 +5,10 @@ use std::io::{IsTerminal, stderr, stdout};
 use ratatui::crossterm::terminal;
 use syncline_present::terminal::{Style, wrapped};
 
-/// Columns of a report that goes to a file or a pipe.
+/// The width, in columns, of a report that goes to a file or a pipe.
 const PLAIN_WIDTH: usize = 100;
 
-/// Lines for standard error, broken to its width if it is a terminal: scripts get whole lines.
+/// Lines for standard error. On a terminal they are broken to its width; scripts get whole lines.
 pub fn to_terminal(text: &str) -> String {
     match width(stderr().is_terminal()) {
         Some(width) => wrapped(text, &Style { color: false, width }),
@@ -16,7 +16,8 @@ pub fn to_terminal(text: &str) -> String {
     }
 }
 
-/// Colours and the real width on a terminal; neither for anything else.
+/// The style of standard output: colours and the real width on a terminal, otherwise no colours and
+/// [`PLAIN_WIDTH`].
 pub fn style() -> Style {
     let on_terminal = stdout().is_terminal();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -24,8 +25,9 @@ pub fn style() -> Style {
     Style { color: on_terminal && !no_color, width }
 }
 
-/// The columns of the terminal, if there is one to write to. Where there is none, to ask for them runs a
-/// program twice, which takes longer than all else that ends a recording.
+/// The columns of the terminal; `None` if the output is not a terminal. Without a terminal,
+/// querying the columns would run a program twice, which takes longer than everything else at the
+/// end of a recording.
 fn width(on_terminal: bool) -> Option<usize> {
     let (columns, _) = on_terminal.then(terminal::size)?.ok()?;
     Some(columns.into())

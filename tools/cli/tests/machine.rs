@@ -1,5 +1,5 @@
-//! `syncline machine`: here, on one processor, on simulated machines, and what it refuses. Times
-//! are not judged.
+//! `syncline machine`: on this machine, on one processor, on simulated machines, and what it
+//! refuses. The measured times are not checked.
 
 mod common;
 

@@ -12,7 +12,7 @@ use common::{Sandbox, errors, library, syncline};
 
 const TRIVIAL: &str = "int main(void) { return 0; }";
 
-/// Runs it, and checks that it is refused in these words.
+/// Runs the command, and checks that it is refused with these words.
 #[track_caller]
 fn refused(sandbox: &Sandbox, command: &mut Command, status: i32, words: &[&str]) {
     let output = command.output().unwrap();
@@ -91,7 +91,7 @@ fn programs_of_other_systems() {
     program_refused(&sandbox, &changed(18, 250), 126, &["ELF machine 250"]);
 }
 
-/// Compiles a program with a sanitizer, if that is installed.
+/// Compiles a program with a sanitizer; `None` if that is not installed.
 fn sanitized(sandbox: &Sandbox, name: &str, flags: &[&str]) -> Option<PathBuf> {
     let source = sandbox.path("sanitized.c");
     fs::write(&source, TRIVIAL).unwrap();
@@ -126,8 +126,8 @@ fn programs_with_a_sanitizer() {
     }
 }
 
-/// Each by stubs: a program that defines its initial function, exported or not, and one that needs a
-/// library of that name, so that no sanitizer has to be installed.
+/// No sanitizer has to be installed. For each, there are stubs: a program that defines the
+/// sanitizer's initial function, exported or not, and a program that needs a library of its name.
 #[test]
 fn each_sanitizer_is_known_by_its_function_or_its_library() {
     let sandbox = Sandbox::new();
@@ -139,7 +139,8 @@ fn each_sanitizer_is_known_by_its_function_or_its_library() {
     ] {
         let hint = format!("build it without -fsanitize={option}");
         let defines = format!("void __{short}_init(void) {{}}\n{TRIVIAL}");
-        // Exported is the only name of it that is left, and in the other way round.
+        // With the first flags, the function's name is only among the exported ones; with the
+        // second, it is only in the symbol table.
         for flags in [&["-rdynamic", "-s"][..], &[]] {
             let program = sandbox.program(short, &defines, flags);
             program_refused(&sandbox, &program, 126, &[&format!(" {name}"), &hint]);
@@ -168,7 +169,7 @@ fn sanitizers_that_bear_a_library() {
         assert_eq!(output.status.code(), Some(126), "{}", errors(&output));
         assert!(errors(&output).contains("LeakSanitizer"), "{}", errors(&output));
     }
-    // A program that asks whether the runtime is there has none.
+    // A program that only asks whether the runtime is there has no sanitizer.
     let asks = "void __tsan_init(void) __attribute__((weak));\n\
                 int main(void) { return __tsan_init != 0; }";
     let program = sandbox.program("asks", asks, &[]);
@@ -189,7 +190,7 @@ fn scripts_are_judged_by_their_interpreter() {
     program_refused(&sandbox, &script, 127, &["no-such-program", "lost-env"]);
 }
 
-/// A program that starts as another user, made where we may and borrowed where not.
+/// A program that starts as another user: root makes one, other users borrow `su`.
 fn setuid(sandbox: &Sandbox) -> PathBuf {
     if !nix::unistd::getuid().is_root() {
         return "/usr/bin/su".into();
@@ -261,7 +262,7 @@ fn folders_that_cannot_be_used() {
 
 #[test]
 fn a_disk_without_room() {
-    // A file system of a few pages, where the test may make one: in a name space of its own.
+    // A file system of a few pages, in a mount namespace of its own, if the test may make that.
     let sandbox = Sandbox::new();
     let small = sandbox.path("small");
     fs::create_dir(&small).unwrap();

@@ -53,7 +53,7 @@ fn a_run_that_recorded_nothing_is_not_answered_with_the_recording_before() {
     let sandbox = recorded();
     let answered = || report(&sandbox).output().unwrap();
     assert!(answered().status.success());
-    // Refused, so the recording stays, and says that it is not of this run.
+    // This run is refused, so the recording stays, with a note that it is not of this run.
     let program = sandbox.program("static", "int main(void) { return 0; }", &["-static"]);
     assert_eq!(sandbox.record().args(["./static", "a b"]).status().unwrap().code(), Some(126));
     assert!(program.exists());
@@ -63,10 +63,10 @@ fn a_run_that_recorded_nothing_is_not_answered_with_the_recording_before() {
     let status = record.env("LEAVE_NO_FILE", "1").args(["true", ""]).status().unwrap();
     assert!(status.success());
     failed(&answered(), &["nothing was recorded: no process of `true ''`"]);
-    // The recording before it is the old one, and answers for itself.
+    // The recording before it is now the old one, and can still be reported on.
     let output = report(&sandbox).arg("syncline-recording.old").output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
-    // It is kept when there is nothing else to keep.
+    // It stays the old one, because the recording in between has nothing in it.
     assert!(sandbox.record().arg("true").status().unwrap().success());
     assert!(answered().status.success());
     let old = fs::read_to_string(sandbox.path("syncline-recording.old/session.json")).unwrap();

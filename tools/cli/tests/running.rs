@@ -103,17 +103,18 @@ fn send(child: &Child, signal: Signal) {
 /// Keeps a shell busy, but not for ever.
 const SOME_TIME: &str = "n=0; while [ $n -lt 1000 ]; do sleep 0.02; n=$((n + 1)); done";
 
-/// A shell can't trap what was ignored when it started, as it is in a background job.
+/// Resets signals to their defaults: a shell can't trap a signal that was ignored when the shell
+/// started, as in a background job.
 fn with_default_signals(command: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
     let reset = || {
         for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP] {
-            // SAFETY: the default action is no handler.
+            // SAFETY: the default action has no handler function.
             unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }?;
         }
         Ok(())
     };
-    // SAFETY: after the fork it makes system calls only.
+    // SAFETY: after the fork, `reset` only makes system calls.
     unsafe { command.pre_exec(reset) }
 }
 
@@ -129,8 +130,8 @@ fn signals_are_passed_on() {
     }
 }
 
-/// The masks of blocked and ignored signals that a program starts with, when the shell that
-/// starts Syncline has done `before`.
+/// The masks of blocked and ignored signals that a program starts with, after the shell that starts
+/// Syncline has run `before`.
 fn signal_masks(sandbox: &Sandbox, before: &str, command: &str) -> String {
     let mut shell = Command::new("sh");
     let script = format!("{before} exec {command} grep -E 'SigBlk|SigIgn' /proc/self/status");
@@ -161,7 +162,7 @@ fn a_recording_becomes_old_and_an_older_one_goes() {
     assert_eq!(ending("syncline-recording.old"), Some(Ending::Status(2)));
 }
 
-/// To remove thousands of files slows the program down that makes others.
+/// Removing thousands of files slows down a program that makes other files.
 #[test]
 fn an_older_recording_is_there_until_the_program_has_ended() {
     let sandbox = Sandbox::new();
@@ -175,15 +176,18 @@ fn an_older_recording_is_there_until_the_program_has_ended() {
     assert_eq!(record(&format!("test -e {}", older.display())), Some(0));
     assert!(!older.exists());
 
-    // Killed in the middle, it loses nothing; the next run has both to take care of.
+    // If Syncline is killed in the middle, nothing is lost; the next run takes care of both
+    // recordings.
     make_file("syncline-recording");
-    // The session is written just after the program has started: before, there is no recording yet.
+    // The session is written just after the program has started. Before that, there is no
+    // recording.
     let written = sandbox.path("syncline-recording/session.json");
     let kill = format!("until test -e {}; do :; done; kill -9 $PPID", written.display());
     assert_eq!(record(&kill), None);
     assert!(older.exists());
     make_file("syncline-recording");
-    // The shell outlives the command that it has killed by some moments, and is recorded until then.
+    // The shell outlives, for a moment, the command that it has killed, and is recorded until it
+    // ends.
     let began = Instant::now();
     let mut status = record("exit 3");
     while status == Some(125) && began.elapsed() < Duration::from_secs(10) {

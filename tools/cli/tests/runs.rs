@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use syncline_recording::folder::runs;
 use syncline_recording::{Ending, Session, process_files};
 
-/// A script that says how often it was run, and ends with a status of its own each time.
+/// A script that counts its runs in a file, and ends with a different status each time.
 const STATUSES: &str = "echo run >>runs; set -- 0 5 7; shift $(($(wc -l <runs) - 1)); exit $1";
 
 fn ending(folder: &Path) -> Option<Ending> {
@@ -28,7 +28,7 @@ fn each_run_has_a_folder_and_the_first_failure_is_the_status() {
     assert_eq!(further, [first.join("run-2"), first.join("run-3")]);
     let endings = [&first, &further[0], &further[1]].map(|folder| ending(folder));
     assert_eq!(endings, [0, 5, 7].map(|status| Some(Ending::Status(status))));
-    // A shell and its `wc`, in each folder those of one run.
+    // Each folder has the files of one run's processes: a shell and its `wc`.
     for folder in further.iter().chain([&first]) {
         assert_eq!(process_files(folder).unwrap().len(), 2, "{}", folder.display());
     }

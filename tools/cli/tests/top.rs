@@ -1,4 +1,4 @@
-//! `syncline top` where its output is no terminal: plain tables.
+//! `syncline top` without a terminal: plain tables.
 
 mod common;
 

@@ -1,4 +1,5 @@
-// Threads that share locks and queues, in a virtual machine: each line says that so many rounds were right.
+// Threads that share locks and queues, in a virtual machine: each line is the number of rounds that
+// were right so far.
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 

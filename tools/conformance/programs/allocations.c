@@ -1,4 +1,4 @@
-// Threads that allocate and free in many sizes, also each other's blocks.
+// Threads that allocate and free blocks of many sizes, and also free each other's.
 #include "truth.h"
 
 enum { THREADS = 4, ROUNDS = 30000, SLOTS = 256 };

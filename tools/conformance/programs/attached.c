@@ -1,5 +1,6 @@
-// Is attached to: threads wait on a condition variable, and do a round of locks when the standard input
-// says so. Each line of the output is the number of locks so far, by the program's own count.
+// The program that Syncline attaches to: threads wait on a condition variable, and do a round of
+// acquisitions for each line of standard input. Each line of the output is the number of
+// acquisitions so far, by the program's own count.
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-# Threads that share locks and queues: each line says that so many rounds were right.
+# Threads that share locks and queues: each line is the number of rounds that were right so far.
 import queue
 import threading
 

@@ -63,7 +63,7 @@ static int play(void *argument) {
     return side;
 }
 
-// A pointer, or the compiler warns that leave() never returns.
+// A pointer, since otherwise the compiler warns that leave() never returns.
 static void (*volatile quit)(int) = thrd_exit;
 
 __attribute__((noinline)) static void leave(int depth, int result) {

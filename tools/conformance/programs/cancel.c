@@ -1,5 +1,5 @@
-// Threads that are cancelled while they wait, or that leave from deep inside: their clean-up
-// handlers run, with the mutex held where POSIX says so, and they count.
+// Threads that are cancelled while they wait, or that exit from nested calls: their clean-up
+// handlers run, with the mutex held if POSIX says so, and count what they do.
 #include "truth.h"
 #include <semaphore.h>
 
@@ -56,7 +56,7 @@ static void *in_join(void *argument) {
     return NULL;
 }
 
-// Cancelled at once, at no call.
+// Cancelled at once (asynchronously), outside of any call.
 static void *asynchronously(void *argument) {
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     sem_post(&ready);
@@ -65,7 +65,7 @@ static void *asynchronously(void *argument) {
     return argument;
 }
 
-// A pointer, or the compiler warns that leave() never returns.
+// A pointer, since otherwise the compiler warns that leave() never returns.
 static void (*volatile quit)(void *) = pthread_exit;
 
 __attribute__((noinline)) static void leave(int depth) {
@@ -84,7 +84,8 @@ static void *exits_within(void *argument) {
     return argument;
 }
 
-// Cancelled before its first lock: locks are no cancellation points, whether they wait or not.
+// Cancelled before its first lock. Acquiring a lock is no cancellation point, whether it waits or
+// not.
 static void *at_no_lock(void *argument) {
     REQUIRE(pthread_cancel(pthread_self()) == 0);
     pthread_mutex_lock(&other);

@@ -1,6 +1,6 @@
-// A thread that is cancelled at once while it waits for a lock within a section. The call never
-// returns: the handler that lets go of the outer lock is called from the same function, with the
-// same place on the stack.
+// A thread that is cancelled at once (asynchronously) while it waits for a lock within a section.
+// The call never returns. The handler that releases the outer lock is called from the same
+// function, with the same stack pointer.
 #include "truth.h"
 #include <semaphore.h>
 

@@ -1,6 +1,6 @@
-// Critical sections whose accesses a second tracer sees as well: linked to fixed addresses, with
-// all data in one object and all code in one section of the file, so that both can be told from
-// the C library's by their addresses. One thread, since valgrind runs one at a time.
+// Critical sections whose accesses a second tracer sees as well. The program is linked to fixed
+// addresses, with all data in one object and all code in one section of the file, so that addresses
+// distinguish both from the C library's. One thread, since valgrind runs one at a time.
 #include "truth.h"
 
 #define GUARDED __attribute__((section("guarded"), noinline))

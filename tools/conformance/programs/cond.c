@@ -1,4 +1,5 @@
-// Condition variables: codes, bytes, and exact counts of waits, signals and broadcasts.
+// Condition variables: return codes, the objects' bytes, and exact counts of waits, signals and
+// broadcasts.
 #include "truth.h"
 
 enum { TURNS = 3000, WAITERS = 64, BROADCASTS = 20 };
@@ -41,7 +42,7 @@ static void one_thread(void) {
             expect("CondInit", c, 1);
         expect("CondSignal", c, 2);
         expect("CondBroadcast", c, 1);
-        // A wait that runs out of time was nevertheless a wait.
+        // A wait that times out counts as a wait.
         expect("CondTimedwait", c, 3);
         expect("CondTimedwait.timeouts", c, 3);
     }

@@ -1,6 +1,7 @@
-// A condition variable that processes share, with a second mutex of another kind while a thread waits:
-// one that processes share as well, and one that they don't. The argument is the outcome of such a
-// wait; whatever it is, the mutex is held afterwards and the first waiter gets its notification.
+// A condition variable that processes share. While a thread waits with one mutex, another waits
+// with a second mutex of the other kind: one of the two is shared by processes, and one is not. The
+// argument is the outcome of such a wait; whatever it is, the mutex is held afterwards and the
+// first waiter gets its notification.
 #include "truth.h"
 
 static pthread_mutex_t mutexes[2];

@@ -1,5 +1,5 @@
-// Goes into a sandbox in which a system call ends the process, and waits there for the end of its standard
-// input. The call is named by the argument; "strict" is the sandbox that allows next to nothing.
+// Enters a sandbox in which one system call ends the process, and waits there for the end of its
+// standard input. The argument names the call; "strict" is the sandbox that allows next to nothing.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -65,7 +65,7 @@ __attribute__((destructor(101))) static void last_of_all(void) {
     expect("SemInit", &semaphore, 1);
     expect("SemPost", &semaphore, 1);
     expect("SemWait", &semaphore, 1);
-    // Or more: a test preloads a library that has a thread of its own.
+    // Two or more: a test preloads a library that has a thread of its own.
     say("@%d 0 ThreadCreate * 2+", (int)getpid());
     say("@%d 0 ThreadJoin * 2+", (int)getpid());
 }

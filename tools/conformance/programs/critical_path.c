@@ -1,5 +1,5 @@
-// A run whose end waits for one thread's work, then for another one's sleeps and work. A third thread
-// waits all the time for what the run does not wait for.
+// A run whose end waits for one thread's work, then for another thread's sleeps and work. A third
+// thread waits all the time, but the run does not wait for it.
 #include "truth.h"
 
 enum { SLEEPS = 30 };

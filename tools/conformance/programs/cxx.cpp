@@ -1,5 +1,5 @@
-// C++11 to C++17: every mutex of the standard library, locked in every way, also where an
-// exception leaves the locked region and where thread_local destructors take locks.
+// C++11 to C++17: every mutex of the standard library, locked in every way. In some places, an
+// exception leaves the locked region, or thread_local destructors take locks.
 #include "truth.h"
 #include <condition_variable>
 #include <mutex>

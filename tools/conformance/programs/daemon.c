@@ -1,5 +1,5 @@
-// A daemon: forks twice, closes all files, moves to the root folder, and works on there.
-// Its first process waits until the daemon has said what it did, and passes that on.
+// A daemon: forks twice, closes all files, moves to the root folder, and works on there. Its first
+// process waits for the daemon's output, and prints it.
 #include "truth.h"
 #include <fcntl.h>
 #include <sys/stat.h>

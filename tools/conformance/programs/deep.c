@@ -1,6 +1,6 @@
-// A chain of calls through the executable and a library that is opened at run time, without
-// frame pointers: deep LIBRARY. Every function prints nothing and keeps something for after
-// its call, so that none is a tail call.
+// A chain of calls through the executable and a library that is opened at run time, without frame
+// pointers: deep LIBRARY. Every function does something after its call, so that none is a tail
+// call.
 #include "truth.h"
 #include <dlfcn.h>
 
@@ -8,8 +8,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*enter)(int (*)(int), int);
 
 __attribute__((noinline)) static int take_lock(int value) {
-    // Space of a size that is known only now: the frame's size is in the unwind table's
-    // expressions, not in a constant.
+    // An array whose size is known only at run time. So the unwind table describes the frame's size
+    // by expressions, not by a constant.
     volatile char room[value + 40];
     room[value] = 1;
     pthread_mutex_lock(&lock);

@@ -1,7 +1,7 @@
 // A process that ends in the middle of heavy locking: dies MANNER.
 //
-// Every thread says how often it has locked, then goes on locking; once all have said so,
-// the process ends. The recording must hold at least what was said.
+// Every thread prints how often it has locked, then goes on locking. After all have printed that,
+// the process ends. The recording must have at least the printed counts.
 #include "truth.h"
 #include <signal.h>
 
@@ -15,7 +15,7 @@ static volatile int *volatile nowhere = (int *)8;
 static void end(void) {
     switch (manner[0]) {
     case 'v':
-        // A child that runs in this memory ends before.
+        // A child that runs in this process's memory ends first.
         if (vfork() == 0)
             _exit(9);
         kill(getpid(), SIGKILL);

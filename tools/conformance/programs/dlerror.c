@@ -1,5 +1,5 @@
-// An error of the loader stays what it is until the program asks for it, whatever functions are
-// called for the first time meanwhile; and to keep it may be the first thing that allocates.
+// An error of the loader is kept until the program asks for it, whatever functions are called for
+// the first time meanwhile. Keeping the error may be the process's first allocation.
 #include "truth.h"
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
-// A library that is preloaded as well, and whose constructor uses locks and a thread: it may
-// run before anything else's, and its destructor after.
+// Another preloaded library, whose constructor uses locks and a thread. Its constructor may run
+// before all others, and its destructor after all others.
 #include "truth.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,7 +1,8 @@
-// Ends without a function of the C library that says so: ends MANNER.
+// Ends without calling an exit function of the C library: ends MANNER.
 //
-// `call`: by its `syscall`; `raw`: by the instruction; `exec`: runs `ends raw` in its place. In each
-// a child ends first, by `syscall`; with `leave` it lives on, and has closed all that it had open.
+// `call`: by the C library's `syscall`; `raw`: by the instruction; `exec`: executes `ends raw`. In
+// each case a child ends first, by `syscall`. With `leave` the child lives on, after closing all
+// its files.
 #include "truth.h"
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-// Calls that don't set errno leave it as it was, also where a place is new to the recorder.
+// Calls that don't set errno leave it as it was, even if the call site is new to the recorder.
 #include "truth.h"
 #include <semaphore.h>
 #include <threads.h>

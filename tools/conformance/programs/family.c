@@ -17,7 +17,7 @@ static int take_some(int number) {
     return taken;
 }
 
-// Several calls, so that each has few enough locks that they are distinguished.
+// Several call sites, so that each has few enough locks to distinguish them.
 static void take_many(void) {
     for (int i = 0; i < LOCKS / 2; i++) {
         pthread_mutex_lock(&many[i]);

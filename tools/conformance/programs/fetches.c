@@ -1,5 +1,5 @@
-// Fetches functions by dlsym and calls them through the pointers that it keeps, as its standard input says.
-// Each answer is a line.
+// Gets functions from dlsym and calls them through the pointers that it keeps, as the bytes of its
+// standard input say. Each answer is a line.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

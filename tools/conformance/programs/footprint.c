@@ -1,4 +1,4 @@
-// What a process has, before and after it locks in two threads: open files, tasks, signal
+// Prints what a process has, before and after it locks in two threads: open files, tasks, signal
 // actions and masks, timers, rounding. Recording must not show in any of it.
 #include "truth.h"
 #include <dirent.h>

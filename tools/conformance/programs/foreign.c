@@ -1,4 +1,4 @@
-// A suite of test programs in one: what it does goes by the name that it is run under.
+// A suite of test programs in one: what it does depends on the name under which it is run.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -18,8 +18,8 @@ static int preloaded(void) {
     return found;
 }
 
-// Leaves a process behind that has left the group and the session, and says its number in a file
-// that is beside the program.
+// Leaves a process behind that has left the group and the session. Writes its number to a file
+// beside the program.
 static int leave(void) {
     int said[2];
     if (pipe(said) != 0)
@@ -41,7 +41,7 @@ static int leave(void) {
     return (int)read(said[0], &byte, 1);
 }
 
-// Every other run fails: each adds a byte to a file that is beside the program.
+// Every other run fails: each run adds a byte to a file beside the program.
 static int alternate(void) {
     struct stat runs;
     FILE *file = fopen("runs", "a");

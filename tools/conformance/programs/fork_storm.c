@@ -1,5 +1,5 @@
-// Forks a hundred times while other threads are busy at places that are new all the time,
-// so that forks fall into the middle of whatever a recorder does then. No child may hang.
+// Forks a hundred times while other threads are busy at ever new call sites, so that forks
+// interrupt whatever a recorder does there. No child may hang.
 #include "truth.h"
 #include <sys/wait.h>
 

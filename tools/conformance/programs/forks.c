@@ -1,5 +1,5 @@
-// A chain of processes, each of which has forked the next, and each of which does a round of locks when the
-// first one's standard input says so. A line of the output is the number of processes that did.
+// A chain of processes, each forked by the one before. When the first one's standard input says so,
+// each does a round of acquisitions, and the first prints the number of processes that did.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Threads that libc creates by itself: for timers and for asynchronous input and output. They
+// Threads that the C library itself creates, for timers and for asynchronous input and output. They
 // lock in the program's callbacks.
 #include "truth.h"
 #include <aio.h>
@@ -12,7 +12,7 @@ enum { TICKS = 20, READS = 20 };
 static pthread_mutex_t of_timer = PTHREAD_MUTEX_INITIALIZER, of_reads = PTHREAD_MUTEX_INITIALIZER;
 static sem_t done;
 static atomic_int ticks;
-// Posts that have returned: a thread of libc's can't be joined.
+// The number of posts that have returned, since a thread of the C library can't be joined.
 static atomic_int posted;
 
 static void post(void) {
@@ -22,7 +22,7 @@ static void post(void) {
 
 static void on_tick(union sigval value) {
     (void)value;
-    // Ticks that were under way when the timer was stopped come at any later time.
+    // Ticks that were under way when the timer was stopped may come at any later time.
     if (++ticks > TICKS)
         return;
     pthread_mutex_lock(&of_timer);

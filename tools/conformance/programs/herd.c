@@ -1,6 +1,6 @@
-// Wake-ups that find nothing to do, each thread counting its own. A herd: everybody is woken,
-// and one is meant. Beside it, waits that follow on each other for other reasons: turns in which
-// each thread does its part and wakes the other, waits that run out of time, and work in between.
+// Wake-ups that find nothing to do, counted by each thread. In the herd, all threads are woken, and
+// one is meant. Other waits follow each other for other reasons: turns in which each thread does
+// its part and wakes the other, waits that time out, and waits with work in between.
 #include "truth.h"
 
 enum { HERD = 8, TURNS = 400, PLAYS = 500, TIMEOUTS = 20, JOBS = 20 };
@@ -21,7 +21,7 @@ static void *stand(void *argument) {
             waiting--;
             here++;
         }
-        // The last of them brought the turn.
+        // The last of these wake-ups brought the turn.
         futile += here ? here - 1 : 0;
         waits += here;
         turn = -1;
@@ -30,7 +30,7 @@ static void *stand(void *argument) {
     return argument;
 }
 
-// Takes the lock when so many wait, which are all who have a turn left.
+// Takes the lock when `wanted` threads wait: all threads that have a turn left.
 static void lock_when_waiting(int wanted) {
     for (;;) {
         pthread_mutex_lock(&lock);

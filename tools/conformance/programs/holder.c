@@ -1,6 +1,6 @@
-// One thread holds a lock for long in slow_holder(); another waits for it in victim(). Both
-// measure that with their own clock, around the same calls. And a thread that waits on a
-// condition variable holds nothing meanwhile: sleepy() must not be blamed.
+// One thread holds a lock for long in slow_holder(); another waits for it in victim(). Both measure
+// these times with their own clock, around the same calls. A thread that waits on a condition
+// variable holds nothing meanwhile, so sleepy() must not be blamed.
 #include "truth.h"
 
 enum { ROUNDS = 12, HELD_MS = 20 };
@@ -57,7 +57,7 @@ static void *sleeper(void *argument) {
     return argument;
 }
 
-// Takes the mutex while sleepy() waits; each time it is free.
+// Takes the mutex while sleepy() waits; the mutex is free each time.
 static void beside_a_sleeper(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, sleeper, NULL);

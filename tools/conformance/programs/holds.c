@@ -1,5 +1,5 @@
-// Holds that no thread waits for: short and, as often, long ones, at two places; and pairs of locks
-// taken hand over hand, of which the first is released before the second. The program
+// Holds that no thread waits for: short and, equally often, long ones, at two call sites; and pairs
+// of locks taken hand over hand, the first of which is released before the second. The program
 // measures each with its own clock.
 #include "truth.h"
 
@@ -9,7 +9,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 static double of_long[ROUNDS], of_short[ROUNDS], of_first[ROUNDS], of_second[ROUNDS];
 
-// Asleep rather than busy, so that a busy machine changes little.
+// The holder sleeps instead of computing, so that a busy machine changes little.
 static double hold(long microseconds) {
     double began = seconds();
     usleep(microseconds);

@@ -1,5 +1,6 @@
 // Sections that access the same memory again and again: up, down, in part, a little further than
-// before, on the heap and on the stack, and by which of several instructions is chance. Lines:
+// before, on the heap and on the stack, each by a random one of several instructions. It prints
+// these lines:
 //
 //   @heap START END          memory that is accessed; so @stack
 //   @instruction N ADDRESS   an instruction that accesses, by its number
@@ -43,7 +44,8 @@ static unsigned below(unsigned n) {
 static struct access lists[IN_ONE][MOST];
 static unsigned counts[IN_ONE];
 
-// A walk over part of the memory, a few times; each time it may end one step later or earlier.
+// Plans a walk over part of the memory, a few times. Each time it may end one step later or
+// earlier.
 static unsigned plan(struct access *list, char *memory, unsigned count) {
     static const int STEPS[] = {1, 2, 4, 8, 8, 16, 24, -4, -8, -8, -16};
     int step = STEPS[below(sizeof STEPS / sizeof *STEPS)];

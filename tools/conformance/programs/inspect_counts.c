@@ -1,4 +1,4 @@
-// What is counted of acquisitions that are not traced. As its argument says:
+// Acquisitions that are counted but not traced. The argument says which:
 //
 //   sites   a thread acquires at many places, each a few thousand times in a row, which is few enough
 //           for each to be counted
@@ -23,7 +23,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
 enum { EACH = 4000, TIMES = 8, PLACES = 64, HELD_MS = 2, HOLDS = 100, SHORT = 100, WAITS = 12000, FILLS = 60 };
 
-// Each a function of its own, however alike they are.
+// Each is a function of its own, although all are alike.
 #define MANY(name) __attribute__((noinline, no_icf)) static void name(void) { ALL }
 MANY(many1) MANY(many2) MANY(many3) MANY(many4) MANY(many5) MANY(many6) MANY(many7) MANY(many8)
 

@@ -1,5 +1,6 @@
-// A section that tries to do its work in a transaction of the processor's, and does it without one if
-// that is given up, as libraries do that elide locks. Elsewhere there is nothing to try.
+// A section that tries to do its work in a hardware transaction and, if that is aborted, does it
+// without one, like libraries that elide locks. A processor without transactions has nothing to
+// try.
 #include "truth.h"
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // Critical sections whose address sets are known by construction.
 //
-// A section is a function in assembly, run by `driver`, which takes a lock, calls it, and releases
-// the lock. All that it touches is what its text says, and two words of the driver's stack: the
-// return address of the section's call, and that of the unlocking call. Lines:
+// A section is a function in assembly. `driver` takes a lock, calls the section, and releases the
+// lock. The section touches only what its text says, and two words of the driver's stack: the
+// return addresses of the section's call and of the unlocking call. It prints these lines:
 //
 //   @case PROCESS NAME LOCK  the section of this lock; of several, the next
 //   @read ADDRESS BYTES      what it reads
@@ -26,7 +26,7 @@
 
 typedef void section(void *data);
 
-// What the section got from the driver, for sections that use the stack: its own stack pointer.
+// The stack pointer with which the driver called the section, for sections that use the stack.
 uint64_t stack_in_section;
 
 void driver(pthread_mutex_t *lock, section *body, void *data, void *lock_it, void *unlock_it);
@@ -64,7 +64,7 @@ static void both(const void *at, size_t n) {
     writes(at, n);
 }
 
-// A section has run: now come its facts.
+// Prints that a section has run. Its accesses follow.
 static void begin(const char *name, pthread_mutex_t *lock) {
     say("@case %d %s %p", (int)getpid(), name, (void *)lock);
     both((void *)stack_in_section, 8);
@@ -111,7 +111,7 @@ BODY(modify, "incl (%rdi)\n addq $5, 8(%rdi)\n mov $1, %eax\n lock xaddl %eax, 1
              "mov 48(%rdi), %rax\n not %rax\n lock cmpxchgq %rcx, 48(%rdi)\n"
              "push %rbx\n mov 64(%rdi), %rax\n mov 72(%rdi), %rdx\n xor %ebx, %ebx\n xor %ecx, %ecx\n"
              "lock cmpxchg16b 64(%rdi)\n pop %rbx\n"
-             // Bits far away: 1000 is bit 8 of byte 124; -17 lies in the operand before.
+             // Bits far away: 1000 is bit 8 of the four bytes at 124; -17 lies in the operand before.
              "mov $1000, %eax\n bts %eax, 1024(%rdi)\n mov $-17, %rax\n btq %rax, 1024(%rdi)\n"
              "btcl $3, 1100(%rdi)\n setc 1105(%rdi)\n cmovzl 1108(%rdi), %eax")
 
@@ -286,7 +286,7 @@ static void test_places(void) {
     writes(at(80), 4), writes(at(90), 2), both(at(96), 4);
 }
 
-// A block that uses all registers: there is none free for the engine's own use.
+// A block that uses all registers, so none is free for the tracer itself.
 BODY(crowded, "push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n"
               "mov (%rdi), %rax\n mov 8(%rdi), %rcx\n mov 16(%rdi), %rdx\n mov 24(%rdi), %rbx\n"
               "mov 32(%rdi), %rsi\n mov 40(%rdi), %rbp\n mov 48(%rdi), %r8\n mov 56(%rdi), %r9\n"
@@ -308,8 +308,8 @@ static void test_crowded(void) {
 
 BODY(copy, "mov %rdi, %rsi\n lea 1000(%rdi), %rdi\n mov 4000(%rsi), %rdx\n jmp *4008(%rsi)\n")
 
-// Whatever variant of memcpy this machine takes, it reads and writes these bytes. It is called
-// through a pointer: how a call finds its way through the linker's tables is another matter.
+// Whatever variant of memcpy this machine uses reads and writes these bytes. It is called through a
+// pointer, since calls through the linker's tables are not tested here.
 static void test_library(void) {
     size_t sizes[] = {1, 13, 30, 60};
     for (int i = 0; i < 4; i++) {
@@ -343,7 +343,7 @@ static void test_calls(void) {
     close(ends[0]), close(ends[1]);
 }
 
-// What more the kernel reads and writes: a name, parts of a vector up to what came, structures.
+// Other memory that the kernel reads and writes: a name, the filled parts of a vector, structures.
 char results[512] __attribute__((aligned(64)));
 BODY(more_calls,
      "mov %rdi, %r8\n lea 16(%r8), %rdi\n xor %esi, %esi\n mov $21, %eax\n syscall\n"
@@ -383,7 +383,7 @@ BODY(protected, "mov %rdi, %r8\n mov protected_page(%rip), %r9\n call *%r9\n"
                 "mov %r9, %rdi\n mov $4096, %esi\n mov $7, %edx\n mov $10, %eax\n syscall\n"
                 "mov %r8, %rdi\n movb $0x20, 2(%r9)\n call *%r9\n")
 
-// Code that can't be written to while it first runs, and can before it runs again.
+// Code that can't be written to while it first runs, but can be before it runs again.
 static void test_protected(void) {
     // movb %al, 0x10(%rdi); ret
     const unsigned char code[] = {0x88, 0x47, 0x10, 0xc3};
@@ -399,7 +399,7 @@ static void test_protected(void) {
 }
 
 static void test_changing(void) {
-    // mov $1, %al; movb %al, 0x10(%rdi); twelve bytes of nops; movb %al, N(%rdi); ret: only N, behind
+    // mov $1, %al; movb %al, 0x10(%rdi); a nop of eight bytes; movb %al, N(%rdi); ret: only N, after
     // the first eight bytes, differs.
     unsigned char code[] = {0xb0, 1, 0x88, 0x47, 0x10, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x88, 0x47, 0, 0xc3};
     int access = PROT_READ | PROT_WRITE | PROT_EXEC;
@@ -440,7 +440,7 @@ static void test_signals(void) {
     REQUIRE(handled == SIGUSR1);
 }
 
-// Stops being traced at the fork; what was done before is in the set.
+// Tracing stops at the fork; what was accessed before is in the set.
 BODY(forks, "movb $1, 1(%rdi)\n mov %rdi, %r8\n mov $57, %eax\n syscall\n mov %eax, 8(%r8)")
 
 static void test_fork(void) {
@@ -449,7 +449,7 @@ static void test_fork(void) {
     driver(&lock, forks, bytes, pthread_mutex_lock, pthread_mutex_unlock);
     pid_t child = *(pid_t *)at(8);
     if (getpid() != parent) {
-        // In the child tracing begins again.
+        // In the child, tracing begins anew.
         *(pid_t *)at(8) = 0;
         test_plain("child");
         exit(child == 0 ? 7 : 1);

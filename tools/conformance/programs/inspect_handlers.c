@@ -1,6 +1,7 @@
-// A handler of a signal takes a lock while the section that it interrupted is being traced: once
-// while the section waits in a function of libc, and once between two of its own instructions,
-// with the stack pointer where the section had it in an earlier call. Neither is the section's.
+// A signal handler takes a lock while the section that it interrupted is being traced: once while
+// the section waits in a function of the C library, and once between two of its own instructions,
+// with the stack pointer that the section had in an earlier call. Neither acquisition belongs to
+// the section.
 #include "truth.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_
                        warm = PTHREAD_MUTEX_INITIALIZER;
 static volatile int handled, spinning, blocked;
 
-// Calls a function on another stack, always at the same place of it.
+// Calls a function on another stack, always with the same stack pointer.
 static char other_stack[65536] __attribute__((aligned(64)));
 int call_there(void *stack_end, void *function, void *argument);
 __asm__(

@@ -1,6 +1,6 @@
-// Sections that touch blocks of the heap whose places in memory follow from how glibc's allocator cuts
-// them from the top of its heap: blocks next to each other, blocks over what was freed, blocks that
-// grow where they are. Each line says which block a section's word lies in:
+// Sections that touch blocks of the heap. The blocks' addresses follow from the way in which
+// glibc's allocator cuts blocks from the top of its heap: blocks next to each other, blocks in
+// freed memory, blocks that grow in place. Each line says which block a section's word lies in:
 //
 //   @case NAME LOCK ADDRESS START SIZE    START 0: no block
 #include "truth.h"
@@ -9,13 +9,13 @@
 
 enum { CASES = 16 };
 
-// Too large for the lists of freed blocks that are handed out again as they are.
+// These blocks are too large for the lists of freed blocks that the allocator reuses unchanged.
 enum { BLOCK = 2000, SMALL = 1104, HEADER = 16, PAGE = 4096 };
 
 static pthread_mutex_t locks[CASES];
 static int cases;
 
-// An address: what becomes of the block behind it is the subject here.
+// An address, not a pointer: the block there may have been freed.
 typedef uintptr_t place;
 
 __attribute__((noinline)) static place allocate(size_t size) {
@@ -55,12 +55,14 @@ int main(void) {
     require(again == once, "the same memory");
     touch("again", again + 8, again, 64);
 
-    // Behind the last byte that was asked for, in what the allocator rounded it up to.
+    // After the last byte that was requested, in the space to which the allocator rounded the size
+    // up.
     place first = allocate(BLOCK);
     touch("behind", first + BLOCK, 0, 0);
     touch("last", first + BLOCK - 1, first, BLOCK);
 
-    // A block over two that were freed, all in one page: the start of the second lies nearer.
+    // A block that covers two freed ones, all in one page. The start of the second freed block lies
+    // nearer.
     for (place filler = allocate(112); (filler + 128) % PAGE >= 256; filler = allocate(112)) {
     }
     place a = allocate(SMALL), b = allocate(SMALL);
@@ -69,15 +71,16 @@ int main(void) {
     place over = allocate(2600);
     require(over == a, "a block over both");
     touch("over", b + 8, over, 2600);
-    // It can't be made that large, and stays.
+    // The block can't be made that large, and stays as it is.
     require(resize(over, PTRDIFF_MAX - PAGE) == 0, "too much memory");
     touch("kept", b + 8, over, 2600);
 
-    // Several pages, and no start of a block in the page that is touched.
+    // A block of several pages: no block starts in the page that is touched.
     place large = allocate(25 * PAGE);
     touch("large", large + 20 * PAGE, large, 25 * PAGE);
     release(large);
-    // Freed, with a block over its start and another one in a page that it reached into.
+    // The large block was freed. Now one block covers its start, and another lies in a page into
+    // which it reached.
     place shorter = allocate(BLOCK), longer = allocate(25 * PAGE);
     require(shorter == large && longer == shorter + BLOCK + HEADER, "behind a small one");
     release(longer), release(shorter);
@@ -85,7 +88,7 @@ int main(void) {
     require(cover == large && inside > longer && inside < longer + 25 * PAGE, "in the middle");
     touch("inside", inside + 8, inside, 6 * PAGE);
 
-    // Grown where it is, over a page's end.
+    // A block that grows in place, over a page's end.
     place small = allocate(BLOCK);
     place grown = resize(small, 4 * PAGE);
     require(grown == small, "room behind the last one");

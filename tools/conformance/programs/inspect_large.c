@@ -1,4 +1,5 @@
-// Sections that touch other words each time, so that their trace grows fast; until it is ended.
+// Sections that touch other words each time, so that their trace grows fast. The program runs until
+// it is killed.
 #include "truth.h"
 
 enum { WORDS = 1 << 22, TOUCHED = 400 };

@@ -1,5 +1,5 @@
-// Blocks that each of C++'s operators new allocates, and sections that touch them. Each line says where
-// the call lies, by the first and one past the last address of the function that makes it:
+// Blocks that each of C++'s operators new allocates, and sections that touch them. Each line gives
+// the range of the function that contains the call: its first address, and one past its last:
 //
 //   @case NAME LOCK ADDRESS FIRST LAST
 #include "truth.h"
@@ -17,7 +17,7 @@ struct alignas(64) Aligned {
     char bytes[64];
 };
 
-// In sections of their own, whose bounds the linker knows.
+// The functions lie in sections of their own, whose bounds the linker defines.
 #define CASE(name, expression)                                                                     \
     __attribute__((noinline, section("case_" #name))) void *name() {                               \
         void *volatile block = expression;                                                         \
@@ -58,7 +58,7 @@ int main() {
     TOUCH(aligned);
     TOUCH(aligned_array);
     TOUCH(by_malloc);
-    // Again, where what has to be bound is bound.
+    // Once more, after all symbols were bound.
     TOUCH(array);
     say("done");
     return 0;

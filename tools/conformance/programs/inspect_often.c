@@ -1,6 +1,6 @@
-// Locks of each kind that are taken so often at one place that a thread no longer looks at each,
-// beside one that is taken rarely; then a child, which takes one of them a few times at the same
-// place.
+// Locks of each kind that are taken so often at one call site that a thread no longer looks at each
+// acquisition, and one that is taken rarely. Then a child takes one of them a few times at the same
+// call site.
 #include "truth.h"
 
 #include <stdint.h>

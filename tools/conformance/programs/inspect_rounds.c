@@ -1,5 +1,5 @@
-// Rounds of many threads that are there at once, each of which locks in its turn; says how much address
-// space there is after each.
+// Rounds of many threads that exist at the same time, and lock in turn. Prints the size of the
+// address space after each round.
 #include "truth.h"
 #include <semaphore.h>
 

@@ -1,5 +1,5 @@
-// Sections in sections, waits, jumps, threads: what begins a section and what ends it. Each part has
-// its own locks and writes to its own words, whose addresses it prints as "@NAME ADDRESS".
+// Nested sections, waits, jumps, threads: what begins a section and what ends it. Each part has its
+// own locks and writes to its own words, whose addresses it prints as "@NAME ADDRESS".
 #include "truth.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ static mtx_t c11;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static volatile uint64_t words[32] __attribute__((aligned(64)));
 static volatile int ready;
-// More than what an address set may hold.
+// More words than an address set may have.
 static char large[4 << 20];
 
 static void part(const char *name, volatile void *lock) {
@@ -139,7 +139,7 @@ int main(void) {
     pthread_mutex_unlock(&filling);
     say("filled %d", large[sizeof large - 1]);
 
-    // The C library's `syscall`, in front of which the tracer has one of its own.
+    // The C library's `syscall`, which the tracer interposes.
     part("asking", &asking);
     pthread_mutex_lock(&asking);
     words[28] = 1;

@@ -1,8 +1,9 @@
-// The example of the paper on Syncchar (Porter, Hofmann and Witchel, HotOS 2007): the binary tree of
-// its Figure 1 with the three critical sections of its Table 1, at the paper's addresses: a node has
-// its left pointer at 0x32 and its right one at 0x64, so that the first section writes 0x3032, the
-// second 0x2032, and the third 0x1032, which the other two read. (The third section's text in the
-// paper has left and right the other way round than its address set; the set is what is kept here.)
+// The example of the paper on Syncchar (Porter, Hofmann and Witchel, HotOS 2007): the binary tree
+// of its Figure 1 with the three critical sections of its Table 1, at the paper's addresses: a node
+// has its left pointer at 0x32 and its right one at 0x64, so that the first section writes 0x3032,
+// the second 0x2032, and the third 0x1032, which the other two read. (In the paper, the text of the
+// third section has left and right exchanged, compared with its address set. This program follows
+// the set.)
 #include "truth.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@ struct __attribute__((packed)) node {
     struct node *right;
 };
 
-// The paper's addresses, in memory that a program may have.
+// The paper's addresses, moved to memory that a program may map.
 #define BASE 0x10000000
 #define NODE(at) ((struct node *)(uintptr_t)(BASE + (at)))
 
@@ -53,7 +54,7 @@ int main(void) {
         return 2;
     }
     root = (struct node *volatile *)(BASE + 0x1000);
-    // The pointer to the root lies where its node does.
+    // The pointer to the root lies at the address of the root's node.
     *root = NODE(0x1000);
     NODE(0x1000)->left = NODE(0x2000);
     NODE(0x1000)->right = NODE(0x3000);

@@ -1,5 +1,5 @@
-/* A lock that threads wait for, among locks that they take far more often and never wait for. The name
- * and the address of the first are said, and how often it was taken.
+/* A lock that threads wait for, among locks that they take far more often and never wait for. It
+ * prints the name and the address of the first lock, and how often that was taken.
  *
  *   rare    it is one of 512 acquisitions, and its sections are some microseconds long
  *   mixed   it is one of 9: of 16 sections, 15 change a number that all share, and one, which is taken at

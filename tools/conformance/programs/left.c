@@ -1,5 +1,5 @@
-// The first thread takes a lock once, in first(), and then only waits for the others, who contend for it.
-// What it released last is no reason to blame it.
+// The first thread takes a lock once, in first(), and then only waits for the other threads, which
+// contend for it. It must not be blamed just because it released this lock last.
 #include "truth.h"
 
 enum { THREADS = 3, ROUNDS = 300000, STEPS = 300 };

@@ -1,5 +1,5 @@
-// Works on under tight limits, which it sets itself: limits WHAT, or `limits work` where
-// the limits were there before.
+// Continues to work under tight limits. It sets them itself (limits WHAT), or they were set before
+// (`limits work`).
 #include "truth.h"
 #include <fcntl.h>
 #include <sys/resource.h>

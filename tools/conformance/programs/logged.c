@@ -1,5 +1,5 @@
-// What a log holds: logged WAITS ROUNDS. A thread waits WAITS times without success, for one of 64
-// semaphores after the other; and threads take and release locks, one of them with waits in
+// Events for a log: logged WAITS ROUNDS. A thread waits WAITS times without success, for one of 64
+// semaphores after the other. Other threads take and release locks; one of them has waits in
 // between that release the lock.
 #include "truth.h"
 #include <semaphore.h>

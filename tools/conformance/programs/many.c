@@ -9,7 +9,7 @@ static void *lock_once(void *argument) {
     return argument;
 }
 
-// Threads that live shortly, eight at a time.
+// Short-lived threads, eight at a time.
 static void threads(int total) {
     for (int i = 0; i < total; i += 8) {
         pthread_t group[8];
@@ -23,7 +23,7 @@ static void threads(int total) {
     expect_all("ThreadJoin", total);
 }
 
-// As many threads at once as there are.
+// All threads exist at the same time.
 static pthread_barrier_t together;
 
 static void *wait_and_lock(void *argument) {
@@ -65,7 +65,7 @@ static void nested(int total) {
     expect_all("MutexLock", 3 * total);
 }
 
-// Locks that are used in turn, by one call.
+// Locks that are used in turn, at one call site.
 static pthread_mutex_t *distinct(int total) {
     pthread_mutex_t *all = make(total);
     for (int round = 0; round < 5; round++)
@@ -83,8 +83,8 @@ static void few(int total) {
         expect("MutexLock", &all[i], 5);
 }
 
-// One of many locks is used more often than the others together, at two places, from a recursion of
-// some depth.
+// One of many locks is used more often than all others together, at two call sites, from a
+// recursion of some depth.
 static unsigned long uses_of_hot;
 
 __attribute__((noinline)) static void at_depth(pthread_mutex_t *lock, int left) {

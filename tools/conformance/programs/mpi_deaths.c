@@ -1,5 +1,5 @@
-/* A rank of a window dies, by SIGKILL, and the others go on. What they know of each other, and what
- * came out, is in a file, since MPI and its starter may not carry on behind a death.
+/* A rank of a window dies by SIGKILL, and the others continue. They share their state and the
+ * verdict in a file, because MPI and its starter may stop working after a death.
  *
  *     mpi_deaths SCENE FILE [MICROSECONDS | reader]
  */
@@ -50,7 +50,7 @@ static int died(int code)
     return 1;
 }
 
-/* Takes part 0, and what there is to do if its owner has died. */
+/* Takes the lock of part 0, and does what is needed if its owner has died. */
 static void take(void)
 {
     double start = MPI_Wtime();
@@ -73,8 +73,9 @@ static void give(void)
     MPI_Win_unlock(0, win);
 }
 
-/* Ranks other than 0 are done; rank 0 says so, and waits for no dead rank. Before that none ends: a
- * starter may end all others when a rank has gone without telling MPI. */
+/* Ends the ranks after all living ones are done. Rank 0 writes the verdict, and does not wait
+ * for dead ranks. No rank ends before that: a starter may end all others if a rank leaves
+ * without ending MPI. */
 static void finish(const char *what)
 {
     __atomic_fetch_add(&file->done, 1, __ATOMIC_SEQ_CST);
@@ -84,7 +85,7 @@ static void finish(const char *what)
     _exit(0);
 }
 
-/* Behind the death each of the others takes the lock once, and waits until all have. */
+/* After the death, each of the others takes the lock once, and waits until all have done so. */
 static void go_on(void)
 {
     while (!file->ready) usleep(1000);
@@ -111,7 +112,7 @@ static void holder(void)
     finish("holder");
 }
 
-/* A rank dies that waits between others, for itself or to share. */
+/* A rank dies that waits between others, for an exclusive or a shared lock. */
 static void middle(int reads)
 {
     if (!rank) take();
@@ -136,7 +137,7 @@ static void middle(int reads)
     finish("middle");
 }
 
-/* Readers of a part and of all die, which leaves nothing half done. */
+/* A reader of one part and a reader of all parts die, which leaves nothing half done. */
 static void readers(void)
 {
     if (rank == VICTIM) {
@@ -148,7 +149,7 @@ static void readers(void)
     finish("readers");
 }
 
-/* A rank that does not say that all is well leaves it to the next to be told. */
+/* If a rank does not confirm that the data is consistent, the next rank gets the error as well. */
 static void told(void)
 {
     int taken;
@@ -172,7 +173,7 @@ static void told(void)
     finish("told");
 }
 
-/* Who only tries gets the lock as well. */
+/* A rank that only tries gets the lock as well. */
 static void tries(void)
 {
     int taken = 0, told = 0;
@@ -199,7 +200,7 @@ static void tries(void)
     finish("tries");
 }
 
-/* No rank dies: tries and deadlines, and what misuse of them is. */
+/* No rank dies: tries and deadlines, and the errors of misusing them. */
 static void limits(void)
 {
     int taken = 7, class;
@@ -248,7 +249,7 @@ static void anywhere(long microseconds)
     unsigned seed = rank + microseconds;
     /* Others come all the time, on a machine that may be busy. */
     longest = 30;
-    /* Until it dies, and so many rounds behind that. */
+    /* Until the victim dies, and ROUNDS rounds after that. */
     for (int left = ROUNDS; left; left -= rank != VICTIM && file->ready) {
         int kind = rand_r(&seed) % 4;
         if (kind < 2) {
@@ -281,7 +282,7 @@ int main(int count, char **words)
     if (rank == VICTIM) file->victim = getpid();
     MPI_Win_allocate(512, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    /* By which MPICH's starter tells the others of a death. */
+    /* The signal with which MPICH's starter informs the other ranks of a death. */
     signal(SIGUSR1, SIG_IGN);
     MPI_Barrier(MPI_COMM_WORLD);
     if (!strcmp(words[1], "holder")) holder();

@@ -1,5 +1,5 @@
-! What a program in Fortran does with the locks of windows, by mpif.h, or the modules mpi (-DMODULE)
-! or mpi_f08 (-DMPI_F08): it prints the scheme of its windows, and then the same under every scheme.
+! A program in Fortran that uses the locks of windows, by mpif.h, or the modules mpi (-DMODULE) or
+! mpi_f08 (-DMPI_F08): it prints the scheme of its windows, and then the same under every scheme.
 #ifdef MPI_F08
 #define WINDOW type(MPI_Win)
 #define KEYS type(MPI_Info)
@@ -61,7 +61,7 @@ program windows
   call say('allocated', allocated, part)
   call fetch(made)
   call fetch(allocated)
-  ! Between locks an epoch of another kind.
+  ! Between locks, there is an epoch of another kind.
   call MPI_Win_fence(0, made, error)
   call MPI_Put(rank, 1, MPI_INTEGER, next, 3_MPI_ADDRESS_KIND, 1, MPI_INTEGER, made, error)
   call MPI_Win_fence(MPI_MODE_NOSUCCEED, made, error)

@@ -1,5 +1,5 @@
-/* What programs do with the memory of windows, one scene by its name: what comes out is the same
- * whether puts and gets are copies or the MPI library's.
+/* Uses of the memory of windows, in scenes with names. The results are the same whether puts and
+ * gets are copies or the MPI library's.
  *
  *     mpi_memory SCENE [ROUNDS]
  *
@@ -38,7 +38,7 @@ static MPI_Win allocated(MPI_Info info, MPI_Aint size, int unit, void *base)
     return win;
 }
 
-/* A window says of itself what the program made it with. */
+/* A window's attributes are those with which the program made it. */
 static void attributes(void)
 {
     MPI_Aint *size;
@@ -65,7 +65,7 @@ static void attributes(void)
     if (!rank) printf("attributes\n");
 }
 
-/* Types of all kinds come out where they should, in parts of different sizes and units. */
+/* Data of all types arrives at the right places, in parts of different sizes and units. */
 static void types(void)
 {
     enum { BYTES = 512 };
@@ -90,7 +90,7 @@ static void types(void)
         MPI_Type_get_extent(kind, &lower, &extent);
         memset(expected, 0, sizeof expected);
         memset(got, 0, sizeof got);
-        /* Packed here, as bytes there. */
+        /* The origin's data type, and bytes at the target: compared with the packed data. */
         int packed = 0;
         MPI_Pack(sent, count, kind, expected + at, BYTES - at, &packed, MPI_COMM_WORLD);
         require(packed == count * bytes, "packed in another way");
@@ -100,7 +100,7 @@ static void types(void)
         MPI_Get(got, BYTES, MPI_BYTE, next, 0, BYTES, MPI_BYTE, win);
         MPI_Win_unlock(next, win);
         require(!memcmp(got, expected, BYTES), "something else was put");
-        /* And in the same type on both sides. */
+        /* The same type on both sides. */
         memset(got, 0, sizeof got);
         memset(expected, 0, sizeof expected);
         MPI_Sendrecv(sent, count, kind, 0, 0, expected, count, kind, 0, 0, MPI_COMM_SELF,
@@ -145,7 +145,7 @@ static void flags(void)
     long *saw = calloc(rounds, sizeof *saw), *others = calloc(rounds, sizeof *others);
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < rounds; i++) {
-        /* All but together: each waits for the other's last flag. */
+        /* Nearly at the same time: each waits for the other's last flag. */
         for (int looks = 0; i && looks < 1000; looks++) {
             MPI_Get(&seen, 1, MPI_LONG, rank, 64 * (i - 1), 1, MPI_LONG, win);
             MPI_Win_flush(rank, win);
@@ -166,8 +166,8 @@ static void flags(void)
     free(others);
 }
 
-/* Rank 1 gets a word again and again until rank 0 has put it, which it does after rank 1 has taken a
- * long message: that takes progress of rank 1's. */
+/* Rank 1 gets a word repeatedly until rank 0 has put it. Rank 0 does that after it has sent a
+ * long message to rank 1, for which rank 1 has to make progress. */
 static void progress(void)
 {
     enum { LONG = 1 << 20 };
@@ -217,7 +217,7 @@ static void atomic(void)
     MPI_Win_free(&win);
 }
 
-/* Whether all ranks' memory can be asked for, with a key at each rank from a list in KEYS. */
+/* Whether the memory of all ranks can be queried, with a key at each rank from a list in KEYS. */
 static void shared(void)
 {
     long *base, mine = 0, count = 0;
@@ -236,7 +236,7 @@ static void shared(void)
     MPI_Win_free(&win);
 }
 
-/* How many puts and gets reach the MPI library: of basic types few, of others all. */
+/* How many puts and gets reach the MPI library: few of basic types, all of other types. */
 static void copies(void)
 {
     long *passed_on = dlsym(RTLD_DEFAULT, "passed_on"), before, *base, word = rank;

@@ -1,4 +1,5 @@
-/* What programs have in common that play scenes with all ranks: PROGRAM SCENE [ROUNDS] [SCENE [ROUNDS]]... */
+/* The common part of programs that play scenes with all ranks:
+ * PROGRAM SCENE [ROUNDS] [SCENE [ROUNDS]]... */
 #pragma once
 #include <mpi.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static MPI_Info info_with(const char *key)
     return info;
 }
 
-/* Plays the scenes that are named, once MPI is there, and ends MPI. */
+/* Plays the named scenes after MPI was initialised, and ends MPI. */
 static void play(const struct scene *scenes, size_t number, int count, char **words)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,5 +1,5 @@
-/* What programs do with the locks of MPI windows, one scene by its name: each prints what came out,
- * which is the same under every scheme. Nothing of Syncline is named here but the Info key.
+/* Uses of the locks of MPI windows, in scenes with names. Each scene prints its result, which is
+ * the same under every scheme. The only thing here that belongs to Syncline is the Info key.
  *
  *     mpi_scenes SCENE [ROUNDS]
  */
@@ -9,7 +9,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Room for a window: in one of 8 bytes, MPICH 4.0.2 writes to rank 0 what is put to rank 1. */
+/* The cells of a window. In a window of 8 bytes, MPICH 4.0.2 writes to rank 0 what is put to
+ * rank 1. */
 enum { CELLS = 64 };
 
 static MPI_Win allocated(MPI_Info info, int cells, long **base)
@@ -91,7 +92,7 @@ static void kinds(void)
     MPI_Win_free(&win);
 }
 
-/* Readers are inside together: each waits there for the others. */
+/* Readers hold the lock at the same time: each waits there for the others. */
 static void together(void)
 {
     long *base;
@@ -102,7 +103,7 @@ static void together(void)
     MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_unlock_all(win);
-    /* One rank holds all parts, the others a part each. */
+    /* One rank holds the locks of all parts, the others of one part each. */
     if (rank) MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
     else MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -120,8 +121,8 @@ static void together(void)
     MPI_Win_free(&win);
 }
 
-/* A writer makes two cells differ for a while; no sharing rank may see that. `all` says that they
- * share all parts and not one. */
+/* A writer makes two cells differ for a while; no rank with a shared lock may see that. `all`
+ * says whether these ranks lock all parts, or only one. */
 static void apart_from(int all)
 {
     long *base, pair[2];
@@ -164,7 +165,7 @@ static void progress(void)
     for (int i = 0; i < 3; i++) {
         if (!rank) {
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
-            /* A library may put the lock off until something is sent. */
+            /* A library may delay the lock until the first operation. */
             MPI_Put(sent, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
             MPI_Win_flush(1, win);
             MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
@@ -182,7 +183,7 @@ static void progress(void)
         }
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    /* The same against all parts. */
+    /* The same, but rank 1 waits for the locks of all parts. */
     if (!rank) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
         MPI_Put(sent, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
@@ -273,7 +274,7 @@ static const char *class_of(int code)
 static int handled;
 static void handler(MPI_Win *win, int *code, ...) { handled += *win != MPI_WIN_NULL && *code != 0; }
 
-/* What misuse returns; a handler of the window counts it. */
+/* The errors that misuse returns. An error handler of the window counts them. */
 static void errors(void)
 {
     long *base, cell = 0;
@@ -355,9 +356,10 @@ static void many(void)
     long *base[MANY];
     MPI_Comm half;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
-    /* The halves make different numbers of windows, and come to those of all with different pasts. */
+    /* The halves make different numbers of windows before both take part in windows of all
+     * ranks. */
     for (int turn = 0; turn < 2; turn++) {
-        /* In turn: Open MPI 4.1 gives files of such windows one name. */
+        /* One half after the other: Open MPI 4.1 gives the files of such windows the same name. */
         for (int i = 0; turn == rank % 2 && i < 3 + 5 * turn; i++) {
             MPI_Win win;
             MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, half, &win);
@@ -420,7 +422,7 @@ static void thousands(void)
     long cells[CELLS] = {0};
     for (int i = 0; i < WINDOWS; i++)
         MPI_Win_create(cells, sizeof cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD, wins + i);
-    /* In one order, or two ranks could wait for each other. */
+    /* In the same order, since otherwise two ranks could wait for each other. */
     for (int i = 0; i < WINDOWS; i++) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, wins[i]);
     long value = -1;
     MPI_Get(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, wins[WINDOWS - 1]);
@@ -450,7 +452,7 @@ static void no_locks(void)
     if (!rank) printf("no_locks\n");
 }
 
-/* The lock's holder ends all ranks, those that wait for it as well. */
+/* The lock's holder ends all ranks, even those that wait for it. */
 static void aborting(void)
 {
     long *base;
@@ -463,7 +465,7 @@ static void aborting(void)
     for (;;) add(win, 0, 0);
 }
 
-/* No file in /dev/shm gets room any more, which belongs to this job alone. */
+/* /dev/shm, which belongs to this job alone, is full, so no file there gets any room. */
 static void full(void)
 {
     static char zeros[1 << 16];

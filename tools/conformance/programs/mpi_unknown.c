@@ -1,4 +1,4 @@
-/* A program on an unknown MPI library: the library, and calls of it. */
+/* A program with an unknown MPI library: the library, and calls of it. */
 #ifdef LIBRARY
 
 int PMPI_Win_allocate(long size, int unit, void *info, void *comm, void *base, void **win)

@@ -2,14 +2,14 @@
 // thread: the same return codes and the same bytes after every call.
 #include "truth.h"
 
-// The robust list's two pointers.
+// The two pointers of the robust list, which differ between runs.
 static const int masked[] = {24, 28, 32, 36, -1};
 
 struct counts {
     unsigned long init, lock, trylock, refused, timedlock, timeouts;
 };
 
-// Prints the result and the bytes; counts in `counter` what got the lock.
+// Prints the result and the bytes. Counts successes in `counter`.
 static int did(const char *what, pthread_mutex_t *m, int result, unsigned long *counter) {
     char label[64];
     sprintf(label, "  %s %s", what, error_name(result));

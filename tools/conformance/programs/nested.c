@@ -28,7 +28,7 @@ __attribute__((noinline)) static void sometimes_inside(int round) {
     int inside = round >= ROUNDS / 3;
     if (inside)
         pthread_mutex_lock(&outer);
-    // One call, not one for each of both ways.
+    // Keeps the compiler from making two calls, one for each branch.
     __asm__ volatile("" : "+r"(inside));
     take(&later);
     __asm__ volatile("" : "+r"(inside));

@@ -35,8 +35,8 @@ static void constructs(void) {
         }
     }
     say("sum %.0Lf, order %d, critical %lu %lu", sum, order, unnamed_count, named_count);
-    // Of libgomp: two critical sections, whose calls fold into one operation. The address
-    // of each one's lock is the library's own affair.
+    // libgomp's two kinds of critical sections are counted as one operation. The addresses of their
+    // locks are not known here.
     expect_all("OmpCritical", 2 * THREADS * ROUNDS);
     expect_all("OmpAtomic", THREADS * ROUNDS);
     say("@%d 0 OmpBarrier * %d+", (int)getpid(), THREADS * 20);
@@ -45,7 +45,7 @@ static void constructs(void) {
 static void locks(void) {
     omp_init_lock(&lock);
     omp_init_nest_lock(&nested);
-    // No reduction of OpenMP's: GCC may compile that to an atomic region.
+    // Not a reduction of OpenMP, since GCC may compile that to an atomic region.
     unsigned long done = THREADS * ROUNDS, nests = 2 * done;
 #pragma omp parallel num_threads(THREADS)
     for (int i = 0; i < ROUNDS; i++) {

@@ -1,9 +1,9 @@
-// A program that has put functions of its own in front of the C library's: the allocator, files,
-// memory, the loader, destructors. Each of them takes the program's one lock. So a thread that calls
-// one of them while the program takes that lock, or holds it, waits for ever.
+// A program that interposes functions of its own for the C library's: the allocator, files, memory,
+// the loader, destructors. Each of them takes the program's one lock. So if a lock function calls
+// one of them while the thread takes that lock, or holds it, the thread waits for ever.
 //
-// With the argument `strict`, a function says so and ends the program if a lock function calls it
-// at all. Compiled with LIBRARY, it is a library whose constructor takes the lock.
+// With the argument `strict`, a function prints a message and ends the program if any lock function
+// calls it. Compiled with LIBRARY, it is a library whose constructor takes the lock.
 #include "truth.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -62,7 +62,7 @@ static long checked(long result) {
 #define CALL(name, ...) (take_lock(#name), checked(raw(SYS_##name, __VA_ARGS__)))
 
 extern "C" {
-// The allocator: what it hands out is never used again.
+// The allocator. Memory is never reused.
 static char arena[64 << 20] __attribute__((aligned(4096)));
 static size_t used;
 
@@ -134,7 +134,7 @@ char *getenv(const char *name) {
     return NULL;
 }
 
-// The C library's function behind ours.
+// The C library's function that ours interposes.
 static void *behind(const char *name) {
     void *found = NULL;
     const char *versions[] = {"GLIBC_2.34", "GLIBC_2.18", "GLIBC_2.2.5"};
@@ -175,7 +175,7 @@ static int visit(struct dl_phdr_info *, size_t, void *) {
     return 0;
 }
 
-// A thread that uses all that takes the lock, at its start and at its end.
+// A thread that uses all functions that take the lock, at its start and at its end.
 static void *work(void *argument) {
     take_lock("a thread");
     (void)&local;
@@ -191,7 +191,7 @@ static void thread(void *(*function)(void *)) {
     REQUIRE(pthread_join(thread, NULL) == 0);
 }
 
-// What a thread does first that the C library has made for itself.
+// Called by a thread that the C library has created for itself, as the first thing it does.
 static volatile int fired;
 static void fire(union sigval) {
     work(NULL);
@@ -209,8 +209,8 @@ static void timer(void) {
         sleep_ms(1);
 }
 
-// Forks, as a program does that keeps its allocator whole, with the lock held. The child's first
-// operations come before it lets go.
+// Forks with the lock held, like a program that keeps its allocator consistent. The child's first
+// operations come before it releases the lock.
 static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
 static void before(void) { LOCKING(pthread_mutex_lock(&lock)); }
 static void after_in_parent(void) { LOCKING(pthread_mutex_unlock(&lock)); }
@@ -234,8 +234,8 @@ static void in_child(void) {
     take_lock("a child");
 }
 
-// While this thread holds the lock, and another has the loader's and waits for this one: every
-// function that was not called before.
+// This thread holds the lock; another holds the loader's lock and waits for this thread's. Now this
+// thread calls every function that was not called before.
 static const char *library;
 static volatile bool in_library, locked;
 extern "C" void in_constructor(void) {

@@ -1,4 +1,4 @@
-// A program with its own malloc, which takes a pthread mutex. It must be called as often as
+// A program with its own malloc, which takes a pthread mutex. Malloc must be called as often as
 // without recording, and its lock is counted like any other.
 #include "truth.h"
 #include <stdint.h>
@@ -14,7 +14,7 @@ static void *take(size_t size, size_t alignment) {
     pthread_mutex_lock(&lock);
     calls++, locks++;
     size_t start = (used + 16 + alignment - 1) & ~(alignment - 1);
-    // Rounds go on for ever in the arena; nothing here is kept for long.
+    // At its end, the arena's second half is used again: nothing here is kept for long.
     if (start + size > ARENA)
         start = (ARENA / 2 + alignment) & ~(alignment - 1);
     used = start + size;

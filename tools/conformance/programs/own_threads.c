@@ -1,5 +1,6 @@
-// Threads that the C library doesn't know: made by clone, without words of their own, so that they use
-// those of the thread that made them, which only sleeps meanwhile. Another thread wants the same locks.
+// Threads that the C library doesn't know: made by clone, without thread-local memory of their own.
+// They use that of the thread that made them, which only sleeps meanwhile. Another thread takes the
+// same locks.
 #include "truth.h"
 #include <sched.h>
 #include <sys/mman.h>
@@ -28,7 +29,7 @@ static void *work(void *unused) {
 
 static int work_alone(void *unused) {
     work(unused);
-    // Only this thread; returning from here would end the process.
+    // Ends only this thread; returning from here would end the process.
     syscall(SYS_exit, 0);
     return 0;
 }
@@ -40,7 +41,7 @@ int main(void) {
         REQUIRE(pthread_create(&other, NULL, work, NULL) == 0);
         char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         REQUIRE(stack != MAP_FAILED);
-        // The kernel makes it 0 when the thread is gone.
+        // The kernel sets it to 0 when the thread has ended.
         static volatile int there;
         there = 1;
         int of_this_process = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;

@@ -1,5 +1,5 @@
 // A function that takes a lock for its caller, called from two functions with frames of the same
-// size: only the stacks tell the two ways apart.
+// size: only the stacks distinguish the two paths.
 #include "truth.h"
 
 enum { LOCKS = 500, ROUNDS = 2000 };

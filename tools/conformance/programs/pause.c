@@ -1,4 +1,5 @@
-// Yields and sleeps: codes, exact counts, and what is left of a sleep that a signal ends.
+// Yields and sleeps: return codes, exact counts, and the time that remains of a sleep that a signal
+// ends.
 #include "truth.h"
 #include <sched.h>
 #include <signal.h>
@@ -8,7 +9,7 @@
 
 enum { THREADS = 4, YIELDS = 10000, SLEEPS = 20 };
 
-// Microseconds that all threads together spent so, by their own clocks.
+// The microseconds that all threads together spent in yields and sleeps, by their own clocks.
 static unsigned long yielded_us, slept_us;
 
 static void add(unsigned long *sum, double began) {
@@ -74,7 +75,7 @@ int main(void) {
     say("bad %s", error_name(clock_nanosleep(CLOCK_MONOTONIC, 0, &bad, NULL)));
     interrupted();
     expect_all("Yield", THREADS * YIELDS + 1);
-    // Sleeps of a length that the kernel refuses are none.
+    // Sleeps of a length that the kernel refuses don't count.
     expect_all("Sleep", 2 * THREADS * SLEEPS + 2 + 3);
     return 0;
 }

@@ -1,5 +1,6 @@
-// What POSIX and the C library say of rarer calls: deadlines before 1970, two mutexes for one
-// condition variable, writers that are preferred, and keys, of which the program has all.
+// Rarer calls, with the outcomes that POSIX and the C library define: deadlines before 1970, two
+// mutexes for one condition variable, writers that are preferred, and all keys of thread-specific
+// data.
 #include "truth.h"
 #include <threads.h>
 
@@ -64,7 +65,7 @@ static void *wait_with(void *other) {
     __atomic_add_fetch(&waits, 1, __ATOMIC_SEQ_CST);
     int error = 0;
     while (!__atomic_load_n(&told, __ATOMIC_SEQ_CST) && error == 0) {
-        // Notified without the mutex, so it may come too early.
+        // The notification is sent without the mutex, so it may come too early.
         struct timespec soon = after(CLOCK_REALTIME, 20);
         error = pthread_cond_timedwait(&cond, other, &soon);
         if (error == ETIMEDOUT)
@@ -159,7 +160,7 @@ static void count(void *value) {
 static pthread_key_t keys[PTHREAD_KEYS_MAX + 1];
 
 static void *set_all(void *made) {
-    // Several locks at once, as each may take memory that the thread keeps.
+    // Several locks at once, because each may take memory that the thread keeps.
     pthread_mutex_lock(&mutex);
     pthread_rwlock_rdlock(&written);
     for (int i = 0; i < *(int *)made; i++)

@@ -1,5 +1,5 @@
-// The errors that POSIX defines, from each call that can return them, on each type of mutex. What is
-// required here stands in the manual pages; what is printed depends on the C library.
+// The errors that POSIX defines, from each call that can return them, on each type of mutex. What
+// is required here is in the manual pages; what is printed depends on the C library.
 #include "truth.h"
 #include <stdbool.h>
 
@@ -69,7 +69,7 @@ static void make(int type, int robust) {
 static void mutexes(const char *name, int type) {
     bool recursive = type == PTHREAD_MUTEX_RECURSIVE, checks = type == PTHREAD_MUTEX_ERRORCHECK;
     make(type, 0);
-    // A free one is given whatever the time is, but not by an unknown clock.
+    // A free mutex is acquired whatever the deadline is, but not with an unknown clock.
     REQUIRE(lock_past() == 0 && unlock() == 0);
     say("%s free, no time: %d %d", name, lock_odd_clock(), lock_negative());
     if (try_lock() == 0) unlock();
@@ -94,7 +94,7 @@ static void mutexes(const char *name, int type) {
     }
     REQUIRE(pthread_mutex_destroy(&mutex) == EBUSY);
 
-    // A wait gives the mutex back in each case.
+    // After each wait, the thread holds the mutex again.
     REQUIRE(wait_past() == ETIMEDOUT && elsewhere(try_lock) == EBUSY);
     REQUIRE(pthread_cond_timedwait(&cond, &mutex, &negative) == EINVAL);
     REQUIRE(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &large) == EINVAL);

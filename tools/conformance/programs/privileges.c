@@ -1,5 +1,5 @@
-// Gives its privileges up after its start and works on: privileges setuid|chroot FOLDER.
-// Its own counts stay exact; a child may find no place to record to, and must not notice.
+// Gives its privileges up after its start and continues to work: privileges setuid|chroot FOLDER.
+// Its own counts stay exact. A child may find no folder to record to, which it must not notice.
 #include "truth.h"
 #include <grp.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
-// Threads that share one processor: each is ready most of the time and runs the rest. One sleeps
-// instead, which is neither. Each says at its end what the scheduler counted of it so far.
+// Threads that share one processor: each is ready most of the time and runs for the rest. One
+// sleeps instead, and is neither ready nor running. Each prints at its end what the scheduler has
+// counted for it so far.
 #include "truth.h"
 #include <fcntl.h>
 #include <sched.h>

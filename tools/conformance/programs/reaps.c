@@ -1,8 +1,8 @@
 // Children whose ends only their parent sees: reaps.
 //
-// Each child uses a lock, so that it has a file, and ends in a way that it can't note itself. The parent
-// waits by another function for each, one of them in a signal handler, checks what it learns, and
-// says which child that was: @FUNCTION PID
+// Each child uses a lock, so that it has a file, and ends in a way that it can't note itself. The
+// parent waits for each with a different function, for one in a signal handler. It checks what it
+// learns, and prints which child that was: @FUNCTION PID
 #include "truth.h"
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ static pid_t child(int status, int signal) {
     return child;
 }
 
-// The child has ended with this status; 100 and more is a signal.
+// Checks that the child has ended with this status; 100 + N stands for signal N.
 static void told(const char *how, pid_t pid, int status, int expected) {
     int got = WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
     REQUIRE(got == expected && !WIFSTOPPED(status));
@@ -79,7 +79,7 @@ int main(int count, char **arguments) {
     REQUIRE(wait4(pid, &status, 0, &usage) == pid);
     told("wait4", pid, status, 100 + SIGSEGV);
 
-    // A child that is not waited for any more.
+    // A child that is only waited for with WNOWAIT.
     siginfo_t info;
     pid = child(5, 0);
     REQUIRE(waitid(P_PID, pid, &info, WEXITED | WNOWAIT) == 0);
@@ -87,7 +87,7 @@ int main(int count, char **arguments) {
     REQUIRE(waitid(P_PID, pid, NULL, WEXITED) == 0);
     say("@waitid %d", (int)pid);
 
-    // One that stops has not ended.
+    // A child that stops has not ended.
     pid = child(6, SIGSTOP);
     REQUIRE(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
     REQUIRE(kill(pid, SIGCONT) == 0);
@@ -107,7 +107,7 @@ int main(int count, char **arguments) {
     signal(SIGCHLD, SIG_DFL);
     told("handler", pid, status_in_handler, 7);
 
-    // By a thread that is cancelled while it waits; the child has had no end by then.
+    // A thread that is cancelled while it waits. The child has not ended by then.
     pid = child(8, SIGSTOP);
     pthread_t thread;
     void *result;
@@ -120,7 +120,7 @@ int main(int count, char **arguments) {
     REQUIRE(waitpid(pid, &status, 0) == pid);
     told("cancelled", pid, status, 8);
 
-    // Another program in its place has a child of its own, and does not wait.
+    // A child executes another program, which has a child of its own and does not wait for it.
     pid = fork();
     if (pid == 0) {
         pthread_mutex_lock(&lock);

@@ -1,5 +1,6 @@
-// A program that may map no memory (as in a sandbox), from before its first lock or from after it:
-// its locks work. Arguments: what is refused, `mmap` or `more`; when, `first` or `later`.
+// A program that may map no memory (as in a sandbox), either from its start or from after its first
+// lock. Its locks must work. Arguments: what is refused, `mmap` or `more`; when, `first` or
+// `later`.
 #include "truth.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,14 +1,14 @@
-// Forks while threads wait for locks that are held over the fork, as pthread_atfork provides, and by
-// the forking thread itself. In the child, locks must be usable again, at once and by new threads;
-// also by those that come while the forking thread still holds them.
+// Forks while threads wait for locks that are held during the fork: by handlers of pthread_atfork,
+// and by the forking thread itself. In the child, the locks must be usable at once and by new
+// threads, even by threads that come while the forking thread still holds them.
 //
-// Arguments: how many children, how many threads for each lock, and how often those of a child use
-// the locks.
+// Arguments: how many children, how many threads for each lock, and how often the threads of a
+// child use the locks.
 #include "replaced_fork.h"
 #include <signal.h>
 #include <sys/wait.h>
 
-// The first of the locks are free after the handlers of a fork.
+// The first FREE locks are free after a fork's handlers have run.
 enum { LOCKS = 7, FREE = 4, MOST_THREADS = 2 * LOCKS };
 
 // Held by the forking thread itself.
@@ -106,7 +106,7 @@ static void run_child(void) {
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         REQUIRE(pthread_create(&threads[i], NULL, work_some, NULL) == 0);
-    // They wait for what is still held.
+    // They wait for the locks that are still held.
     sleep_ms(5);
     REQUIRE(counts[4] == 0);
     pthread_t other;
@@ -139,7 +139,8 @@ int main(int count, char **words) {
         pthread_rwlock_wrlock(&book);
         pthread_spin_lock(&needle);
         resting = 0;
-        // Until the others have come for what is held here; and long enough to line up.
+        // Until the other threads have come for the held locks, and long enough for them to queue
+        // up.
         for (int lock = FREE; lock < LOCKS; lock++)
             while (__atomic_load_n(&coming[lock], __ATOMIC_ACQUIRE) < many / LOCKS)
                 sleep_ms(1);

@@ -1,5 +1,5 @@
-// Locks that are held over each fork by handlers of pthread_atfork, in a library, whose constructor
-// runs before those of what is preloaded: so its handlers are the first to be registered.
+// Locks that handlers of pthread_atfork hold during each fork. This library's constructor runs
+// before those of preloaded libraries, so its handlers are registered first.
 #include "replaced_fork.h"
 
 pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
@@ -13,7 +13,7 @@ static void lock_all(void) {
     REQUIRE(pthread_mutex_lock(&recursive) == 0);
     REQUIRE(pthread_rwlock_wrlock(&shelf) == 0);
     REQUIRE(pthread_spin_lock(&pin) == 0);
-    // Long enough for the others to line up.
+    // Long enough for the other threads to queue up.
     sleep_ms(2);
 }
 

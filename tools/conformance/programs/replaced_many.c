@@ -1,5 +1,5 @@
-// Many mutexes, each used, some of them at once by two threads; says how much memory that takes, and
-// how much address space.
+// Many mutexes, all used, some of them by two threads at once. Prints how much memory and address
+// space that takes.
 #include "truth.h"
 
 enum { MUTEXES = 300000 };

@@ -1,5 +1,5 @@
-// More shares of a reader-writer lock at once than some locks can count: each is given, or refused as
-// POSIX says, and nothing is lost.
+// More shares of a reader-writer lock at once than some locks can count: each is granted, or
+// refused as POSIX defines, and none is lost.
 #include "truth.h"
 
 enum { SHARES = 600000 };

@@ -1,4 +1,4 @@
-// Threads that live shortly, eight at a time; says how much memory it has after the first
+// Short-lived threads, eight at a time. Prints how much memory the process has after the first
 // tenth, and at the end.
 #include "truth.h"
 
@@ -11,7 +11,7 @@ static int by_mutex, by_rwlock;
 static void *lock_once(void *unused) {
     pthread_mutex_lock(&mutex);
     by_mutex++;
-    // Meanwhile the others come to wait.
+    // Meanwhile the other threads come and wait.
     usleep(20);
     pthread_rwlock_wrlock(&rwlock);
     by_rwlock++;

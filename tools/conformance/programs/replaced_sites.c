@@ -1,6 +1,6 @@
 // Objects of each kind, made and acquired at several places. Prints which of a policy's locks each
-// has: the number that it notes, in the order in which the policy uses locks, 31 for the C library's
-// own, and 0 for one that has none yet.
+// object has, by the number that the object notes: locks count in the order in which the policy
+// uses them, 31 is the C library's own, and 0 means none yet.
 #include "truth.h"
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ __attribute__((noinline)) static void push(pthread_mutex_t *m) {
     REQUIRE(pthread_mutex_unlock(m) == 0);
 }
 
-// One that is inlined, so that the call is another function's, too.
+// An inlined function, so the call site also belongs to the function around it.
 static inline __attribute__((always_inline)) void take(pthread_mutex_t *m) {
     REQUIRE(pthread_mutex_lock(m) == 0); // TAKE
     REQUIRE(pthread_mutex_unlock(m) == 0);
@@ -31,7 +31,7 @@ __attribute__((noinline)) static pthread_mutex_t *make(void) {
     return m;
 }
 
-// A wrapper, by its name one of GLib's: the place is its caller.
+// A wrapper with the name of one of GLib's, so the call site is its caller's.
 __attribute__((noinline)) void g_mutex_lock(pthread_mutex_t *m) {
     REQUIRE(pthread_mutex_lock(m) == 0);
     __asm__ volatile("");
@@ -80,7 +80,7 @@ int main(void) {
     say("shelf %d", rwlock_number(&shelf));
     say("spin %d", spin_number(spin));
     REQUIRE(pthread_mutex_destroy(heap) == 0);
-    // Memory that is used again: no trace of what it was.
+    // Memory that is reused, with no trace of the earlier object.
     memset(heap, 0, sizeof *heap);
     wait_for_it(heap);
     say("again %d", mutex_number(heap));

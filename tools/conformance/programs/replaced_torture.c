@@ -1,5 +1,5 @@
-// Condition variables and mutexes under pressure: every wake-up must arrive, every section be
-// alone, every cancelled waiter clean up. Arguments: how many rounds, how many threads.
+// Condition variables and mutexes under pressure: every wake-up must arrive, sections must exclude
+// each other, every cancelled waiter must clean up. Arguments: how many rounds, how many threads.
 #include "truth.h"
 
 static int rounds, threads;
@@ -113,7 +113,8 @@ static void open_gates(void) {
             pthread_mutex_unlock(&mine->lock);
             sched_yield();
         }
-        // All were woken, so this may be destroyed, though they have not left yet.
+        // All waiters were woken, so the condition variable may be destroyed, although they have
+        // not returned yet.
         REQUIRE(pthread_cond_destroy(&mine->opened) == 0);
         memset(&mine->opened, 0xa5, sizeof mine->opened);
         pthread_barrier_wait(&lined_up);
@@ -166,7 +167,8 @@ static void cancel_some(void) {
             here = waiting;
             pthread_mutex_unlock(&cell);
         }
-        // One is cancelled, half of the times with a token on its way: the other must get it.
+        // One thread is cancelled, half of the times while a token is on its way: the other must
+        // get it.
         int cancelled = i >> 1 & 1, token = i & 1;
         pthread_mutex_lock(&cell);
         if (token)
@@ -178,7 +180,7 @@ static void cancel_some(void) {
         pthread_mutex_lock(&cell);
         int left = waiting;
         if (left && tokens == 0)
-            // There was none, or who was cancelled had it already.
+            // There was no token, or the cancelled thread had taken it already.
             tokens = 1, pthread_cond_signal(&freed);
         pthread_mutex_unlock(&cell);
         pthread_join(two[!cancelled], NULL);

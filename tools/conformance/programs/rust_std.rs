@@ -31,7 +31,7 @@ fn contend() {
     println!("mutex {}, rwlock {:?}", mutex.into_inner().unwrap(), rwlock.into_inner().unwrap());
 }
 
-/// Waits that certainly block, because the holder sleeps.
+/// Has waits that certainly block, because the holder sleeps.
 fn block() {
     let mutex = Arc::new(Mutex::new(0));
     let guard = mutex.lock().unwrap();

@@ -1,4 +1,5 @@
-// Reader-writer locks: every call, return codes, bytes, and exact counts under threads.
+// Reader-writer locks: every call, with return codes, the objects' bytes, and exact counts with
+// several threads.
 #include "truth.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };

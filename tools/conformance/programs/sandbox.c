@@ -1,5 +1,5 @@
-// A thread that may make no system call but write and exit: the kernel kills it at any other.
-// At places that are known, locking needs none.
+// A thread that may only make the system calls write and exit: the kernel kills it at any other. At
+// known call sites, locking needs none.
 #include "truth.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -16,7 +16,7 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
 static int sandboxed;
 
-// Not SECCOMP_MODE_STRICT, which forbids to read the time stamp counter as well.
+// Not SECCOMP_MODE_STRICT, which also forbids reading the time stamp counter.
 static void enter_sandbox(void) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -50,7 +50,7 @@ static void rounds(int count) {
 
 static void *work(void *argument) {
     (void)argument;
-    // Known afterwards are the places of one call of rounds(), from this one place.
+    // The first call of rounds() makes its call sites known, as reached from this one place.
     for (int i = 0; i < 2; i++) {
         rounds(i ? ROUNDS : 10);
         if (i == 0)

@@ -1,5 +1,5 @@
-// A program that goes into a sandbox in which it may only write, wait, enlarge its heap and end, and
-// then goes on to use locks, threads that were there before, and the heap.
+// A program that enters a sandbox in which it may only write, wait, enlarge its heap and end. Then
+// it continues to use locks, the threads that it has already, and the heap.
 //
 //   sandboxed WAY     by which it gets there
 //     prctl, syscall    libc's function of that name
@@ -45,7 +45,7 @@ static void *work(void *argument) {
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
         rounds();
     __atomic_add_fetch(&running, -1, __ATOMIC_RELEASE);
-    // The end of a thread takes system calls: it stays here until the process ends.
+    // Ending a thread takes system calls, so it stays here until the process ends.
     pthread_mutex_lock(argument);
     return NULL;
 }
@@ -64,7 +64,7 @@ static struct sock_filter few[] = {
     ALLOW(SYS_exit_group),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
-// The same, but that it may ask whether it is in a sandbox.
+// The same, but the program may also ask whether it is in a sandbox.
 static struct sock_filter asking[] = {
     LOAD_NUMBER,
     ALLOW(SYS_prctl),
@@ -82,7 +82,7 @@ static struct sock_filter refusing[] = {
     ALLOW(SYS_exit_group),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
-// What the loader does not need.
+// Forbids what the loader does not need.
 static struct sock_filter most[] = {
     LOAD_NUMBER,
     FORBID(SYS_madvise),
@@ -152,7 +152,7 @@ int main(int argc, char **argv) {
     // The allocator begins by asking for random numbers.
     void *volatile first = malloc(1);
     free(first);
-    // A lock that none of these ever gets: they stay where they are until the process ends.
+    // A lock that none of the threads ever gets: they wait for it until the process ends.
     static pthread_mutex_t never = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&never);
     if (strcmp(way, "threads") == 0) {
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
     while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) > 0)
         __builtin_ia32_pause();
     say("went on");
-    // exit() takes down the library's process, which is as it should be where that was let alone.
+    // exit() makes a system call that the strict mode forbids.
     if (strcmp(way, "strict") == 0)
         syscall(SYS_exit, 0);
     exit(0);

@@ -1,4 +1,4 @@
-// Semaphores, named and unnamed: codes, bytes, exact counts.
+// Semaphores, named and unnamed: return codes, the objects' bytes, exact counts.
 #include "truth.h"
 #include <fcntl.h>
 #include <semaphore.h>

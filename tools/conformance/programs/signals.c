@@ -1,7 +1,7 @@
-// Signals by the thousand a second into heavy locking: signals MODE.
+// Thousands of signals a second during heavy locking: signals MODE.
 //
-// `post`: the handler posts a semaphore, and tries two mutexes: one that is always the same,
-// and one that is new each time; what it interrupts is mostly at a new mutex, too.
+// `post`: the handler posts a semaphore, and tries two mutexes: one that is always the same, and
+// one that is new each time. The interrupted code is mostly at a new mutex, too.
 // `jump`: the handler leaves with siglongjmp, out of a wait or out of plain code.
 // `jump-out`: it leaves out of operations on new semaphores, mostly out of the recorder.
 #include "truth.h"
@@ -71,7 +71,7 @@ static void post(void) {
     pthread_t threads[THREADS];
     for (long i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
-    // This thread only waits; the others shall be interrupted.
+    // This thread only waits; the signals must interrupt the other threads.
     block_alarm();
     tick(handler, 250);
     for (int i = 0; i < THREADS; i++)

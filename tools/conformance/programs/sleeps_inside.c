@@ -1,5 +1,5 @@
 // What a holder does while it holds a lock: sleeps, computes, or waits on a condition variable,
-// which lets go of the lock.
+// which releases the lock.
 #include "truth.h"
 
 enum { ROUNDS = 40, SLEEP_MS = 3, COMPUTE_MS = 3, WAIT_MS = 5 };
@@ -16,7 +16,7 @@ static double used(void) {
     return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-// Computes for so long on a processor; notes for how long it was off it.
+// Computes for this long on a processor, and notes for how long it was off the processor meanwhile.
 static void compute(double milliseconds) {
     double began = seconds(), from = used();
     while (used() < from + milliseconds / 1e3)

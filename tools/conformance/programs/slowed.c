@@ -21,8 +21,9 @@
 
 enum { SECTIONS = 400, TURNS = 200 };
 
-// By how many microseconds a thread's clock advances for each that the thread really sleeps. So
-// the delays, whose length is chosen for the real run, are small beside it.
+// The microseconds by which a thread's clock advances for each microsecond that the thread really
+// sleeps. So the delays, whose length is chosen for the real run, are small compared with the run
+// by these clocks.
 enum { SLOWER = 20 };
 
 struct lock {

@@ -1,5 +1,5 @@
-// Threads, a handler of a signal on an alternate stack and a coroutine that use locks where hardly any
-// stack is left: what the C library's own functions need, and some hundred bytes more.
+// Threads, a signal handler on an alternate stack and a coroutine that use locks with hardly any
+// stack left: what the C library's own functions need, and some hundred bytes more.
 //
 //   small_stack BYTES    that are left of a thread's 16 KiB (and of the other two)
 #include "truth.h"
@@ -18,7 +18,7 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static unsigned long count, written, spun, left;
 static char *lowest;
 
-// No function is called here but those of locks: each frame costs what it is about.
+// Calls only lock functions, because each other frame would use the stack that is to be left.
 static void locks(void) {
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&mutex);
@@ -38,7 +38,7 @@ static void locks(void) {
     }
 }
 
-// Takes all of the stack but what is to be left, and then locks.
+// Uses all of the stack except what is to be left, and then locks.
 __attribute__((noinline)) static void with_little(char *low) {
     char here;
     size_t room = (size_t)(&here - low);
@@ -47,7 +47,7 @@ __attribute__((noinline)) static void with_little(char *low) {
         taken[0] = taken[room - left - 1] = 1;
         __asm__ volatile("" : : "r"(taken) : "memory");
         locks();
-        // The compiler must not jump to it and give the room back.
+        // Keeps the compiler from making a tail call, which would free the array first.
         taken[0] = 2;
     }
 }
@@ -78,7 +78,8 @@ static void *wait_for(void *kind) {
     return NULL;
 }
 
-// What the C library binds and looks up at a first call, or at a first wait, is not the subject.
+// Makes each first call and first wait, at which the C library binds and looks things up: these are
+// not tested here.
 static void bind_all(void) {
     locks();
     for (int kind = 0; kind < 4; kind++) {
@@ -92,7 +93,7 @@ static void bind_all(void) {
 }
 
 static char *page_aligned(size_t bytes) {
-    // An unreadable page below: who needs more than there is, faults.
+    // There is an unreadable page below, so a function that needs more stack faults.
     char *memory = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(memory != MAP_FAILED && mprotect(memory, 4096, PROT_NONE) == 0);
     return memory + 4096;

@@ -20,7 +20,7 @@ static void say_status(const char *way, pid_t pid) {
 
 static char path[PATH_MAX];
 
-// Other threads, and what they hold, are gone after that.
+// After the exec, other threads are gone, with the locks that they hold.
 static void *exec_from_thread(void *argument) {
     lock_times(12);
     expect("MutexLock", &lock, 12);

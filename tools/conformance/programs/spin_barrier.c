@@ -1,4 +1,5 @@
-// Spinlocks and barriers: codes, bytes, exact counts, and one serial thread a round.
+// Spinlocks and barriers: return codes, the objects' bytes, exact counts, and one serial thread in
+// each round.
 #include "truth.h"
 
 enum { THREADS = 4, ROUNDS = 500, SPINS = 5000 };

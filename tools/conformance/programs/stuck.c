@@ -33,7 +33,7 @@ static void *twice(void *argument) {
     return argument;
 }
 
-/* The signal comes before the wait, which does not look whether it has come. */
+/* The signal comes before the wait, and the waiter does not check whether it has come. */
 static void *announce(void *argument) {
     pthread_mutex_lock(&first);
     is_ready = 1;
@@ -48,7 +48,7 @@ static void wait_too_late(void) {
     pthread_mutex_unlock(&first);
 }
 
-/* A lock of the program's own, which its thread has already: a futex does not say who holds it. */
+/* A lock of the program's own, which its thread holds already: a futex does not say who holds it. */
 static void *own_lock_twice(void *argument) {
     static int taken = 1;
     syscall(SYS_futex, &taken, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);

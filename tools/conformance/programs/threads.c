@@ -1,6 +1,6 @@
 // Threads: create, join in all forms, detach, exit, results, attributes, errors; and the
-// destructors of thread-specific data, which take locks after the thread's function ended:
-// threads ROUNDS, of at most glibc's four rounds of destructors.
+// destructors of thread-specific data, which take locks after the thread's function has ended:
+// threads ROUNDS. The destructors run in so many rounds, at most glibc's four.
 #include "truth.h"
 #include <sched.h>
 #include <semaphore.h>
@@ -14,7 +14,7 @@ static sem_t detached;
 
 static long rounds;
 
-// Sets itself again, so that it runs in each of the rounds; the value counts them.
+// Sets its value again, so that it runs in each of the rounds. The value counts them.
 static void destroy_again(void *value) {
     REQUIRE(pthread_mutex_lock(&lock) == 0);
     destroyed++;
@@ -108,7 +108,7 @@ static void attributes(void) {
     pthread_attr_setstacksize(&a, 1 << 20);
     REQUIRE(pthread_create(&thread, &a, say_stack, NULL) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
-    // A size that no address space has.
+    // A size that does not fit into any address space.
     pthread_attr_setstacksize(&a, 1UL << 50);
     say("too large: %s", error_name(pthread_create(&thread, &a, with_data, NULL)));
     pthread_attr_destroy(&a);

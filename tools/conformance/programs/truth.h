@@ -1,4 +1,4 @@
-// What a program under test says of itself.
+// What a program under test states about itself.
 //
 // A line that starts with @ states a fact about this run, and is compared with the
 // recording:
@@ -41,19 +41,19 @@ __attribute__((format(printf, 1, 2), unused)) static void say(const char *format
         _exit(120);
 }
 
-// The process did the operation on the lock so many times.
+// States that the process did the operation on the lock `count` times.
 __attribute__((unused)) static void
 expect(const char *operation, const volatile void *lock, unsigned long count) {
     say("@%d 0 %s %p %lu", (int)getpid(), operation, (void *)lock, count);
 }
 
-// The same of one thread.
+// States that one thread did the operation on the lock `count` times.
 __attribute__((unused)) static void expect_of(int tid, const char *operation,
                                               const volatile void *lock, unsigned long count) {
     say("@%d %d %s %p %lu", (int)getpid(), tid, operation, (void *)lock, count);
 }
 
-// The same over all locks.
+// States that the process did the operation `count` times on all locks together.
 __attribute__((unused)) static void expect_all(const char *operation, unsigned long count) {
     say("@%d 0 %s * %lu", (int)getpid(), operation, count);
 }
@@ -99,7 +99,7 @@ __attribute__((unused)) static void sleep_ms(long milliseconds) {
         continue;
 }
 
-// A size in /proc/self/status, in KiB: `VmSize:`, `VmRSS:`; -1 if it isn't there.
+// A size in /proc/self/status, in KiB: `VmSize:`, `VmRSS:`; -1 if there is no such line.
 __attribute__((unused)) static long kilobytes_of(const char *field) {
     FILE *status = fopen("/proc/self/status", "r");
     char line[256];
@@ -115,9 +115,9 @@ __attribute__((unused)) static long kilobytes_of(const char *field) {
 
 __attribute__((unused)) static int thread_number(void) { return (int)syscall(SYS_gettid); }
 
-// The bytes of an object, as words. What differs between runs is masked: the number of this
-// thread (`tid`, with the futex's flags before it), and the words at the offsets `masked`,
-// which hold addresses, where they are not zero. The list ends with -1.
+// Prints the bytes of an object, as words. What differs between runs is masked: the number of this
+// thread (`tid`, with the futex's flags before it), and the words at the offsets `masked`, which
+// hold addresses, where they are not zero. The list ends with -1.
 __attribute__((unused)) static void say_bytes(const char *what, const volatile void *object,
                                               size_t size, const int *masked) {
     char line[2048];

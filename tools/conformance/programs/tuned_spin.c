@@ -1,5 +1,5 @@
-// Threads take turns at a table that is under a spinlock, and the holder sleeps: the others
-// spend their processors on spinning. The cure is a lock that sleeps, and then they cost nothing.
+// Threads take turns at a table that is under a spinlock, and the holder sleeps, while the others
+// waste their processors on spinning. With a lock that sleeps, waiters cost nothing.
 #include "truth.h"
 
 enum { THREADS = 4, TURNS = 40 };

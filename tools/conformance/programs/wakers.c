@@ -80,7 +80,7 @@ static void wait_on(pthread_cond_t *c) {
     pthread_mutex_unlock(&lock);
 }
 
-// Runs a thread and what waits for it; then the thread ends.
+// Runs a thread, and a function that waits for it. Then the thread ends.
 static void beside(void *(*other)(void *), void (*wait)(void)) {
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, other, NULL) == 0);
@@ -106,7 +106,8 @@ static void for_wake(void) {
 }
 
 // The woken thread runs only after the waker has signalled something else, which no thread waits
-// for. The waker may be named, or none; but never the thread that signalled before the wait.
+// for. The recording may name the waker or no thread, but never the thread that signalled before
+// the wait.
 static void *signal_and_go_on(void *argument) {
     sleep_ms(30);
     pthread_mutex_lock(&lock);

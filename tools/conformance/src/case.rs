@@ -12,7 +12,7 @@ use crate::paths::{preload_library, replace_library, scratch, syncline};
 use crate::recording::Recording;
 use crate::truth::Truth;
 
-/// Longest run of a program unless a case says otherwise.
+/// The longest run of a program, unless a case says otherwise.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// A program with its arguments and surroundings.
@@ -34,7 +34,7 @@ pub struct Both {
     pub recorded: Outcome,
     /// What was recorded.
     pub recording: Recording,
-    /// What the recorded program said of itself.
+    /// What the recorded program stated about itself.
     pub truth: Truth,
 }
 
@@ -67,25 +67,25 @@ impl Case {
         self
     }
 
-    /// Adds an option of the command that it runs under.
+    /// Adds an option of the command that the program runs under.
     pub fn option(mut self, word: impl AsRef<OsStr>) -> Case {
         self.options.push(word.as_ref().to_owned());
         self
     }
 
-    /// The status to end with, when it is not 0; 128 + N for signal N.
+    /// Sets the expected status, if that is not 0; 128 + N for signal N.
     pub fn status(mut self, status: i32) -> Case {
         self.status = status;
         self
     }
 
-    /// Longest run.
+    /// Sets the longest run.
     pub fn limit(mut self, seconds: u64) -> Case {
         self.limit = Duration::from_secs(seconds);
         self
     }
 
-    /// Runs it plainly.
+    /// Runs the program plainly.
     ///
     /// # Panics
     /// If it hangs or ends with another status.
@@ -96,7 +96,7 @@ impl Case {
         self.run(&mut command)
     }
 
-    /// Runs it under `syncline record`.
+    /// Runs the program under `syncline record`.
     ///
     /// # Panics
     /// If it hangs or ends with another status, or if its recording can't be read.
@@ -107,7 +107,8 @@ impl Case {
         (outcome, Recording::open(folder))
     }
 
-    /// Runs it under `syncline record -o FOLDER`, and does not look at the recording.
+    /// Runs the program under `syncline record -o FOLDER/recording`, and does not read the
+    /// recording.
     ///
     /// # Panics
     /// If it hangs or ends with another status.
@@ -120,7 +121,7 @@ impl Case {
         self.run(&mut command)
     }
 
-    /// Runs it under `syncline exec --lock LOCKS`.
+    /// Runs the program under `syncline exec --lock LOCKS`.
     ///
     /// # Panics
     /// If it hangs or ends with another status.
@@ -133,7 +134,7 @@ impl Case {
         self.run(&mut command)
     }
 
-    /// Runs it both ways; output and status must be the same.
+    /// Runs the program plainly and recorded; output and status must be the same.
     ///
     /// # Panics
     /// If they differ, or if [`Case::plain`] or [`Case::recorded`] panics.
@@ -146,7 +147,8 @@ impl Case {
         Both { plain, recorded, recording, truth }
     }
 
-    /// Runs it both ways. All operations that the program reports must have been counted exactly.
+    /// Runs the program plainly and recorded. All operations that the program reports must have
+    /// been counted exactly.
     ///
     /// # Panics
     /// If a count differs.

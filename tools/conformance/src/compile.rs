@@ -1,4 +1,4 @@
-//! Compiles a program under test, once for each text of it.
+//! Compiles a program under test, again only if its text changes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -21,8 +21,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles `programs/NAME` with the compiler that the ending asks for: `c`, `cpp` or
-    /// `rs`.
+    /// Compiles `programs/NAME` with the compiler for its extension: `c`, `cpp` or `rs`.
     ///
     /// # Panics
     /// If it does not compile.
@@ -45,7 +44,8 @@ impl Program {
         Program { path }
     }
 
-    /// Like [`Program::compile`], by another compiler, such as an MPI library's `mpicc` or `mpifort`.
+    /// Like [`Program::compile`], with another compiler, such as an MPI library's `mpicc` or
+    /// `mpifort`.
     ///
     /// # Panics
     /// If it does not compile.
@@ -70,7 +70,8 @@ impl Program {
         Program { path }
     }
 
-    /// A program of a source that is also a library, with `-DLIBRARY`, which calls the program.
+    /// A program, and a library that calls the program. Both have the same source; the library is
+    /// compiled with `-DLIBRARY`.
     ///
     /// # Panics
     /// If it does not compile.
@@ -93,12 +94,12 @@ impl Program {
         Program { path }
     }
 
-    /// A program that is there already.
+    /// A program that is already installed.
     pub fn installed(path: impl Into<PathBuf>) -> Program {
         Program { path: path.into() }
     }
 
-    /// Where it is.
+    /// The program's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -135,9 +136,9 @@ fn key(compiler: &Command) -> u64 {
     hasher.finish()
 }
 
-/// Builds under a name of its own, and gives the result its name unless another test, at the
-/// same time, was first: what a test runs already must not be replaced under it, or its modules
-/// would be files that are gone.
+/// Builds under a unique name, and then links the result to its own name, unless another test was
+/// first. A program that a test already runs must not be replaced: the modules of its process would
+/// be deleted files.
 fn build(mut compiler: Command, path: &Path) {
     static BUILDS: AtomicU32 = AtomicU32::new(0);
     let number = BUILDS.fetch_add(1, Ordering::Relaxed);

@@ -15,7 +15,7 @@ impl Functions {
     /// Reads the symbols of an executable or a library.
     ///
     /// # Panics
-    /// If `nm` can't.
+    /// If `nm` can't read them.
     pub fn of(path: &Path) -> Functions {
         let listing = Command::new("nm").arg("-S").arg(path).output().expect("nm");
         assert!(listing.status.success(), "nm of {}", path.display());
@@ -23,8 +23,8 @@ impl Functions {
         Functions { ranges: text.lines().filter_map(range).collect() }
     }
 
-    /// The function around an address of the file itself; a variant that the compiler made
-    /// (`name.isra.0`) has the name of its original.
+    /// The function around an address of the file itself; `None` if there is none. A variant that
+    /// the compiler made (`name.isra.0`) has the name of its original.
     pub fn at(&self, address: u64) -> Option<&str> {
         let found = self.ranges.iter().find(|(start, end, _)| (*start..*end).contains(&address));
         found.and_then(|(_, _, name)| name.split('.').next())
@@ -49,7 +49,7 @@ impl Functions {
     }
 }
 
-/// `ADDRESS SIZE TYPE NAME`, for the types of code.
+/// Reads a line `ADDRESS SIZE TYPE NAME`; `None` unless the type is one of code.
 fn range(line: &str) -> Option<(u64, u64, String)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [address, size, "t" | "T" | "W" | "w", name] = words[..] else { return None };

@@ -1,16 +1,16 @@
 //! Tests that recording counts right and changes no program.
 //!
-//! The truth comes from the programs under test and never from our own code: a program in
-//! `programs/` counts what it does and prints it, and a test compares that with the
-//! recording, number by number.
+//! The expected counts come from the programs under test, never from our own code: a program in
+//! `programs/` counts what it does and prints it, and a test compares that with the recording,
+//! number by number.
 //!
-//! - [`Program`] is a source file of `programs/`, compiled when its text is new;
+//! - [`Program`] is a source file of `programs/`, compiled if its text has changed;
 //! - [`Case`] runs it plainly and under `syncline record`, with a limit on its time, and
 //!   requires the same output and the same exit status;
-//! - [`Truth`] is what the program said of itself (`programs/truth.h` has the format), and
+//! - [`Truth`] is what the program stated about itself (`programs/truth.h` has the format), and
 //!   [`Recording`] adds up what was counted.
 //!
-//! Nothing here looks at how the counting is done.
+//! Nothing here depends on how the counting is done.
 
 mod case;
 mod compile;

@@ -19,10 +19,10 @@ use crate::paths::scratch;
 
 const POLL: Duration = Duration::from_millis(3);
 
-/// Tries until it succeeds, for some seconds.
+/// Repeats an attempt until it succeeds, for up to 40 seconds.
 ///
 /// # Panics
-/// If it never does.
+/// If it never succeeds.
 pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(40);
     loop {
@@ -37,7 +37,7 @@ pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
 /// Runs the command to its end.
 ///
 /// # Panics
-/// If it can't be started, or after `limit`; what it had printed is in the message.
+/// If it can't be started, or still runs after `limit`. What it printed is in the message.
 pub fn run_limited(command: &mut Command, limit: Duration) -> Outcome {
     let folder = scratch();
     let (out, err) = (folder.path().join("out"), folder.path().join("err"));
@@ -64,7 +64,7 @@ pub fn run_limited(command: &mut Command, limit: Duration) -> Outcome {
     Outcome { stdout, stderr, status }
 }
 
-/// The status as a shell gives it; `None` if time was up and the group was killed.
+/// The status as a shell reports it; `None` if time was up and the group was killed.
 fn wait(child: &mut Child, limit: Duration) -> Option<i32> {
     let group = Pid::from_raw(child.id() as i32);
     let deadline = Instant::now() + limit;

@@ -1,8 +1,8 @@
 //! How the tests start MariaDB.
 
-/// Installs a server's tables in the folder of the shell's first argument, and becomes the server. One
-/// that starts removes what others left behind in the folder for temporary tables, so
-/// each has one of its own.
+/// A shell script that installs a server's tables in the folder given as its first argument, and
+/// becomes the server. A server that starts removes the temporary tables that others left in the
+/// folder for these, so each server has a folder of its own.
 pub const MARIADB: &str = "
     export TMPDIR=\"$1/temporary\"; mkdir \"$TMPDIR\"
     mariadb-install-db --no-defaults --force --datadir=\"$1/data\" --user=root \

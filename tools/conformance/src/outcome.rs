@@ -1,6 +1,6 @@
-//! What a run of a program left.
+//! The outcome of a program's run.
 
-/// What a run left.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Standard output.
@@ -19,10 +19,10 @@ impl Outcome {
         text.lines().filter(|line| !line.starts_with('@')).map(|line| format!("{line}\n")).collect()
     }
 
-    /// Panics with all of it unless the status is `status`.
+    /// Checks the exit status. The message of a panic has all output.
     ///
     /// # Panics
-    /// If it is another.
+    /// If the status is another.
     #[track_caller]
     pub fn assert_status(&self, status: i32) {
         let text = String::from_utf8_lossy(&self.stdout);

@@ -1,10 +1,10 @@
-//! Where things are: the two binaries under test, and a place for what tests make.
+//! Paths: of the command and libraries under test, and of folders for what tests make.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// A file in the folder that cargo built this test's profile into.
+/// The path of a file in the folder where cargo puts the output of this test's profile.
 pub fn beside_tests(name: &str) -> PathBuf {
     profile_folder().join(name)
 }
@@ -57,8 +57,8 @@ pub fn mpi_library() -> PathBuf {
     built("libsyncline_mpi.so")
 }
 
-/// A new empty folder that everybody may read, removed when the value is dropped. Its path
-/// is short enough for a socket.
+/// A new empty folder that all users may read, removed when the value is dropped. Its path is short
+/// enough for a socket.
 ///
 /// # Panics
 /// If it can't be made.
@@ -80,10 +80,11 @@ pub(crate) fn source_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Set by `./x` when it has built everything: sources that change while tests run are no matter.
+/// The variable that `./x` sets after it has built everything. Then sources that change while tests
+/// run don't matter.
 const JUST_BUILT: &str = "SYNCLINE_JUST_BUILT";
 
-/// What is no dependency of the tests, so that cargo doesn't build it for them.
+/// The path of a file that is no dependency of the tests, so cargo doesn't build it for them.
 fn built(name: &str) -> PathBuf {
     let path = beside_tests(name);
     let flag = if cfg!(debug_assertions) { "" } else { " --release" };
@@ -97,13 +98,14 @@ fn built(name: &str) -> PathBuf {
     path
 }
 
-/// A source that has changed since this was built, by the list that cargo leaves beside it.
+/// A source that has changed since this file was built, by the list that cargo writes beside the
+/// file; `None` if none has.
 fn newer_source(built: &Path) -> Option<PathBuf> {
     let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
     let made = modified(built)?;
     let list = fs::read_to_string(built.with_extension("d")).ok()?;
     let (_, sources) = list.split_once(": ")?;
-    // A space in a path is written with a backslash.
+    // In the list, a space in a path has a backslash before it.
     let sources = sources.replace("\\ ", "\0");
     let mut sources = sources.split_whitespace().map(|path| PathBuf::from(path.replace('\0', " ")));
     sources.find(|source| modified(source).is_some_and(|changed| changed > made))

@@ -1,4 +1,4 @@
-//! What was counted, added up.
+//! A recording's counts, added up.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::paths::syncline;
 
-/// Which number of a row.
+/// One of the numbers of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Counter {
-    /// Calls that did what they are for.
+    /// Calls that succeeded.
     Calls,
     /// Try operations that were refused.
     Refused,
@@ -24,7 +24,7 @@ pub enum Counter {
 /// The files of a recording.
 #[derive(Debug)]
 pub struct Recording {
-    /// One a process image.
+    /// One file for each process image.
     pub processes: Vec<ProcessFile>,
     folder: TempDir,
 }
@@ -45,12 +45,12 @@ impl Recording {
         Recording { processes: files.iter().map(read).collect(), folder }
     }
 
-    /// The folder it is in, which goes away with the value.
+    /// The folder that the recording is in. It is removed when the value is dropped.
     pub fn folder(&self) -> PathBuf {
         self.folder.path().join("recording")
     }
 
-    /// What `syncline report` prints of it with these options.
+    /// What `syncline report` prints about the recording with these options.
     ///
     /// # Panics
     /// If the report fails.
@@ -63,10 +63,10 @@ impl Recording {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The file of the one process that there is.
+    /// The file of the only process.
     ///
     /// # Panics
-    /// If there are more.
+    /// If there is not exactly one.
     #[track_caller]
     pub fn only(&self) -> &ProcessFile {
         let names: Vec<_> = self.processes.iter().map(|p| p.arguments()).collect();
@@ -74,6 +74,8 @@ impl Recording {
         &self.processes[0]
     }
 
+    /// Checks that the recording is complete.
+    ///
     /// # Panics
     /// If anything was left uncounted.
     #[track_caller]
@@ -92,7 +94,7 @@ impl Recording {
         }
     }
 
-    /// The thread with this number, of the one process that there is.
+    /// The thread with this number, of the only process.
     ///
     /// # Panics
     /// If there is none.
@@ -102,14 +104,15 @@ impl Recording {
         thread.unwrap_or_else(|| panic!("no thread {tid}"))
     }
 
-    /// One number: of a process, a thread of it or (0) all, an operation, and a lock or all.
+    /// The sum of a counter for one operation of a process: by one thread or, if `tid` is 0, by
+    /// all; on one lock or, if `lock` is `None`, on all.
     pub fn count(&self, pid: u32, tid: u32, op: Op, counter: Counter, lock: Option<u64>) -> u64 {
         let rows = self.threads(pid).filter(|t| tid == 0 || t.record.tid == tid);
         let rows = rows.flat_map(|t| &t.rows).filter(|r| r.op == op);
         rows.filter(|r| lock.is_none_or(|l| r.counts.lock == l)).map(|r| value(r, counter)).sum()
     }
 
-    /// All numbers that are not 0.
+    /// All sums that are not 0.
     pub fn sums(&self) -> Sums {
         let mut sums = Sums::new();
         for process in &self.processes {
@@ -124,7 +127,7 @@ impl Recording {
         sums
     }
 
-    /// Calls of an operation by all processes.
+    /// The calls of an operation by all processes.
     pub fn calls(&self, op: Op) -> u64 {
         let sums = self.sums();
         let these =
@@ -138,7 +141,8 @@ impl Recording {
         rows.filter(|r| r.op == op && r.counts.lock == lock).collect()
     }
 
-    /// Seconds held in a row, over the acquisitions that were timed, and their number.
+    /// The seconds that the timed acquisitions of a row held the lock, and the number of these
+    /// acquisitions.
     pub fn held(&self, row: &syncline_recording::Row) -> (f64, u64) {
         let Row { held_ticks, held_samples, .. } = row.counts;
         let waited = row.waits.as_ref().map_or((0, 0), |w| (w.held_ticks, w.held_samples));
@@ -146,7 +150,7 @@ impl Recording {
         (seconds, u64::from(held_samples) + waited.1)
     }
 
-    /// The thread that was in the way in a row.
+    /// The threads that a row's waits waited for.
     pub fn blockers(row: &syncline_recording::Row) -> Vec<Blocker> {
         let all: [Blocker; BLOCKERS] = match &row.waits {
             Some(waits) => waits.blockers,
@@ -160,15 +164,15 @@ impl Recording {
     }
 }
 
-/// Every wait that was counted was logged, and all of them are there while they fit.
+/// Checks that every counted wait was logged, and that the log has all events if they fit.
 #[track_caller]
 fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
     let record = &thread.record;
     let waits = |row: &syncline_recording::Row| row.waits.as_ref().map_or(0, |w| w.waits);
     let counted: u64 = thread.rows.iter().map(waits).sum();
     let holds = process.header.timeline != 0;
-    // A thread that is killed may have counted a wait and not logged it yet, or not finished its
-    // event.
+    // A thread that was killed may have counted a wait that it has not logged, or whose event it
+    // has not finished.
     let unfinished = u64::from(process.header.state != PROCESS_EXITED);
     assert!(
         holds && record.logged + unfinished >= counted

@@ -1,4 +1,4 @@
-//! What a program says of itself.
+//! What a program states about itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use syncline_recording::{Op, Primitive};
 
 use crate::recording::{Counter, Recording};
 
-/// One line: a process (perhaps one thread of it) did an operation this many times.
+/// One line: how many times a process, or one thread of it, did an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// The process.
@@ -15,17 +15,17 @@ pub struct Fact {
     pub tid: u32,
     /// The operation.
     pub op: Op,
-    /// The number that is meant.
+    /// The number that the line is about.
     pub counter: Counter,
     /// The lock; `None` for all.
     pub lock: Option<u64>,
-    /// How many.
+    /// How many times.
     pub count: u64,
-    /// Whether there may be more.
+    /// Whether the recording may have more.
     pub at_least: bool,
 }
 
-/// All that the processes of a run said.
+/// All that the processes of a run stated.
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
     /// The counts.
@@ -60,21 +60,23 @@ impl Truth {
     /// A value that the program printed.
     ///
     /// # Panics
-    /// If it did not.
+    /// If the program did not print it.
     #[track_caller]
     pub fn value(&self, name: &str) -> u64 {
         *self.values.get(name).unwrap_or_else(|| panic!("the program printed no @{name}"))
     }
 
+    /// Checks that the program stated something.
+    ///
     /// # Panics
-    /// If the program said nothing, which would make every comparison hold.
+    /// If it did not, since then every comparison would hold.
     #[track_caller]
     pub fn assert_not_empty(&self) {
         assert!(!self.facts.is_empty(), "the program states no facts");
     }
 
-    /// Compares each fact with the recording. A lock that any fact names must have no
-    /// operation that no fact names; waits in the kernel are left aside there.
+    /// Compares each fact with the recording. If any fact names a lock, each operation on this lock
+    /// must be in a fact, except for waits in the kernel.
     ///
     /// # Panics
     /// With all differences.

@@ -1,6 +1,5 @@
-//! What is recorded besides counts and times, so that a report can say why: which lock was held
-//! when another was taken, which wake-ups found nothing to do, and whether a holder was on a
-//! processor.
+//! What is recorded besides counts and times, for a report to name causes: which lock was held when
+//! another was taken, which wake-ups found nothing to do, and whether a holder was on a processor.
 
 use syncline_conformance::{Both, Case, Program, Recording};
 use syncline_recording::layout::{NestRecord, WaitRecord};
@@ -18,7 +17,7 @@ fn seen(nest: &NestRecord) -> Vec<(u64, u32)> {
     nest.locks.iter().filter(|n| n.lock != 0).map(|n| (n.lock, n.seen)).collect()
 }
 
-/// With `--timeline` every acquisition is looked at, so the numbers are the program's own.
+/// With `--timeline` every acquisition is examined, so the numbers are exactly the program's own.
 #[test]
 fn which_lock_is_held_already() {
     let both = Case::new(&Program::compile("nested.c")).option("--timeline").exact();
@@ -45,7 +44,7 @@ fn which_lock_is_held_already() {
     assert!(nest(&both, Op::MutexLock, "again").is_none(), "a lock is not inside itself");
 }
 
-/// Without, the same is found in the acquisitions that are timed.
+/// Without `--timeline`, only the acquisitions that are timed are examined.
 #[test]
 fn which_lock_is_held_already_in_a_sample() {
     let both = Case::new(&Program::compile("nested.c")).exact();
@@ -71,7 +70,7 @@ fn wake_ups_that_find_nothing() {
     let both = Case::new(&Program::compile("herd.c")).exact();
     let (found, done) = (futile(&both, "moved"), both.truth.value("futile"));
     assert!(done > 500, "{done}: there was no herd");
-    // A thread that is preempted between its waking and its next wait seems to have worked.
+    // A thread that is preempted between its wake-up and its next wait seems to have worked.
     assert!(found <= done && found * 10 >= done * 9, "{found} recorded, {done} done");
     assert_eq!(futile(&both, "passed0") + futile(&both, "passed1"), 0, "each passed the turn on");
     assert_eq!(futile(&both, "job"), 0, "each did work");
@@ -108,8 +107,8 @@ fn whether_a_holder_is_on_a_processor() {
     assert!(off >= value("sleep_us") && off <= held && off > held * 0.9, "{off} of {held} us");
     assert!(sum(&sleeper, |w| u64::from(w.held_slept)) >= looked_at, "it slept in each");
 
-    // By the program's own clock it was off its processor for this long, of all the time. The
-    // first holds are not looked at, so it is not quite the same.
+    // The share of the holds' time that the program, by its own clock, was off its processor. The
+    // recorder does not examine the first holds, so its share differs a little.
     let computer = waits(&both, "computed_under");
     let (off, held, looked_at) = off_processor(&both.recording, &computer);
     let own = value("off_processor_us") / (value("off_processor_us") + value("on_processor_us"));

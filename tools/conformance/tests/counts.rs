@@ -1,7 +1,8 @@
-//! Every operation is counted exactly, and does and returns what it did without recording.
+//! Every operation is counted exactly, and does and returns the same as without recording.
 //!
-//! Each program prints the results of its calls and the bytes of its objects, which must
-//! not change, and how often it did what, which must be the counts of the recording.
+//! Each program prints the results of its calls and the bytes of its objects, which must not
+//! change, and the number of times that it did each operation, which must be the counts of the
+//! recording.
 
 use syncline_conformance::{Case, Program};
 use syncline_recording::Op;
@@ -11,7 +12,7 @@ fn exact(source: &str) {
     Case::new(&Program::compile(source)).exact();
 }
 
-/// Rare calls have the same outcomes, and all keys of thread-specific data are the program's.
+/// Rare calls have the same outcomes, and the program can use all keys of thread-specific data.
 #[test]
 fn rarer_calls_and_all_keys() {
     Case::new(&Program::compile("posix_corners.c")).both().recording.assert_complete();
@@ -72,7 +73,7 @@ fn threads_and_their_destructors() {
     Case::new(&Program::compile("threads.c")).arg("3").exact();
 }
 
-/// The last round of destructors may come when the thread's counting has ended.
+/// The last round of destructors may run after the thread's counting has ended.
 #[test]
 fn locks_in_the_last_round_of_destructors() {
     let both = Case::new(&Program::compile("threads.c")).arg("4").both();

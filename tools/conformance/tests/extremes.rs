@@ -9,8 +9,8 @@ fn case(source: &str, mode: &str) -> Case {
     Case::new(&Program::compile(source)).arg(mode)
 }
 
-/// Each operation of a handler is counted, or it interrupted the recorder and is counted as
-/// that; and what was interrupted is counted in any case.
+/// Each operation of a handler is counted, either as itself or, if it interrupted the recorder, as
+/// an interrupted operation. The operation that the handler interrupted is always counted.
 #[test]
 fn signal_handlers_that_post_and_trylock() {
     let both = case("signals.c", "post").both();
@@ -33,7 +33,7 @@ fn siglongjmp_out_of_a_handler() {
     case("signals.c", "jump").exact();
 }
 
-/// A handler that leaves the recorder in the middle takes one operation with it, and no later one.
+/// A handler that jumps out of the recorder may lose one operation, but no later one.
 #[test]
 fn siglongjmp_out_of_the_recorder() {
     let both = case("signals.c", "jump-out").both();
@@ -41,7 +41,7 @@ fn siglongjmp_out_of_the_recorder() {
     assert_eq!(both.recording.only().header.interrupted_operations, 0);
 }
 
-/// The totals stay exact when threads take over the records of ended ones.
+/// Checks that totals stay exact when threads take over the records of ended threads.
 #[track_caller]
 fn threads(mode: &str, total: u64) -> Both {
     let both = case("many.c", mode).exact();
@@ -88,8 +88,8 @@ fn each_of_a_few_hundred_mutexes() {
     case("many.c", "few").exact();
 }
 
-/// Where a place has thousands of locks, the sum is exact and each lock's share an estimate: of a
-/// lock that is taken 1.5 million times, from some 12,000 samples.
+/// If a place has thousands of locks, their sum is exact, but each lock's share is an estimate:
+/// here of a lock that is taken 1.5 million times, from some 12,000 samples.
 #[test]
 fn how_often_a_lock_of_thousands_was_used() {
     let both = case("many.c", "uneven").exact();
@@ -123,8 +123,9 @@ fn a_program_whose_own_malloc_locks() {
     Case::new(&Program::compile("own_malloc.c")).exact();
 }
 
-/// No lock function calls anything that a program can replace: neither before the program has the
-/// lock nor with it, at the first lock of a process, of a thread, of a forked child.
+/// No lock function calls anything that a program can replace, neither before the program has
+/// acquired the lock nor while it holds it. That is true even of the first lock of a process, of a
+/// thread and of a forked child.
 #[test]
 fn a_program_whose_own_functions_lock() {
     let (program, library) = Program::with_library("own_functions.cpp");
@@ -145,7 +146,7 @@ fn with_allocator(library: &str) {
     for source in ["allocations.c", "mutex_threads.c", "fork_server.c"] {
         Case::new(&Program::compile(source)).env("LD_PRELOAD", &path).exact();
     }
-    // The allocator's own destructors take locks when counting has ended.
+    // The allocator's own destructors take locks after counting has ended.
     let both = Case::new(&Program::compile("threads.c")).arg("3").env("LD_PRELOAD", &path).both();
     both.truth.assert_counted(&both.recording);
 }

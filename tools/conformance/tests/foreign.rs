@@ -1,5 +1,5 @@
-//! The comparison of foreign test suites finds what differs, on a suite whose programs are known:
-//! it says what must be said of each, and ends what they leave behind.
+//! The comparison with foreign test suites, on a suite whose programs are known: it gives each
+//! program the right verdict, and ends the processes that they leave behind.
 
 use std::fs;
 use std::path::Path;
@@ -45,8 +45,9 @@ fn each_program_gets_its_verdict() {
     assert_eq!(output.status.code(), Some(1), "{text}");
     let counts = json!({
         "programs": 8, "ways": 2, "unexpected": 4, "no_longer": 1,
-        // Those that crash, leave processes, print what is never the same, and do nothing; those
-        // that fail and print; the one that hangs; the one that is unstable: each in two ways.
+        // Same: the programs that crash, leave processes, print something new each time, and do
+        // nothing. Differ: those that fail and print. The program that hangs. The unstable one.
+        // Each counts in two ways.
         "same": 8, "differ": 4, "hang": 2, "expected": 2, "unstable": 2,
     });
     assert_eq!(summary, counts, "{text}");

@@ -13,7 +13,7 @@ use syncline_recording::folder::files;
 use syncline_recording::{Class, Error, Op, ProcessFile, process_files};
 
 const CHILDREN: usize = 2000;
-/// The first program, and the children that are like no other.
+/// The number of the first program and of the special children together.
 const OTHERS: usize = 7;
 
 fn family(children: usize) -> Case {
@@ -25,7 +25,8 @@ fn taken(process: &ProcessFile) -> u64 {
     rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls).sum()
 }
 
-/// What the program says of each of its processes holds, and of the small ones the sum.
+/// What the program states about each of its special processes is right, and so is the sum for the
+/// small ones.
 #[test]
 fn thousands_of_children_are_counted_exactly() {
     let both = family(CHILDREN).exact();
@@ -40,7 +41,7 @@ fn thousands_of_children_are_counted_exactly() {
     let small: Vec<u64> = processes.iter().filter(is_small).map(taken).collect();
     assert_eq!((small.len(), small.iter().sum()), (CHILDREN, both.truth.value("taken")));
     assert!(small.iter().all(|count| (1..=5).contains(count)));
-    // The program that one child runs is no forked child.
+    // There are two files, because the program that one child executes is no forked child.
     assert_eq!(files(&both.recording.folder(), "syncline").expect("a folder").len(), 2);
 
     let options = syncline_analysis::Options::default();
@@ -69,7 +70,8 @@ fn thousands_of_children_are_counted_exactly() {
     }
 }
 
-/// A parent that takes no lock has no file, and its children one each, until there are many of them.
+/// A parent that takes no lock has no file. Its children have a file each, until there are many of
+/// them.
 #[test]
 fn children_of_a_parent_that_counts_nothing() {
     let both = Case::new(&Program::compile("idle_parent.c")).arg("200").exact();
@@ -79,7 +81,8 @@ fn children_of_a_parent_that_counts_nothing() {
     assert!(files <= 12, "{files} files");
 }
 
-/// Looks at all processes again and again, as `syncline top` does; what is counted never becomes less.
+/// Reads all processes repeatedly, as `syncline top` does, and checks that counts never decrease.
+/// Returns the number of readings, and the largest number of processes.
 fn watch(recording: &Path, ended: &AtomicBool) -> (usize, usize) {
     let (mut looks, mut most) = (0, 0);
     let mut before: BTreeMap<PathBuf, u64> = BTreeMap::new();
@@ -96,7 +99,7 @@ fn watch(recording: &Path, ended: &AtomicBool) -> (usize, usize) {
                     let then = before.insert(path, now).unwrap_or(0);
                     assert!(now >= then, "{then} calls were counted, then {now}");
                 }
-                // A file that is just being made.
+                // The file is just being made.
                 Err(Error::Foreign(_) | Error::NoRoom(_)) => {}
                 Err(error) => panic!("{error}"),
             }
@@ -119,7 +122,7 @@ fn children_are_seen_while_they_run() {
     assert!(looks >= 3 && most > 1, "{looks} looks at up to {most} processes");
 }
 
-/// Where all is to be logged, or there is little room, each has a file of its own.
+/// If everything is to be logged, or if there is little room, each child has a file of its own.
 #[test]
 fn children_that_need_room_have_their_own() {
     for options in [&["--timeline"][..], &["--max-size", "16M"]] {

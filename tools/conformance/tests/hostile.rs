@@ -24,13 +24,13 @@ const NOBODY: u32 = 65534;
 const LIMIT: Duration = Duration::from_secs(20);
 const PRECIOUS: &[u8] = b"precious";
 
-/// Records a program that locks, waits, and locks once more in another process; does something to the
-/// folder while it waits.
+/// Records a program that locks, waits, and locks once more in another process. `meddle` does
+/// something to the folder while the program waits.
 fn meddled_with(folder: &Path, meddle: impl FnOnce(&Path) + Send) -> Outcome {
     meddled(&["record"], folder, meddle)
 }
 
-/// The same under a command.
+/// Like [`meddled_with`], under another command than `record`.
 fn meddled(command: &[&str], folder: &Path, meddle: impl FnOnce(&Path) + Send) -> Outcome {
     preload_library();
     inspect_library();
@@ -60,7 +60,7 @@ fn until_there(file: &Path) {
     }
 }
 
-/// Runs a shell's command with these parameters as another user.
+/// Runs a shell script with these parameters as another user.
 fn as_nobody(script: &str, parameters: &[&Path]) -> Outcome {
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh"]).args(parameters).uid(NOBODY).gid(NOBODY);
@@ -101,7 +101,7 @@ fn another_user_gets_nothing_into_the_folder_and_nothing_out() {
     }
 }
 
-/// A process that gave its rights away has left its file in the subfolder for such processes.
+/// A process that gave up its privileges leaves its file in the subfolder for such processes.
 #[test]
 fn the_subfolder_for_others_is_closed_afterwards_with_what_is_in_it() {
     if !is_root() {
@@ -119,7 +119,7 @@ fn the_subfolder_for_others_is_closed_afterwards_with_what_is_in_it() {
     assert_ne!(list.status, 0, "another user could look into it");
 }
 
-/// A user who may write to the folder above puts another folder where the recording lies.
+/// A user who may write to the parent folder puts another folder in the place of the recording.
 #[test]
 fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     let folder = scratch();
@@ -133,8 +133,8 @@ fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     assert_eq!(moved.len(), 1, "what was recorded before");
 }
 
-/// A second name of a file that lies somewhere else, and that would be cut if it were taken for one of
-/// this recording.
+/// A second name (a hard link) of a file that lies elsewhere, which would be cut if it were taken
+/// for a file of this recording.
 #[test]
 fn a_file_with_a_second_name_stays_as_it_is() {
     let folder = scratch();
@@ -150,7 +150,7 @@ fn a_file_with_a_second_name_stays_as_it_is() {
     assert_eq!(fs::metadata(&file).expect("its length").len(), length);
 }
 
-/// The rights to a file or folder.
+/// The access rights of a file or folder.
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).expect("its mode").mode() & 0o7777
 }
@@ -175,14 +175,14 @@ fn plant(folder: &Path, precious: &Path) {
     }
 }
 
-/// A file that must stay as it is.
+/// Makes a file that must stay as it is.
 fn precious(folder: &Path) -> PathBuf {
     let precious = folder.join("precious");
     fs::write(&precious, PRECIOUS).expect("a file");
     precious
 }
 
-/// A report's lines end where a terminal does.
+/// The words of a text in one line: a report breaks lines at a terminal's width.
 fn in_one_line(text: &[u8]) -> String {
     String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -212,12 +212,12 @@ fn a_planted_fifo_hangs_nobody_and_planted_links_lead_nowhere() {
     assert!(text.contains("77.syncline: not a plain file"), "{text}");
     assert!(text.contains("78.syncline: not a plain file"), "{text}");
     reader(&["export", "--format", "json"], &recording).assert_status(0);
-    // The program has ended.
+    // `top` fails, since the program has ended.
     reader(&["top", "--once"], &recording).assert_status(1);
     reader(&["inspect", "--read"], &recording).assert_status(1);
 }
 
-/// A recording that another user made, put where root's lies.
+/// A recording that another user made lies in the place of root's.
 #[test]
 fn a_file_of_another_user_is_not_taken_for_a_recording() {
     if !is_root() {

@@ -1,9 +1,9 @@
 //! `syncline kernel` on Debian's kernel, in QEMU.
 //!
-//! The truth is the load's own: how many files each of its processes makes, reads, renames and removes,
-//! and how many bytes it sends through pipes, is known, and the kernel takes certain locks as often. The
-//! second truth is the kernel's own count of waits. Where QEMU or a kernel is missing, this is skipped;
-//! `./x setup --kernel` brings both.
+//! The expected counts come from the load: it is known how many files each of its processes makes,
+//! reads, renames and removes, and how often it uses pipes, and the kernel takes certain locks as
+//! often. The waits are compared with the kernel's own count. If QEMU or a kernel is missing, the
+//! tests are skipped; `./x setup --kernel` installs both.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,11 +14,11 @@ use syncline_conformance::{Outcome, beside_tests, run_limited, scratch, syncline
 use syncline_trace::Trace;
 
 const LIMIT: Duration = Duration::from_secs(240);
-/// Of the load `small`.
+/// The processes of the load `small`.
 const PROCESSES: u64 = 8;
 const ROUNDS: u64 = 20;
 
-/// Runs it; `None` where there is no emulator or no kernel.
+/// Runs `syncline kernel`; `None` if there is no emulator or no kernel.
 fn kernel(folder: &Path, arguments: &[&str]) -> Option<Outcome> {
     let mut command = Command::new(syncline());
     command.arg("kernel").args(arguments).arg("-o").arg(folder.join("out")).current_dir(folder);
@@ -41,7 +41,8 @@ impl Rows {
         Rows(document["report"]["rows"].as_array().expect("rows").clone())
     }
 
-    /// How often locks were taken in these functions, which are one in different kernels.
+    /// How often locks were taken in these functions. They are names of one function in different
+    /// kernels.
     fn taken_in(&self, functions: &[&str]) -> u64 {
         let sites = self.0.iter().filter_map(|row| row["sites"].as_array()).flatten();
         let own = sites.filter(|site| {
@@ -82,8 +83,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
         (&["iterate_dir"], 2 * files),
         (&["__fdget_pos", "fdget_pos"], 2 * files),
         (&["d_move"], files),
-        // The pipe's mutex, and the lock of its readers' queue for the one buffer that is filled or
-        // emptied.
+        // The pipe's mutex and, for the one buffer that is filled or emptied, the lock of its
+        // readers' queue.
         (&["pipe_write"], 2 * PROCESSES * ROUNDS),
         (&["pipe_read"], 2 * PROCESSES * ROUNDS),
     ] {
@@ -97,7 +98,7 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     assert_eq!(rows.class("mm_struct.mmap_lock")["handed_over"], 0);
     assert!(rows.class("rq.__lock")["handed_over"].as_u64() > Some(0), "no switch was seen");
 
-    // The kernel counts from a little before the first marker to a little behind the last.
+    // The kernel counts from a little before the first marker to a little after the last.
     let waits = &document["of_kernel"];
     assert!(waits["missed"].as_u64() <= Some(3), "{waits}");
 
@@ -112,11 +113,11 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     assert_eq!(again["report"]["window"], 50);
 }
 
-/// A folder's entries are handed to `filldir64`, which keeps its state on its caller's stack and reaches it
-/// by a pointer, under the lock of the file's position: none of that is in the set. Others' stacks may be:
-/// a waiter of a lock has its place in the queue there.
+/// Checks that no set has words of the section's own stack. A folder's entries are passed to
+/// `filldir64`, under the lock of the file's position; it reaches its state, on its caller's stack,
+/// by a pointer. Other tasks' stacks may be in a set: a waiter's queue node lies there.
 fn no_stack_in_the_sets(out: &Path) {
-    /// Stacks lie here.
+    /// The range of addresses where stacks lie.
     const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
     let symbols = std::fs::read_to_string(out.join("kernel/kallsyms")).expect("symbols");
     let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();
@@ -159,10 +160,10 @@ fn a_load_that_fails_is_told_and_what_was_recorded_is_kept() {
     assert!(text.contains("did not run to its end") && text.contains("no breach"), "{text}");
 }
 
-/// How often each task of the module does what it does.
+/// The number of rounds that each task of the module does.
 const TIMES: usize = 200;
 
-/// A section's set: address of each word, with the bytes that were read and written.
+/// A section's set: the address of each word, with masks of the bytes that were read and written.
 type Set = Vec<(u64, u8, u8)>;
 
 /// A module whose sections are known to the byte, for each kind of lock, in two tasks at once.
@@ -172,7 +173,7 @@ fn sections_of_a_module_are_followed_to_the_byte() {
     let files = folder.path().join("files");
     let Some(()) = build_module(folder.path(), &files) else { return };
     let script = folder.path().join("load.sh");
-    // It fails so that what the module prints is printed.
+    // The load fails, so that the console with the module's output is printed.
     std::fs::write(&script, "/insmod /truth.ko; exit 3\n").expect("a script");
     let [script, files] = [&script, &files].map(|path| path.to_str().expect("plain characters"));
     let arguments = ["--load", script, "--files", files, "--cpus", "2"];
@@ -225,7 +226,7 @@ fn sections_of_a_module_are_followed_to_the_byte() {
     run_limited(&mut read, LIMIT).assert_status(0);
 }
 
-/// Builds the module and what loads it; `None` where the kernel's headers are missing.
+/// Builds the module and the program that loads it; `None` if the kernel's headers are missing.
 fn build_module(folder: &Path, files: &Path) -> Option<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/kernel_truth");
     let headers = std::fs::read_dir("/usr/src").ok()?.flatten().map(|entry| entry.path());

@@ -1,4 +1,5 @@
-//! A recording can be read at every moment while its program runs, and only ever grows but for what is being moved.
+//! A recording can be read at every moment while its program runs. Its counts never decrease,
+//! except for calls that are just being moved.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +9,13 @@ use std::time::Duration;
 use syncline_conformance::{Case, Program, scratch};
 use syncline_recording::{Class, Error, ProcessFile, process_files};
 
-/// At a call with many locks, what its place has counted since the last sample is moved to the row of a lock.
-/// A reader may come in between, and see these calls in neither.
+/// The most calls that are being moved. At a call with many locks, the calls that its place has
+/// counted since the last sample are moved to the row of a lock. A reader that comes in between
+/// sees these calls in neither.
 const MOVING: u64 = 128;
 
-/// Reads again and again until the program has ended; returns how often that went well.
+/// Reads the recording repeatedly until the program has ended. Returns the number of successful
+/// readings.
 fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
     let (mut reads, mut before) = (0, 0);
     while !ended.load(Ordering::Relaxed) {

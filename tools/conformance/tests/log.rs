@@ -25,7 +25,7 @@ fn in_vain(both: &Both) -> Vec<&EventRecord> {
     of_kind(waiter, EVENT_WAIT).filter(|event| event.op == Op::SemTimedwait as u8).collect()
 }
 
-/// The events of this many waits, of which the last is at the end.
+/// Checks that these are the events of the last of `waits` waits, in order.
 #[track_caller]
 fn assert_in_order(both: &Both, events: &[&EventRecord], waits: u64) {
     let value = |name| both.truth.value(name);
@@ -77,7 +77,7 @@ fn a_full_log_keeps_windows_of_the_whole_run() {
             assert_eq!(semaphore(two[1]), expected, "none is missing");
         }
     }
-    // How many more events there are, and what each shows, depends on the machine's speed.
+    // The number of windows, and of the events in each, depends on the machine's speed.
     assert!(that_show_much >= 4, "{that_show_much} windows");
     // Other threads' logs are not disturbed.
     assert!(process.threads.iter().filter(|t| !t.log.is_empty()).count() > 1);
@@ -87,7 +87,8 @@ fn waits_of(row: &Row) -> Option<u64> {
     row.waits.as_ref().map(|waits| waits.waits)
 }
 
-/// How often a thread acquired a lock, and how often it waited while it held the lock.
+/// The number of holds of a thread: its acquisitions, and the waits under a lock, which divide a
+/// hold in two.
 fn taken(thread: &Thread, waits_under: u64) -> u64 {
     let of = |class| thread.rows.iter().filter(move |row| row.op.class() == class);
     let taken: u64 = of(Class::Acquire).chain(of(Class::Try)).map(|row| row.counts.calls).sum();
@@ -123,9 +124,9 @@ fn a_timeline_has_every_hold() {
     }
 }
 
-/// Holds of one mutex by several threads do not overlap: each is noted after it was acquired and
-/// before it is released. Clocks are read without a fence, and on different processors: so two
-/// holds may seem to overlap for some tens of nanoseconds.
+/// Checks that holds of one mutex by several threads do not overlap: each hold is noted after the
+/// acquisition and before the release. Clocks are read without a fence, and on different
+/// processors: so two holds may seem to overlap for some tens of nanoseconds.
 #[track_caller]
 fn assert_never_held_by_two(process: &ProcessFile, lock: u64) {
     let holds = process.threads.iter().flat_map(|thread| of_kind(thread, EVENT_HOLD));
@@ -151,8 +152,7 @@ fn a_timeline_in_little_room_keeps_windows_of_the_whole_run() {
         assert!(thread.log.iter().all(|event| thread.windows.keep(event.began, event.ended)));
         let (first, last) = (&thread.log[0], &thread.log[count - 1]);
         let life = process.seconds(thread.record.ended - thread.record.started);
-        // On a busy machine a thread may be without a processor for long, before and after each
-        // step.
+        // On a busy machine a thread may lack a processor for long, before and after each step.
         let ready = thread.record.ready_ns as f64 / 1e9;
         let span = process.seconds(last.ended - first.began);
         assert!(
@@ -184,13 +184,14 @@ fn who_ended_a_wait() {
     for what in ["barrier", "never"] {
         assert_eq!(last(&both, what).who, NOBODY, "{what}");
     }
-    // Waiters are counted by the object's hash, which another object may have as well.
+    // Waiters are counted by the object's hash, which another object may share. Then the thread
+    // that ended the wait is unknown.
     let who = last(&both, "elsewhere").who;
     let waker = both.recording.thread(both.truth.value("elsewhere_by")).index;
     assert!(who == NOBODY || u32::from(who) == waker, "{who}, and it was {waker}");
 }
 
-/// Handlers that lock, thousands of times a second, in the middle of logging.
+/// Signal handlers that lock, thousands of times a second, in the middle of logging.
 #[test]
 fn a_timeline_under_signals() {
     let case = Case::new(&Program::compile("signals.c")).arg("post").option("--timeline");

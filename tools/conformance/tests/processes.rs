@@ -20,8 +20,8 @@ fn shell(script: String) -> Case {
     Case::new(&Program::installed("/bin/sh")).arg("-c").arg(script)
 }
 
-/// Runs `dies MANNER`, which must end with `status`; the file says whether it could see
-/// its end.
+/// Runs `dies MANNER`, which must end with `status`. The state in the file says whether the
+/// recorder saw the end.
 #[track_caller]
 fn dies(manner: &str, status: i32, state: u32) {
     let case = Case::new(&Program::compile("dies.c")).arg(manner).status(status);
@@ -65,8 +65,8 @@ fn quick_exit_from_a_thread() {
     dies("quick_exit", 5, PROCESS_EXITED);
 }
 
-/// Runs `ends MANNER`. The waiter sees both ends; a program in whose place another one ran has
-/// none.
+/// Runs `ends MANNER`. The process that waits sees both ends. A program that executed another one
+/// has no end.
 #[track_caller]
 fn ends(manner: &str, programs_that_ended: usize, programs: usize) {
     let both = Case::new(&Program::compile("ends.c")).arg(manner).both();
@@ -86,7 +86,7 @@ fn an_end_by_a_system_call() {
     ends("exec", 1, 2);
 }
 
-/// How the processes of a recording ended, the first that began first.
+/// How the processes of a recording ended, in the order in which they began.
 fn states(folder: &Path) -> Vec<(u32, State)> {
     let options = syncline_analysis::Options::default();
     let analysis = syncline_analysis::Analysis::load(folder, &options).expect("a recording");
@@ -95,7 +95,7 @@ fn states(folder: &Path) -> Vec<(u32, State)> {
     processes.iter().map(|process| (process.pid, process.state)).collect()
 }
 
-/// A child that ends by an instruction of its own, or by a signal, has the end that its parent
+/// A child that ends by a system call of its own code, or by a signal, has the end that its parent
 /// learned from `wait`. The program checks what it learns.
 #[test]
 fn an_end_that_only_the_parent_sees() {
@@ -140,7 +140,7 @@ fn an_end_that_a_shell_sees() {
     );
 }
 
-/// A child that lives on keeps no pipe of the program's open, and neither does the process that
+/// A child that lives on keeps no pipe of the program open, and neither does the process that
 /// recorded it.
 #[test]
 fn a_pipe_closes_when_the_program_has_ended() {
@@ -155,7 +155,8 @@ fn a_pipe_closes_when_the_program_has_ended() {
     assert!(outcome.behaviour().contains("1 process still runs"), "{}", outcome.behaviour());
 }
 
-/// The numbers of the processes that said something, each of which must have one file.
+/// Checks that each process that stated something has one file. Returns the number of these
+/// processes.
 #[track_caller]
 fn assert_one_file_each(both: &Both) -> usize {
     let said: BTreeSet<u32> = both.truth.facts.iter().map(|f| f.pid).collect();
@@ -209,7 +210,8 @@ fn vfork_spawn_system_popen() {
     assert_eq!(assert_one_file_each(&both), 6);
 }
 
-/// A child in the process's own memory counts there, and takes nothing from its other threads.
+/// A child that shares the process's memory counts there, and does not disturb the counts of the
+/// other threads.
 #[test]
 fn vfork_and_spawn_while_other_threads_lock() {
     let both = Case::new(&Program::compile("spawning.c")).exact();
@@ -319,7 +321,8 @@ fn another_preloaded_library_that_locks_first_and_last() {
     assert_eq!(locks.len(), 5, "the library states its lock too");
 }
 
-/// Needs root; says so where it is not. Returns how many processes were recorded.
+/// Runs a program that gives privileges up. Returns the number of recorded processes; `None`, with
+/// a message, if the user is not root.
 fn gives_up(what: &str) -> Option<usize> {
     let folder = scratch();
     fs::create_dir(folder.path().join("tmp")).expect("a folder");

@@ -1,4 +1,4 @@
-//! The traces of `syncline inspect` are those of another tracer: valgrind's lackey, which
+//! The traces of `syncline inspect` agree with those of another tracer: valgrind's lackey, which
 //! translates the program in another way and knows nothing of locks.
 //!
 //! The program has fixed addresses, all its data in one object and all its sections' code in one
@@ -6,7 +6,7 @@
 //! locking call and the next access to the lock, is a critical section. Each one must have
 //! the same bytes read and written, and each instruction executed equally often.
 //!
-//! Not compared is what the C library and the stack hold: they lie elsewhere under valgrind, and
+//! Memory of the C library and of the stack is not compared: it lies elsewhere under valgrind, and
 //! the library takes other paths on the processor that valgrind imitates. Lackey lists a string
 //! instruction once for each repetition; here it counts once, as for the processor.
 
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// `pthread_mutex_t`, in bytes.
 const LOCK_SIZE: u64 = 40;
 
-/// What one critical section did.
+/// The accesses and instructions of one critical section.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Section {
     /// Bytes of the data: whether they were read, and written.
@@ -43,7 +43,7 @@ impl Section {
     }
 }
 
-/// Where the program says that its parts are.
+/// The addresses of the program's parts, as the program prints them.
 struct Parts {
     data: Range<u64>,
     lock: Range<u64>,
@@ -66,7 +66,7 @@ fn compared() -> Program {
     Program::compile_with("compared.c", &["-no-pie", "-fno-pie", "-Wl,-z,now"])
 }
 
-/// The sections as `syncline inspect` traces them, and the address behind their locking calls.
+/// The sections as `syncline inspect` traces them, and the address after their locking calls.
 fn inspected(program: &Program, shape: &str) -> (Vec<Section>, u64) {
     let folder = scratch();
     let trace = folder.path().join("trace");
@@ -115,8 +115,8 @@ fn seen_by_lackey(program: &Program, shape: &str, site: u64) -> Vec<Section> {
     read_log(&log, &Parts::read(&outcome.stdout), site)
 }
 
-/// Lines are `I  ADDRESS,SIZE` for an instruction, and ` L`, ` S` or ` M` for a load, a store, or
-/// both.
+/// Reads lackey's log. Its lines are `I ADDRESS,SIZE` for an instruction, and ` L`, ` S` or ` M`
+/// for a load, a store, or both.
 fn read_log(log: &Path, parts: &Parts, site: u64) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut inside = false;
@@ -153,7 +153,7 @@ fn read_log(log: &Path, parts: &Parts, site: u64) -> Vec<Section> {
     sections
 }
 
-/// The same sections, one by one.
+/// Checks that both tracers have equal sections, one by one.
 fn assert_same(shape: &str) {
     let program = compared();
     let (ours, site) = inspected(&program, shape);

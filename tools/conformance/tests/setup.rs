@@ -1,5 +1,6 @@
-//! `./x setup` on a system whose packages another installation holds, or an earlier one left half done:
-//! what it asks of apt and dpkg, which are fakes here and write it down.
+//! `./x setup` on a system whose packages are locked by another installation, or were left half
+//! installed by an earlier one. The tests check its calls of apt and dpkg, which are fakes here
+//! that log their arguments.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,8 +12,9 @@ use syncline_conformance::{Outcome, run_limited, scratch};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Stands for every command that reads or changes the system. `$STATE` has the log, and a file
-/// `fail-COMMAND` with what the next run of that command says before it fails.
+/// The script that stands for every command that reads or changes the system. The folder `$STATE`
+/// has the log, and may have a file `fail-COMMAND` with what the next run of that command prints
+/// before it fails.
 const FAKE: &str = r#"#!/bin/sh
 me=${0##*/}
 note() { echo "$me $*" >> "$STATE/log"; }
@@ -34,8 +36,8 @@ fi
 [ "$*" != --audit ] || cat "$STATE/audit"
 "#;
 
-/// Runs it; `audit` is what dpkg says of packages that are half installed, and each of `failures` a
-/// command with what its first run says and fails with. Returns what was asked, too.
+/// Runs `./x setup`. `audit` is what dpkg prints about half-installed packages. Each of `failures`
+/// is a command, with what its first run prints before it fails. Also returns the logged calls.
 fn set_up(audit: &str, failures: &[(&str, &str)]) -> (Outcome, Vec<String>) {
     let folder = scratch();
     let (fakes, state) = (folder.path().join("fakes"), folder.path().join("state"));
@@ -68,7 +70,7 @@ const UPDATE: &str = "apt-get -o DPkg::Lock::Timeout=600 update -q";
 const INSTALL: &str = "apt-get -o DPkg::Lock::Timeout=600 install -qy --fix-broken \
                        --no-install-recommends sysbench";
 
-/// What is asked, in order.
+/// Checks the logged calls, in order.
 #[track_caller]
 fn asks(audit: &str, failures: &[(&str, &str)], expected: &[&str]) {
     let (outcome, asked) = set_up(audit, failures);
@@ -85,12 +87,12 @@ fn only_what_is_missing_is_installed_and_apt_waits_for_its_locks() {
 fn packages_that_were_left_half_installed_are_configured_first() {
     let half = "The following packages are only half configured:\n sysbench\n";
     asks(half, &[], &[CHECK, AUDIT, CONFIGURE, UPDATE, INSTALL]);
-    // Then apt can't even say what there is.
+    // With unmet dependencies, apt can't even list what is available.
     let unmet = "E: Unmet dependencies. Try 'apt --fix-broken install'.\n";
     asks("", &[("apt-get", unmet)], &[CHECK, CONFIGURE, UPDATE, INSTALL]);
 }
 
-/// Not all locks are ones that apt waits for; and dpkg waits for none.
+/// Apt does not wait for all locks, and dpkg waits for none.
 #[test]
 fn what_another_installation_has_locked_is_tried_again() {
     let locked = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt)\n";

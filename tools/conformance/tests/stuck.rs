@@ -1,5 +1,5 @@
-//! Threads that can't go on are reported with the lines where they wait and where what they wait for
-//! is held, or was signalled. What they do is known from the program's text.
+//! Threads that can't go on are reported with the lines where they wait, and where the object that
+//! they wait for is held or was signalled. The expected lines are known from the program's source.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,10 +11,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use syncline_conformance::{Case, Program, preload_library, scratch, syncline};
 
-/// What the report of a program that an alarm ended says of threads that can't go on.
+/// What the report on a program that was ended by an alarm says about threads that can't go on: the
+/// kind, the number of threads, the explanation.
 fn stuck(mode: &str) -> Vec<(String, usize, String)> {
     let folder = scratch();
-    // As a shell would have it: 128 and the number of SIGALRM.
+    // The status as in a shell: 128 and the number of SIGALRM.
     let case = Case::new(&Program::compile("stuck.c")).arg(mode).status(142);
     case.recorded_to(folder.path());
     let mut report = Command::new(syncline());
@@ -57,7 +58,7 @@ fn a_thread_that_locks_what_it_holds() {
     assert!(why.contains("which itself holds from twice  stuck.c:31"), "{why}");
 }
 
-/// The C library locks without an atomic instruction there.
+/// In a process with a single thread, the C library locks without an atomic instruction.
 #[test]
 fn the_only_thread_of_a_process_locks_what_it_holds() {
     let found = stuck("alone");
@@ -75,7 +76,7 @@ fn a_lock_of_the_programs_own_stops_everything() {
     assert!(why.contains("waits at main  stuck.c:"), "{why}");
 }
 
-/// Only the process that started the program knows how long it waited.
+/// The program is ended by `timeout`. Only the process that started it knows how long it waited.
 #[test]
 fn a_program_that_another_one_ended() {
     let folder = scratch();
@@ -106,7 +107,7 @@ fn a_wait_for_one_who_may_still_come_is_none() {
     assert_eq!(stuck("waiting"), []);
 }
 
-/// A program that is being recorded and hangs. It is ended with this value.
+/// A program that is being recorded and hangs. It is ended when this value is dropped.
 struct Hanging(Child);
 
 impl Hanging {
@@ -118,7 +119,7 @@ impl Hanging {
         Hanging(record.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
-    /// What a command prints about the recording, as soon as that has these words.
+    /// Repeats a command on the recording until its output has these words, and returns the output.
     fn until(&self, command: &[&str], folder: &Path, words: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -174,7 +175,7 @@ fn a_program_that_hangs_has_waited_until_now() {
     let (before, moment) = (waited(), Instant::now());
     sleep(Duration::from_millis(500));
     let passed = moment.elapsed().as_secs_f64();
-    // Two threads, and the looks themselves take time.
+    // Two threads wait, and running the report itself takes time.
     let more = waited() - before;
     assert!((passed..2.0 * moment.elapsed().as_secs_f64() + 0.5).contains(&more), "{more} s");
 }

@@ -1,4 +1,5 @@
-//! Libraries that come and go, and limits: where Syncline can't record, it steps aside.
+//! Libraries that are opened and closed, and limits: if Syncline can't record, it does not disturb
+//! the program.
 
 use std::fs;
 use std::process::Command;
@@ -17,11 +18,11 @@ fn opens(flags: &[&str], mode: &str, rounds: u32) -> Both {
 fn a_library_that_is_opened_and_closed() {
     let both = opens(&[], "local", 30);
     let own = both.truth.value("rounds");
-    // 300 a round, and 100 more for each time that it was closed.
+    // 300 acquisitions in each round, and 100 more for each time that the library was closed.
     assert_eq!(both.recording.calls(Op::MutexLock), own + 300 * own + 100 * (own - 1));
 }
 
-/// Such a library sees libc's functions first: its locks are invisible, and work.
+/// Such a library finds the C library's functions first: its locks are not recorded, but work.
 #[test]
 fn a_library_opened_with_deepbind() {
     let both = opens(&[], "deepbind", 3);
@@ -34,8 +35,8 @@ fn libgomp_that_only_an_opened_library_uses() {
     assert_eq!(both.recording.calls(Op::OmpCritical), both.truth.value("criticals"));
 }
 
-/// Runs `limits WHAT` under a shell that sets limits first; what was recorded is up to what
-/// the limits leave.
+/// Runs `limits WHAT` under a shell that sets limits first. How much is recorded depends on the
+/// limits.
 #[track_caller]
 fn under(limits: &str, what: &str) {
     let program = Program::compile("limits.c");
@@ -77,7 +78,7 @@ fn no_files_later() {
     under("ulimit -n 64;", "files");
 }
 
-/// A folder that can't be written to, once the program starts.
+/// The recording's folder is gone when the program starts.
 #[test]
 fn a_recording_that_has_gone() {
     let program = Program::compile("limits.c");
@@ -141,7 +142,8 @@ fn a_full_disk() {
     assert_eq!(counted + dropped, total.count, "counted, or counted as dropped");
 }
 
-/// As above, but full before a process can begin, and when the session is written at the end.
+/// The disk is full before a process can begin its file, and when the session is written at the
+/// end.
 #[test]
 fn a_disk_without_any_room() {
     let folder = scratch();

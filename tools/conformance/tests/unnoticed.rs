@@ -1,5 +1,4 @@
-//! What recording must not do besides: show in the process, or make system calls where a
-//! place is known.
+//! Recording must not be noticeable in the process, and must make no system calls at known places.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,16 +13,16 @@ fn nothing_of_the_process_changes() {
     Case::new(&Program::compile_with("footprint.c", &["-lm"])).exact();
 }
 
-/// The kernel kills the program at the first system call that is not its own.
+/// The kernel kills the program's thread at any system call except write and exit.
 #[test]
 fn known_places_need_no_system_call() {
     Case::new(&Program::compile("sandbox.c")).exact();
 }
 
-/// What each library takes from others, and why that may be. The program can replace all of it, so
-/// whatever else comes in has to be looked at: it must not take a lock, allocate, ask the loader or
-/// call the program back. System calls are made around the program, by `go_around`; functions that
-/// the libraries stand in front of are looked up (`real!`).
+/// The functions that each library takes from other libraries, and why it may. The program can
+/// replace all of them, so each further function has to be examined: it must not take a lock,
+/// allocate, call the loader or call the program back. System calls bypass the program, by
+/// `go_around`; functions that the libraries interpose are looked up (`real!`).
 const BY_ALL: &[(&str, &str)] = &[
     (
         "__errno_location memcpy memmove memset bcmp strlen",
@@ -67,7 +66,7 @@ const BY_DELAYER: &[(&str, &str)] = &[
     ("syscall", "the standard library's, for a panic as well"),
 ];
 
-/// The symbols that a library leaves to others.
+/// The symbols that a library takes from others.
 fn undefined(library: &Path) -> BTreeSet<String> {
     let listing = Command::new("nm").args(["-D", "--undefined-only"]).arg(library).output();
     let listing = listing.expect("nm");

@@ -1,12 +1,13 @@
-//! Who held a lock, for how long others waited, and where: against the program's own clock
-//! and against the addresses that `nm` gives.
+//! Which thread held a lock, for how long others waited, and where: compared with the program's own
+//! clock and with the addresses that `nm` prints.
 
 use std::path::Path;
 
 use syncline_conformance::{Both, Case, Functions, Program, Recording};
 use syncline_recording::{Op, Row};
 
-/// A measurement may be off by a fifth and a scheduler's slice.
+/// Checks that a recorded time is near a measured one: it may differ by a fifth and a scheduler's
+/// time slice.
 #[track_caller]
 fn assert_near(what: &str, recorded: f64, measured_us: u64) {
     let measured = measured_us as f64 / 1e6;
@@ -49,7 +50,8 @@ fn the_holder_is_blamed_and_times_are_right() {
     let blamed = process.threads.iter().find(|t| t.index == blockers[0].thread).expect("a thread");
     assert!(blamed.rows.iter().any(|r| r.counts.stack == holder.counts.stack));
 
-    // Not every hold is timed; those that are lie between the shortest and the longest.
+    // Not every hold is timed. The mean of those that are lies between the shortest and the
+    // longest.
     let (held, samples) = both.recording.held(holder);
     assert!(samples > 0);
     let (mean, bound) = (held / samples as f64 * 1e6, |name| both.truth.value(name) as f64);
@@ -57,7 +59,7 @@ fn the_holder_is_blamed_and_times_are_right() {
     assert!(bounds.contains(&mean), "held for {mean} us, not {bounds:?}");
 }
 
-/// What threads spend on yields is polling, or waiting for those who ran meanwhile.
+/// The time of yields is polling, or waiting for the threads that ran meanwhile.
 #[test]
 fn yields_and_sleeps_take_their_time() {
     let program = Program::compile("pause.c");
@@ -89,7 +91,8 @@ fn who_went_to_sleep_is_not_blamed_for_what_it_released_before() {
     assert!(blamed.iter().all(|function| function == "others"), "{blamed:?}");
 }
 
-/// What the scheduler counts is stored at a thread's end, some time after the thread has read it.
+/// The scheduler's counts are stored at a thread's end, some time after the program's thread has
+/// read them.
 #[test]
 fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
     let both = Case::new(&Program::compile("ready.c")).both();
@@ -99,7 +102,7 @@ fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
         let (ready, ran) = (thread.record.ready_ns as u64, thread.record.cpu_ns as u64);
         let lived = both.recording.only().seconds(thread.record.ended - thread.record.started);
         assert!(ready >= said, "thread {number}: {ready} ns, {said} ns before");
-        // It was ready before it ran its first instruction, and was seen.
+        // The thread was ready before its first instruction, at which the recorder first saw it.
         let process = both.recording.only();
         let all = process.seconds(process.ended() - process.header.started);
         assert!((ready + ran) as f64 <= all * 1e9, "thread {number}: {ready}, {ran}");
@@ -112,7 +115,7 @@ fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
 }
 
 /// Holds that no thread waits for are timed by sampling. The longest hold is left out on both
-/// sides: its length is the scheduler's doing.
+/// sides: its length is due to the scheduler.
 #[test]
 fn uncontended_holds_are_timed() {
     let program = Program::compile("holds.c");
@@ -130,9 +133,9 @@ fn uncontended_holds_are_timed() {
     }
 }
 
-/// The more often a lock was taken, the fewer acquisitions are timed; each stands for this many
-/// more. So holds that were long at first count for no more than there were of them. The longest is
-/// left out, and where the scheduler made another one long, the program runs once more.
+/// The more often a lock was taken, the fewer acquisitions are timed, and the more acquisitions
+/// each stands for. So holds that were long at first do not count for more than there were. The
+/// longest hold is left out. If the scheduler made another one long, the program runs once more.
 #[test]
 fn holds_that_become_short_are_not_taken_for_long() {
     let program = Program::compile("phases.c");
@@ -154,8 +157,8 @@ fn holds_that_become_short_are_not_taken_for_long() {
     assert!(ratios.iter().any(is_right), "{ratios:?} of what the program measured");
 }
 
-/// A stack that lay at a place before is not taken for another one of the same depth: neither for
-/// the first locks of the place, which get rows one by one, nor for those that the sample finds.
+/// An earlier stack of a place is not confused with another one of the same depth: neither for the
+/// first locks of the place, which get rows one by one, nor for those that are found by sampling.
 #[test]
 fn ways_of_one_depth_are_told_apart_by_their_locks() {
     let program = Program::compile("paths.c");

@@ -85,7 +85,7 @@ pub struct Measuring {
 }
 
 impl Measuring {
-    /// What is compared.
+    /// The measure that these options select.
     pub fn measure(&self) -> Measure {
         let less = self.less_is_better;
         match (&self.metric, &self.metric_command) {
@@ -96,7 +96,7 @@ impl Measuring {
         }
     }
 
-    /// The load of the program.
+    /// The load for the program, if it is a server; otherwise `None`.
     pub fn load(&self) -> Option<Load> {
         let ready = match (&self.ready_port, &self.ready_line) {
             (Some(port), _) => Ready::Answers(address(port)),
@@ -122,7 +122,7 @@ impl Mattering {
     }
 }
 
-/// A port alone is one of this machine.
+/// Completes an address: a port alone is a port of this machine.
 fn address(port: &str) -> String {
     match port.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),

@@ -30,7 +30,7 @@ use crate::record::find_program;
 use crate::terminal::style;
 use args::Try;
 
-/// The probability that any of the intervals is wrong.
+/// The probability that at least one of the intervals misses the true value.
 pub const MISS: f64 = 0.05;
 pub const OWN: &str = "its own";
 
@@ -64,7 +64,7 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The variants: locks, for all objects or for those of a call site, and mends.
+/// The variants to try: locks, for all objects or only for those of one call site, and mends.
 fn variants(args: &Try, program: &Path) -> Result<Vec<Variant>, Failure> {
     let wrong = |what: String| Failure::message(RECORD_FAILED, what);
     let locks = match (&args.lock[..], &args.mend[..]) {
@@ -91,7 +91,7 @@ fn variants(args: &Try, program: &Path) -> Result<Vec<Variant>, Failure> {
     Ok(variants)
 }
 
-/// The variables for a lock at one call site.
+/// Environment variables that replace only the locks that are first acquired at one call site.
 fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failure> {
     let rule = Rule {
         subject: Subject::Acquired(site.to_owned()),
@@ -112,13 +112,14 @@ fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failur
     }
 }
 
-/// A variant of this name.
+/// A variant with this name, which adds these environment variables.
 pub fn variant(name: &str, added: Variables) -> Variant {
     let variables = added.into_iter().map(|(name, value)| (name.into(), value)).collect();
     Variant { name: name.to_owned(), variables }
 }
 
-/// The first interrupt ends the experiment, and a second one Syncline.
+/// Notes interrupts. The first one sets the returned flag, which ends the experiment; the second
+/// one ends Syncline.
 pub fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     flag::register_conditional_default(SIGINT, Arc::clone(&interrupted))?;
@@ -126,7 +127,8 @@ pub fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// Shown on a terminal only. The remaining time is unknown before a run is done.
+/// A progress bar, shown on a terminal only. The remaining time is unknown until the first run is
+/// done.
 pub fn progress_bar(runs: usize) -> ProgressBar {
     let bar = ProgressBar::new(runs as u64);
     let left = |state: &ProgressState, to: &mut dyn fmt::Write| {
@@ -142,7 +144,7 @@ pub fn progress_bar(runs: usize) -> ProgressBar {
     bar.with_style(style)
 }
 
-/// Called when a run of this variant begins, and the run before, if there was one, is done.
+/// Notes that a run of this variant begins. Then the run before it, if there was one, is done.
 pub fn begin(bar: &ProgressBar, name: &str) {
     if !bar.message().is_empty() {
         bar.inc(1);
@@ -150,7 +152,7 @@ pub fn begin(bar: &ProgressBar, name: &str) {
     bar.set_message(name.to_owned());
 }
 
-/// Why the program with its own locks could not be measured.
+/// The failure to report if the program with its own locks could not be measured.
 pub fn explain(name: &OsString, failed: Failed) -> Failure {
     let status = match failed {
         Failed::Start(_) => CANNOT_RECORD,

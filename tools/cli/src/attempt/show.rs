@@ -1,4 +1,4 @@
-//! The outcome of an experiment, for a person.
+//! The outcome of an experiment as text.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use syncline_try::{Comparison, Experiment, Measure, Outcome, Verdict, Why};
 use crate::arguments::MOST_RUNS;
 use syncline_present::number::{counted, grouped};
 
-/// Columns of a name.
+/// The width of the column of names.
 const NAME: usize = 18;
-/// Columns of a value, if its title has no more.
+/// The width of the column of values, unless its title is wider.
 const VALUE: usize = 8;
 
-/// The table, and the notes below it; intervals need this many rounds.
+/// The table, and the notes below it. An interval needs `enough` rounds.
 pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
     let of = |value: f64| match experiment.measure {
         Measure::Printed { .. } | Measure::Made { .. } => figure(value),
@@ -64,13 +64,14 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     text
 }
 
-/// A number of unknown size, to four digits.
+/// A number of any magnitude, with four digits.
 fn figure(value: f64) -> String {
     let before_the_point = value.log10().floor().max(0.0) as usize + 1;
     format!("{value:.0$}", 4usize.saturating_sub(before_the_point))
 }
 
-/// The note on undecided variants; a program can't be run more often than `--runs` allows.
+/// The note on an undecided variant: the number of runs that it needs, unless that is more than
+/// `--runs` allows.
 pub fn open(rounds: usize) -> String {
     match rounds {
         0..=MOST_RUNS => format!("undecided (needs ~{} runs)", grouped(rounds as u64)),
@@ -78,7 +79,7 @@ pub fn open(rounds: usize) -> String {
     }
 }
 
-/// The note on variants that were given up.
+/// The note on a variant that was given up.
 pub fn given_up(gain: f64, why: &Why) -> String {
     match why {
         Why::TooLittle => format!("{gain:.2}x  given up: too little to matter"),
@@ -86,7 +87,7 @@ pub fn given_up(gain: f64, why: &Why) -> String {
     }
 }
 
-/// A gain, and its verdict.
+/// A gain with its interval, and the verdict on it.
 pub fn gain(interval: &Interval, verdict: &str) -> String {
     let Interval { median, low, high } = interval;
     format!("{median:.2}x ({low:.2} to {high:.2})  {verdict}")

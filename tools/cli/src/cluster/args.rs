@@ -1,4 +1,4 @@
-//! What `syncline cluster` takes.
+//! The arguments of `syncline cluster`.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use syncline_dsm::homes::Placement;
@@ -65,7 +65,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The variables for the ranks.
+    /// The options of the shared memory, for all ranks.
     pub fn options(&self) -> Options {
         let named = SCHEMES.iter().find(|scheme| scheme.0 == self.scheme);
         Options {

@@ -1,7 +1,7 @@
 //! `syncline cluster`: starts a program as ranks with shared memory, and watches over them.
 //!
-//! The ranks find each other by the memory that this process has made, and take no part in watching:
-//! a rank's death is seen here, from outside, and so it does not matter what the others wait for.
+//! The ranks find each other through the memory that this process has made. Only this process
+//! watches them, so a rank's death is noticed whatever the other ranks wait for.
 
 pub mod args;
 
@@ -19,12 +19,14 @@ use syncline_fabric::host::Job;
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::program::find;
 
-/// How often the ranks are checked: a death is noticed well within a second.
+/// The interval at which the ranks are checked: a death is noticed well within a second.
 const EVERY: Duration = Duration::from_millis(10);
-/// Once one has failed, the others have this long to report their own failures.
+/// After a rank has failed and reports that itself, the ranks have this long to print their
+/// messages.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Runs the ranks, and gives the program's own exit status: of the ranks that failed, the first's.
+/// Runs the ranks. Returns the exit status of the first rank that failed, or [`LOST`] if a rank
+/// ended while it was part of the shared memory.
 pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let program = find(&args.program.command[0])?;
     let options = args.options();
@@ -37,7 +39,8 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
         if rank > 0 {
             command.stdin(Stdio::null());
         }
-        // SAFETY: two system calls.
+        // SAFETY: between fork and exec, `end_with` only makes two system calls and allocates
+        // nothing.
         unsafe { command.pre_exec(move || end_with(parent)) };
         command
     };
@@ -49,18 +52,18 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     watch(job, args.ranks, &layout)
 }
 
-/// The process ends when Syncline does.
+/// Makes this process end when Syncline ends.
 fn end_with(parent: u32) -> std::io::Result<()> {
     use nix::sys::{prctl, signal::Signal};
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    // It may have ended before that call.
+    // Syncline may have ended before that call.
     if nix::unistd::getppid().as_raw() as u32 != parent {
         return Err(std::io::ErrorKind::BrokenPipe.into());
     }
     Ok(())
 }
 
-/// Waits for all ranks. One that ends while it is part of the shared memory takes the others along.
+/// Waits for all ranks. If a rank ends while it is part of the shared memory, all others are ended.
 fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failure> {
     let mut ended: Vec<Option<ExitStatus>> = vec![None; ranks];
     let mut first_failed = None;
@@ -85,7 +88,8 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
     Ok(first_failed.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
 }
 
-/// Ends all ranks because one has failed.
+/// Ends all ranks because one has failed. With `tell`, prints how that rank ended and what it
+/// requested last; otherwise the rank prints its own error.
 fn end(job: Job, rank: usize, status: ExitStatus, layout: &Layout, tell: bool) -> ExitCode {
     if tell {
         let asked = job.load(layout.control(rank, Control::Asked));
@@ -112,7 +116,7 @@ fn end(job: Job, rank: usize, status: ExitStatus, layout: &Layout, tell: bool) -
     }
     drop(job);
     match status.code() {
-        // It was never part of the shared memory: it prints its own error.
+        // The rank prints its own error.
         Some(code) if !tell && code != 0 => ExitCode::from(code as u8),
         _ => ExitCode::from(LOST as u8),
     }

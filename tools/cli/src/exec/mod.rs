@@ -1,7 +1,7 @@
 //! `syncline exec`: becomes the program, with the library that replaces locks in it.
 //!
-//! Only Syncline's library remains: no parent process, no files. So signals, process numbers and
-//! service managers see the program alone.
+//! Only Syncline's library remains: no parent process, no files. So the program gets all signals,
+//! and has the process number that a service manager expects.
 
 pub mod args;
 mod place;
@@ -25,7 +25,7 @@ use crate::record::{Signals, find_library, find_program, preload};
 
 /// The library that replaces locks.
 const LIBRARY: &str = "libsyncline_replace.so";
-/// Names another library instead, for developers of Syncline.
+/// The variable that names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_REPLACE";
 
 /// Runs the program in place of Syncline; returns only if that fails.
@@ -54,7 +54,8 @@ pub fn become_program(
     let inherited = Signals::note().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     let mut start = Command::new(program);
     start.arg0(&command[0]).args(&command[1..]).envs(variables);
-    // SAFETY: it calls sigaction and pthread_sigmask, and allocates nothing.
+    // SAFETY: `restore` only calls sigaction and pthread_sigmask, which may be called between fork
+    // and exec, and allocates nothing.
     let error = unsafe { start.pre_exec(move || inherited.restore()) }.exec();
     Err(not_started(program, error))
 }
@@ -88,15 +89,15 @@ pub fn placed(placement: Placement) -> Result<Variables, Failure> {
     preloaded(vec![placement.variable()?])
 }
 
-/// Variables of the environment.
+/// Environment variables with their values.
 pub type Variables = Vec<(&'static str, OsString)>;
 
 fn preloaded(variables: Variables) -> Result<Variables, Failure> {
     preloading(LIBRARY, OVERRIDE, variables)
 }
 
-/// Variables, including the one that loads a library of Syncline into the program; `named` is the
-/// variable that can name another file.
+/// Adds to the variables the one that loads a library of Syncline into the program. `named` is the
+/// variable that can name another file for the library.
 pub fn preloading(
     library: &str,
     named: &str,

@@ -1,4 +1,5 @@
-//! Where a program's threads run: `syncline exec --place`, and what `syncline try` tries of it.
+//! Where a program's threads run: `syncline exec --place`, and the placements that `syncline try`
+//! tries.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -41,7 +42,7 @@ impl Placement {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// The value of the variable that the library in the program reads.
+    /// The variable that the library in the program reads, and its value.
     pub fn variable(self) -> Result<(&'static str, OsString), Failure> {
         let topology = topology()?;
         let first = topology.packed();
@@ -61,7 +62,7 @@ impl Placement {
     }
 }
 
-/// The hardware threads that may be used; at least one.
+/// The hardware threads that this process may use: at least one.
 fn topology() -> Result<Topology, Failure> {
     let topology = Topology::here().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     match topology.threads.is_empty() {

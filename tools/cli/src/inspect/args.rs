@@ -86,14 +86,14 @@ pub struct Inspect {
 /// The default folder for traces.
 pub const DEFAULT_TRACE: &str = "syncline-trace";
 
-/// Reads a percentage, as thousandths.
+/// Reads a percentage, and returns it in thousandths.
 fn parse_budget(text: &str) -> Result<u32, String> {
     let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
     if !(0.0..=10_000.0).contains(&percent) {
         return Err("expected from 0 to 10000".to_owned());
     }
     let permille = (percent * 10.0).round() as u32;
-    // Less than a thousandth is not the same as no limit.
+    // 0 stands for no limit, so a smaller percentage becomes one thousandth.
     Ok(if percent > 0.0 { permille.max(1) } else { 0 })
 }
 

@@ -3,13 +3,13 @@
 //! | line | stands for |
 //! |---|---|
 //! | `site MODULE START END` | acquiring calls whose last byte lies in this range of that file |
-//! | `lock MODULE START END` | locks that lie there |
+//! | `lock MODULE START END` | locks that lie in this range of that file |
 //! | `lock - START END` | locks at these addresses of memory |
 //!
-//! `site:N` instead of `site` says that in a recording threads wait N microseconds there; the sites
-//! with most waiting come first from the start.
+//! `site:N` in place of `site` says that, in a recording, threads waited N microseconds at these
+//! calls. The sites with most waiting have priority from the start of the run.
 //!
-//! No line stands for all locks.
+//! Without any lines, all locks are traced.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -58,7 +58,7 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
             Failure::message(RECORD_FAILED, message)
                 .hint("--site and --lock need the program itself, not a script that starts it")
         })?;
-        // The files are those that run now, and names are looked up in these.
+        // Names are looked up in the files as they are now, since these will run.
         for name in &args.site {
             add("site", name, files.names().site(name, |_| true), &mut lines)?;
         }
@@ -94,8 +94,8 @@ fn add(
     Ok(())
 }
 
-/// The call sites of the findings and of other things that take time, or else those with most
-/// waiting.
+/// Adds the acquiring call sites of the findings and of the remaining waiting or, if these have
+/// none, the sites with most waiting.
 fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     let acquires = |site: &&Site| site.op.class() == syncline_recording::Class::Acquire;
     let before = lines.len();
@@ -110,8 +110,8 @@ fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     }
 }
 
-/// A file with such call sites that is not the recorded one: the addresses would belong to other
-/// code.
+/// A file with chosen call sites that is no longer the recorded build, so the addresses would
+/// belong to other code; `None` if there is none.
 fn another_build<'a>(process: &'a Process, lines: &BTreeSet<String>) -> Option<&'a str> {
     let changed = process.modules.iter().filter(|m| m.symbols == Some(SymbolSource::Changed));
     let has_suspects = |module: &&Module| {

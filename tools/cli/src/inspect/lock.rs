@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use syncline_conflicts::{Advice, Distribution, Lock, NamedCause, Proposal, Report, Site};
 use syncline_present::number::{count, counted, duration, grouped, of_so_many, percent};
 
-/// The number of lines, fields and kinds of data that a paragraph names.
+/// The most lines, fields and kinds of data that a paragraph names.
 const NAMED: usize = 3;
 /// A cause of less than this share of all conflicts is not named.
 const WORTH_NAMING: f64 = 0.1;
 /// Data that takes less than this share of what is touched is not named.
 const LITTLE: f64 = 0.005;
 
-/// A lock: what to do, and why.
+/// The paragraph on a lock: what to do, and why.
 pub fn paragraph(number: usize, lock: &Lock, report: &Report) -> String {
     let mut lines = Vec::new();
     lines.push(format!("{number}. {}", title(lock)));
@@ -55,7 +55,7 @@ pub fn about(estimated: bool, at_least: bool) -> &'static str {
     }
 }
 
-/// The short name of a lock: a variable by its name alone.
+/// The short name of a lock: for a variable, its name without the call site.
 pub fn short_title(lock: &Lock) -> String {
     match (lock.locks, &lock.name) {
         (1, Some(name)) => name.clone(),
@@ -63,7 +63,7 @@ pub fn short_title(lock: &Lock) -> String {
     }
 }
 
-/// What a lock is called.
+/// The name of a lock, or the number of locks, with the call site that acquires it.
 pub fn title(lock: &Lock) -> String {
     let place = lock.sites.first().map_or("unknown place", |site| &site.place);
     let name = lock.name.as_deref().or(lock.lies.as_deref()).unwrap_or(&lock.address);
@@ -82,7 +82,7 @@ fn independence(lock: &Lock) -> Vec<String> {
                 "   none of its sections was traced to its end, so none could be compared"
                     .to_owned()
             }
-            // The advice says so.
+            // The advice already says that too few sections were traced.
             _ if lock.advice.iter().any(|one| matches!(one.advice, Advice::TooFewSections)) => {
                 return Vec::new();
             }
@@ -217,7 +217,8 @@ fn sections(site: &Site) -> Vec<String> {
     lines
 }
 
-/// How many instructions sections have; where tracing stopped in each, how many were traced.
+/// The number of instructions in a section; if tracing stopped in every section, the mean number of
+/// those that were traced.
 fn length(site: &Site) -> String {
     if site.stopped == site.traced {
         let each = site.total_instructions / site.traced.max(1);

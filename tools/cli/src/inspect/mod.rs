@@ -37,16 +37,16 @@ use syncline_present::number::{self, counted};
 const LIBRARY: &str = "libsyncline_tracer.so";
 /// The variables that give the library the trace's folder.
 const FOLDER: [&str; 3] = ["SYNCLINE_TRACE", "SYNCLINE_TRACE_ID", "SYNCLINE_TRACE_OTHERS"];
-/// Names another library instead, for developers of Syncline.
+/// The variable that names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
 
-/// A trace of this many bytes is read in a second.
+/// The size of a trace that is read within about a second, in bytes.
 const QUICK: u64 = 16 << 20;
 
-/// Bytes of what the file system counts in.
+/// The size of the blocks in which the file system counts a file's space, in bytes.
 const BLOCK: u64 = 512;
 
-/// Traces and reports; gives the program's own exit status if it was run.
+/// Traces and reports. Returns the program's own exit status if the program was run.
 pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.read {
         report::print(args, folder)?;
@@ -89,15 +89,15 @@ fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
     Ok((program, library, wanted, largest_file(args.max_size)?))
 }
 
-/// Filters of system calls (seccomp) that this process runs under, such as a container's: programs
-/// that run under more of them are left alone.
+/// The number of system-call filters (seccomp) that this process runs under, such as a container's.
+/// Programs that run under more filters are left alone.
 fn filters() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The folder for the trace: that of a recording lies in the recording's folder.
+/// The folder for the trace. With --from, and without -o, it lies in the recording's folder.
 fn output(args: &Inspect) -> PathBuf {
     let of_recording = || args.from.as_deref().map(trace_of);
     args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
@@ -105,7 +105,7 @@ fn output(args: &Inspect) -> PathBuf {
 
 /// What was traced.
 struct Traced {
-    /// Bytes that the files take.
+    /// The bytes that the files take on disk.
     bytes: u64,
     /// Whether a process found no room on the disk.
     full: bool,
@@ -124,10 +124,10 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
         let used = header.arena_offset.saturating_add(header.arena_used);
         // A file that is still written to must keep its size, or its process would die.
         if !writers.has(&path, header.pid) && meta.len() > used {
-            // Failing leaves a file that is longer than it needs to be, and takes no more space.
+            // If this fails, the file stays longer than needed, but takes no more space.
             let _ = file.set_len(used);
         }
-        // The space that it uses, and not its largest size.
+        // The space that the file uses, not its length.
         bytes += BLOCK * meta.blocks();
     });
     if writers.processes().is_empty() {
@@ -136,7 +136,7 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
     let processes = counted(files as usize, "process");
     if dropped > 0 {
         let records = counted(dropped as usize, "record");
-        // As below.
+        // Standard error may be closed.
         let _ = writeln!(
             stderr(),
             "syncline: {records} did not fit, and tracing stopped there; give more room with --max-size"

@@ -13,11 +13,11 @@ use syncline_trace::{StackPart, Trace};
 /// The names of one process.
 pub struct Named<'a> {
     symbols: Symbols,
-    /// Its files, without their folders.
+    /// The names of the process's files, without their folders.
     files: HashSet<String>,
-    /// The stacks that were looked up.
+    /// The contents of stacks that the trace has kept.
     stacks: &'a [StackPart],
-    /// The results, by address.
+    /// The variables on stacks that were looked up, by address; `None` if none was found.
     on_stack: HashMap<u64, Option<String>>,
 }
 
@@ -43,8 +43,8 @@ impl<'a> Named<'a> {
     fn on_stack(&mut self, address: u64) -> Option<String> {
         let (symbols, stacks) = (&mut self.symbols, self.stacks);
         let find = || {
-            // The variable at the time of this word, or the nearest: stacks are used again and
-            // again.
+            // Stacks are reused. So the contents count that were kept when this word was first
+            // written, or the nearest word.
             let part = |s: &'a StackPart| Part { start: s.start, words: &s.words };
             let around = stacks.iter().filter(|s| part(s).covers(address));
             let nearest = around.min_by_key(|s| s.written.abs_diff(address & !7))?;
@@ -53,7 +53,7 @@ impl<'a> Named<'a> {
         self.on_stack.entry(address).or_insert_with(find).clone()
     }
 
-    /// Those of the files needed for names that are now another build than the one that ran.
+    /// The files, among those needed for names, that another build has replaced since the run.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
         self.symbols.replaced()
     }
@@ -67,13 +67,14 @@ impl Names for Named<'_> {
     }
 
     fn line(&mut self, instruction: u64) -> String {
-        // Frames are asked for by return address, which lies behind the call.
+        // `stack` expects return addresses, which lie behind the call.
         let stack = self.symbols.stack(&[instruction.wrapping_add(1)]);
         let Some(&innermost) = stack.frames.first() else { return format!("{instruction:#x}") };
         let frame = self.symbols.frame(innermost);
         match frame.file_line() {
             Some(_) => name::frame(frame),
-            // Without lines, a function's instructions belong together, and those of the linkage table.
+            // Without line numbers, all instructions of a function count as one line, and so do all
+            // that are outside of functions, such as the linkage table's.
             None => match frame.function.split_once("+0x") {
                 Some((file, _)) if self.files.contains(file) => format!("{file} (no function)"),
                 Some((function, _)) => function.to_owned(),
@@ -91,7 +92,8 @@ impl Names for Named<'_> {
     }
 }
 
-/// `name (binary)` of `name+0x8 (binary)`; of what has no name in a file, that.
+/// A name without its offset: `name (binary)` for `name+0x8 (binary)`, and `binary (no variable)`
+/// for `binary+0x8`.
 fn without_offset(name: &str) -> String {
     match name.rsplit_once("+0x") {
         None => name.to_owned(),

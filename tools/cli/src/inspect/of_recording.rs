@@ -12,10 +12,10 @@ use syncline_trace::{Trace, trace_files};
 
 use super::names::Named;
 
-/// The folder of a recording's own trace, in the recording's folder.
+/// The name of the folder for a recording's own trace, in the recording's folder.
 const TRACE: &str = "trace";
 
-/// The path of a recording's trace, which need not exist: in its folder.
+/// The path of the trace in a recording's folder. It need not exist.
 pub fn trace_of(recording: &Path) -> PathBuf {
     let folder = match recording.parent() {
         Some(parent) if recording.is_file() => parent,
@@ -28,8 +28,8 @@ pub fn trace_of(recording: &Path) -> PathBuf {
 /// folders.
 ///
 /// # Errors
-/// If the trace that was named can't be read. An unreadable one in a recording's folder is skipped,
-/// with a message on standard error.
+/// If the named trace can't be read or has no call site. An unreadable one in a recording's folder
+/// is skipped, with a message on standard error.
 pub fn inspections<'a>(
     recordings: impl IntoIterator<Item = &'a Path>,
     named: Option<&Path>,
@@ -92,7 +92,7 @@ fn add(trace: &Trace, facts: &LockFacts, lock: &Lock, inspections: &mut Inspecti
     }
 }
 
-/// The verdict of the data, without that of the sections' length.
+/// The verdict on a lock's data, from all advice but that on the length of sections.
 fn data(lock: &Lock) -> Data {
     let of_data = |p: &&Proposal| !matches!(p.advice, Advice::Shorten { .. });
     match lock.advice.iter().find(of_data).map(|proposal| proposal.advice) {
@@ -111,7 +111,7 @@ fn data(lock: &Lock) -> Data {
     }
 }
 
-/// A return address as a position in a file.
+/// A return address as a position in a file; `None` if no file was mapped there.
 fn in_file(trace: &Trace, address: u64) -> Option<InFile> {
     let call = address.wrapping_sub(1);
     let module = trace.modules.iter().find(|m| (m.start..m.end).contains(&call))?;

@@ -1,4 +1,4 @@
-//! The report on a trace: one of each process, and what could not be read.
+//! The report on a trace: one report for each process, and messages on files that can't be read.
 
 use std::io::{BufWriter, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ use crate::progress::Bar;
 use crate::terminal::style;
 use syncline_present::number::{self, counted};
 
-/// The number of processes that are reported on at length; a build may have thousands.
+/// The most processes that the text reports on; a build may have thousands.
 const PROCESSES: usize = 8;
-/// A trace of more bytes takes some seconds to read, which is announced.
+/// A trace of this many bytes or more takes some seconds to read, so that is announced.
 const LARGE: u64 = 64 << 20;
 
 /// Prints what a trace says.
@@ -47,8 +47,8 @@ fn unreadable(error: Error) -> Failure {
     Failure::new(REPORT_FAILED, error).hint("`syncline inspect -- PROGRAM` makes a trace")
 }
 
-/// The reports on all processes whose file can be read: one that was killed at its start, or that found
-/// no room, may have left a part of a file.
+/// The reports on all processes whose file can be read. A process that was killed at its start, or
+/// found no room, may have left an incomplete file.
 fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     let mut reports: Vec<Report> = Vec::new();
     let mut failed: Vec<Error> = Vec::new();
@@ -68,7 +68,7 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
             }
         };
         let mut names = Named::of(&trace, &library);
-        // A bar for each part: they take about as long.
+        // Reading and analysis each have a bar, because they take about equally long.
         let mut bar = Bar::new();
         let facts = facts_with(&trace, options, &mut |done, of| bar.show_part(done, of));
         drop(bar);
@@ -90,8 +90,8 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     Ok(reports)
 }
 
-/// Bytes that sections may take in memory: a part of the free memory, since computing their facts
-/// takes about as much again.
+/// The bytes that sections may take in memory: a quarter of the free memory, because computing
+/// their facts takes about as much again; but at least 256 MiB.
 pub fn free_memory() -> u64 {
     const PART: u64 = 4;
     const LEAST: u64 = 256 << 20;
@@ -101,7 +101,8 @@ pub fn free_memory() -> u64 {
     kilobytes.map_or(LEAST, |kilobytes: u64| (kilobytes * 1024 / PART).max(LEAST))
 }
 
-/// Says something beside the report. Standard error may be closed; the report is the same without.
+/// Prints a message beside the report. Standard error may be closed; the report is the same without
+/// the message.
 fn say(what: &str) {
     let _ = writeln!(stderr(), "syncline: {what}");
 }
@@ -113,7 +114,8 @@ fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
         writeln!(out)?;
         return Ok(out.flush()?);
     }
-    // Processes that took none of the locks are left out, unless no process took any.
+    // Processes without a traced section are left out, unless no process has one. Those that were
+    // left alone are always shown.
     let some = reports.iter().any(|report| report.traced > 0);
     let speak = |report: &&Report| !some || report.traced > 0 || report.left_alone.is_some();
     let speaking: Vec<&Report> = reports.iter().filter(speak).collect();

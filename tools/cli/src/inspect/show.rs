@@ -1,5 +1,4 @@
-//! What a trace says, for a person: the locks that matter most, each in a paragraph, then the
-//! tables.
+//! The report on a trace as text: the locks that matter most, each in a paragraph, then the tables.
 
 use std::fmt::Write as _;
 
@@ -16,7 +15,8 @@ const DETAILED: usize = 3;
 /// A mean with a larger uncertainty than this is not printed.
 const KNOWN: f64 = 0.25;
 
-/// A larger budget than this, in percent, is as good as none.
+/// The largest budget that is proposed, in percent. Instead of a larger one, everything may be
+/// traced.
 const LARGEST_BUDGET: f64 = 500.0;
 
 /// The report on one process.
@@ -87,7 +87,7 @@ pub fn text(report: &Report, style: &Style) -> String {
 fn cost(report: &Report) -> String {
     let took = duration(report.cost_seconds + report.besides_seconds);
     let Some(budget) = report.budget else {
-        // An estimate, from which nothing is subtracted.
+        // Without a budget, the cost is only estimated, and not compared with the program's time.
         return format!("  inspecting took about {took} of processor time\n");
     };
     let Some(slowdown) = report.slowdown() else { return String::new() };
@@ -126,7 +126,7 @@ fn why_none(report: &Report) -> String {
     )
 }
 
-/// The locks of which nothing was traced.
+/// The line on locks without a traced section; empty if there are none.
 fn untraced(report: &Report) -> String {
     if report.untraced_locks == 0 {
         return String::new();
@@ -169,7 +169,7 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
             // Writing to a text never fails.
             let _ = write!(text, ", or --budget {budget} and a run as long as this one");
         }
-        // Beyond that, everything may be traced as well.
+        // Instead of a larger budget, everything may be traced.
         _ if report.budget.is_some() && acquisitions >= enough => {
             text.push_str(", or --budget 0 and a run as long as this one");
         }

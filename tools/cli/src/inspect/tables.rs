@@ -1,4 +1,4 @@
-//! Syncchar's Tables 2 and 3, of the locks that were traced.
+//! Tables 2 and 3 of the Syncchar paper, for the locks that were traced.
 
 use syncline_conflicts::{Lock, Report};
 use syncline_present::number::{count, duration, percent};
@@ -45,7 +45,8 @@ pub fn contended(report: &Report, style: &Style) -> String {
     written(style, CONTENDED_TITLES, locks.iter().take(CONTENDED).map(row).collect())
 }
 
-/// The locks that were held longest, each section against the last ones of its lock (Table 3).
+/// The locks that were held longest, each section compared with the last ones of its lock (Table
+/// 3).
 pub fn window(report: &Report, style: &Style) -> String {
     let row = |lock: &Lock| {
         let pairs = &lock.window;
@@ -68,7 +69,7 @@ pub fn window(report: &Report, style: &Style) -> String {
     written(style, titles, report.locks.iter().take(HELD).map(row).collect())
 }
 
-/// A cell that has nothing to say if that is not known.
+/// A cell with this text, or with a dash if the value is unknown.
 pub fn or_dash(text: String, is_known: bool) -> Cell {
     if is_known { cell(text) } else { cell("-") }
 }

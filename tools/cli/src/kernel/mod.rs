@@ -30,7 +30,7 @@ use say::{failure, say};
 
 /// The plugin, and the variable that names another, for developers of Syncline.
 const PLUGIN: [&str; 2] = ["libsyncline_kernel_plugin.so", "SYNCLINE_KERNEL_PLUGIN"];
-/// The guest's first process.
+/// The guest's first process, and the variable that names another.
 const INIT: [&str; 2] = ["syncline-kernel-init", "SYNCLINE_KERNEL_INIT"];
 
 /// Runs and reports, or reports on an earlier recording.
@@ -39,7 +39,7 @@ pub fn run(args: &Kernel) -> Result<ExitCode, Failure> {
         Some(folder) => report::print(args, folder),
         None => record(args),
     };
-    // It runs no program of the user's, so there are no other statuses.
+    // No program's exit status is passed on, so a failure has no other status than this.
     outcome.map_err(|failure| failure.with_status(REPORT_FAILED))
 }
 
@@ -81,7 +81,7 @@ fn record(args: &Kernel) -> Result<ExitCode, Failure> {
     }
 }
 
-/// What can be refused before anything is touched.
+/// The settings of the run. Refuses what can be refused before anything is changed.
 fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
     if machine::qemu().is_none() {
         return Err(failure(machine::missing()));
@@ -109,8 +109,8 @@ fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
     })
 }
 
-/// The guest's memory is taken from this machine: without that much, this machine's kernel would
-/// kill a program.
+/// Refuses a guest with more memory than is free on this machine: this machine's kernel would kill
+/// a program.
 fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -125,7 +125,7 @@ fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     }
 }
 
-/// The folder of kernels that were unpacked and learned.
+/// The folder that keeps unpacked kernels, and what was learned of them.
 fn cache() -> Result<PathBuf, Failure> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".cache"));
@@ -142,11 +142,11 @@ fn cache() -> Result<PathBuf, Failure> {
     Ok(cache)
 }
 
-/// Set when a user asks for the end.
+/// A flag that is set when a user asks for the end, by SIGINT, SIGTERM or SIGHUP.
 fn ends() -> Result<Arc<AtomicBool>, Failure> {
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // On the second signal, since there is nothing left to wait for.
+        // A second signal ends Syncline at once.
         let second = Arc::clone(&ends);
         signal_hook::flag::register_conditional_default(signal, second)
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&ends)))
@@ -176,7 +176,7 @@ fn tidy(folder: &Folder) -> bool {
         full |= header.disk_full != 0;
         let used = header.arena_offset.saturating_add(header.arena_used);
         if meta.len() > used {
-            // Failing leaves a file that is longer than it needs to be, and takes no more space.
+            // If this fails, the file stays longer than needed, but takes no more space.
             let _ = file.set_len(used);
         }
     });

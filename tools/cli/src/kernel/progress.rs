@@ -1,4 +1,4 @@
-//! The display while a guest runs: the time that it has, and the last line of its console.
+//! The display while a guest runs: the time that it has run, and the last line of its console.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -13,7 +13,7 @@ const TICK: Duration = Duration::from_millis(200);
 pub struct Console(Option<ProgressBar>);
 
 impl Console {
-    /// A line that begins with what is done.
+    /// A line that begins with `what`, the name of what is being done.
     pub fn new(what: &str) -> Console {
         if !stderr().is_terminal() {
             return Console(None);
@@ -25,7 +25,7 @@ impl Console {
         Console(Some(bar))
     }
 
-    /// The guest has said something.
+    /// Shows a line of the guest's console, unless it is empty.
     pub fn line(&mut self, line: &str) {
         if let Some(bar) = self.0.as_ref().filter(|_| !line.is_empty()) {
             bar.set_message(printable(line));

@@ -1,4 +1,4 @@
-//! The report on a recording of a kernel: read, worked out, and printed.
+//! Reads a recording of a kernel, computes the report, and prints it.
 
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
@@ -21,10 +21,10 @@ use crate::terminal::style;
 /// The name and version of the JSON document. The number changes when a field is removed, or changes its
 /// meaning; new fields may come at any time.
 const SCHEMA: &str = "syncline-kernel/1";
-/// The number of breaches of the invariants that are printed one by one.
+/// The most breaches of the invariants that are printed one by one.
 const BREACHES: usize = 8;
 
-/// Prints what a recording says. It fails if the recording contradicts itself.
+/// Prints the report on a recording. Fails if the recording contradicts itself.
 pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
     let hint = "`syncline kernel` makes a recording of a kernel";
     let unreadable = |error| failure(error).hint(hint);
@@ -54,7 +54,7 @@ pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
         out.write_all(show::text(&about, &counts, of_kernel.as_ref(), &report, &style()).as_bytes())
     };
     written.and_then(|()| out.flush()).map_err(|error| Failure::new(REPORT_FAILED, error))?;
-    // Taking a large trace apart takes seconds, and the process ends anyway.
+    // Freeing a large trace takes seconds, and the process ends anyway.
     std::mem::forget(trace);
     let broken: u64 = INVARIANTS.iter().filter_map(|name| counts.get(*name)).sum();
     if broken == 0 {

@@ -6,12 +6,13 @@ use syncline_kernel::Error;
 
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// A failure of the libraries, as this command's.
+/// Turns an error of a library into a failure of this command.
 pub fn failure(error: Error) -> Failure {
     Failure::new(REPORT_FAILED, error)
 }
 
-/// Says something beside the report. Standard error may be closed; the report is the same without.
+/// Prints a message beside the report. Standard error may be closed; the report is the same without
+/// the message.
 pub fn say(what: &str) {
     let _ = writeln!(stderr(), "syncline: {what}");
 }

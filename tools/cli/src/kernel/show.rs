@@ -1,5 +1,5 @@
-//! What a recording of a kernel says, for a person: the run, Syncchar's Tables 2 and 3 by classes of
-//! locks, and what the sections of the longest held ones conflict on.
+//! The report on a recording of a kernel as text: the run, Tables 2 and 3 of the Syncchar paper by
+//! classes of locks, and what the sections of the classes that were held longest conflict on.
 
 use std::fmt::Write as _;
 
@@ -86,7 +86,8 @@ fn sums(about: &About, report: &Report) -> String {
     text
 }
 
-/// The evidence for and against the figures.
+/// The lines that say how far the figures can be trusted: breaches of the invariants, the kernel's
+/// own counts, dropped sections, and how closely the processors were kept together.
 fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> String {
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     if counts.is_empty() {
@@ -168,8 +169,9 @@ fn contended(report: &Report, style: &Style) -> String {
     written(style, CONTENDED_TITLES, rows.iter().take(CONTENDED).map(cells).collect())
 }
 
-/// The classes that were held longest, each section against the last ones of its lock (Table 3): of pairs
-/// and, as in the paper, of sections with any conflict.
+/// The classes that were held longest, each section compared with the last ones of its lock (Table
+/// 3). Conflicts are a share of the pairs and, as in the paper, a share of the sections: those with
+/// any conflict.
 fn longest(report: &Report, style: &Style) -> String {
     let cells = |row: &Row| {
         let compared = |text: String| or_dash(text, row.pairs > 0);

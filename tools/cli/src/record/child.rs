@@ -35,31 +35,31 @@ const PASSED_ON: [Signal; 6] = [
 /// The signals that ask for an end.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// Whether Syncline was asked to end, which it has passed on.
+/// Whether Syncline got SIGTERM and passed it on.
 static TOLD_TO_END: AtomicBool = AtomicBool::new(false);
 
 /// Whether a user asked for the program's end, by a signal to Syncline or from the terminal.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a user asked for the program's end, by one of these signals: then no further run is
-/// wanted.
+/// Whether a user asked for the program's end, by a signal to Syncline or from the terminal. Then
+/// no further run is wanted.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Relaxed)
 }
 
-/// Whether Syncline got SIGTERM while the program ran: its sender waits for the end, and not for a
-/// report that takes long.
+/// Whether Syncline got SIGTERM while the program ran: its sender waits for Syncline's end, so no
+/// report that takes long is made.
 pub fn told_to_end() -> bool {
     TOLD_TO_END.load(Relaxed)
 }
 
-/// The program, running.
+/// The running program, and the signals that Syncline reads meanwhile.
 pub struct Recorded {
     child: Child,
     signals: SignalFd,
 }
 
-/// The signal state of before the first program, which each of them starts with.
+/// The signal state from before the first program was started. Every program starts with it.
 fn inherited() -> nix::Result<&'static Signals> {
     static INHERITED: OnceLock<Signals> = OnceLock::new();
     match INHERITED.get() {
@@ -71,7 +71,7 @@ fn inherited() -> nix::Result<&'static Signals> {
     }
 }
 
-/// Starts the program under the name that the user gave it, with these variables besides its own.
+/// Starts the program under the name that the user gave it, with these environment variables added.
 ///
 /// # Errors
 /// With [`NOT_FOUND`], [`CANNOT_RECORD`] or [`RECORD_FAILED`] if it can't be started.
@@ -112,7 +112,7 @@ impl Recorded {
     /// Passes signals on until the program ends, and says how it ended.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the kernel refuses that information.
+    /// With [`RECORD_FAILED`], if the program can't be waited for or signals can't be read.
     pub fn wait(mut self) -> Result<Ending, Failure> {
         loop {
             if let Some(status) =
@@ -136,8 +136,8 @@ impl Recorded {
         }
     }
 
-    /// The process was not waited for yet, so the number is still its own. If it has ended in
-    /// between, the signal has no effect, as it would without us.
+    /// Sends a signal to the program. The program was not waited for yet, so the process number is
+    /// still its own. If it has just ended, the signal has no effect, as it would without Syncline.
     fn pass_on(&self, signal: Signal) {
         if signal == Signal::SIGTERM {
             TOLD_TO_END.store(true, Relaxed);
@@ -146,8 +146,8 @@ impl Recorded {
     }
 }
 
-/// Lets signals end Syncline again, once the program has ended and only a report is left to make. A
-/// signal that arrived while the program ran was meant for the program.
+/// Lets signals end Syncline again, after the program has ended and only a report is left to make.
+/// Signals that arrived while the program ran were meant for the program, and are discarded.
 pub fn hear_signals() {
     let passed_on: SigSet = PASSED_ON.into_iter().collect();
     let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;

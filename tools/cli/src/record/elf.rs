@@ -1,4 +1,4 @@
-//! Whether an executable is loaded by a dynamic loader that takes our library.
+//! Whether an executable is loaded by a dynamic loader that can load our library.
 //!
 //! The library is x86-64 code that calls glibc. So it can be loaded into a program only if the
 //! program is for the same machine, and names a loader (a static program names none) which is
@@ -73,10 +73,10 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Makes sure that this executable has no allocator of LeakSanitizer's.
+/// Makes sure that this executable was not built with LeakSanitizer, which has its own allocator.
 ///
 /// # Errors
-/// With [`CANNOT_RECORD`].
+/// With [`CANNOT_RECORD`], if it was.
 pub fn check_allocator(path: &Path) -> Result<(), Failure> {
     if sanitizer_of(path) != Some(Sanitizer::Leak) {
         return Ok(());
@@ -89,7 +89,8 @@ pub fn check_allocator(path: &Path) -> Result<(), Failure> {
     Err(Failure::message(CANNOT_RECORD, message).hint("build it without -fsanitize=leak"))
 }
 
-/// The loader itself names no loader, and loads a library for `ld.so ./app` as well.
+/// Whether the executable is a loader. A loader names no loader itself, but `ld.so ./app` loads our
+/// library as well.
 fn is_loader(path: &Path) -> bool {
     let name = |path: &Path| Some(path.file_name()?.as_bytes().starts_with(b"ld-"));
     name(path) == Some(true) || path.canonicalize().ok().and_then(|p| name(&p)) == Some(true)

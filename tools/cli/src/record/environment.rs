@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `LD_PRELOAD` | the library, then what was there already |
 //! | `SYNCLINE_RECORDING` | the folder, absolute |
-//! | `SYNCLINE_RECORDING_ID` | its identity: the device's number and its own there, `DEVICE:NUMBER` |
-//! | `SYNCLINE_RECORDING_OTHERS` | name of its subfolder for processes of other users; empty if there is none |
+//! | `SYNCLINE_RECORDING_ID` | its identity: the numbers of its device and inode, `DEVICE:INODE` |
+//! | `SYNCLINE_RECORDING_OTHERS` | name of its subfolder for processes of other users; empty if none |
 //! | `SYNCLINE_CLOCK` | 1: time stamp counter; 2: `CLOCK_MONOTONIC` |
 //! | `SYNCLINE_TICKS_PER_SECOND` | rate of that clock |
 //! | `SYNCLINE_MAX_SIZE` | bytes that the file of one process may take |
@@ -25,17 +25,17 @@ pub const FOLDER: [&str; 3] =
 pub struct Environment {
     /// The library itself.
     pub library: PathBuf,
-    /// Its clock.
+    /// The clock that it reads.
     pub clock: Clock,
-    /// The most bytes of a file.
+    /// The most bytes that the file of one process may take.
     pub max_size: u64,
     /// Whether every acquisition is timed and logged.
     pub timeline: bool,
 }
 
 impl Environment {
-    /// The variables to set, with those that say where it makes its files, as
-    /// [`Folder::variables`](super::Folder::variables) gives them.
+    /// The variables to set. `folder` has those that say where the library makes its files, as
+    /// returned by [`Folder::variables`](super::Folder::variables).
     pub fn variables(
         &self,
         folder: [(&'static str, OsString); 3],
@@ -53,7 +53,8 @@ impl Environment {
     }
 }
 
-/// Syncline's library comes first, so that no other library is between the program and it.
+/// The value of `LD_PRELOAD`. Syncline's library comes first, so that no other library is between
+/// the program and it.
 pub fn preload(library: &std::path::Path, present: Option<&OsStr>) -> OsString {
     let mut value = library.as_os_str().to_owned();
     if let Some(present) = present.filter(|present| !present.is_empty()) {

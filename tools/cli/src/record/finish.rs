@@ -1,5 +1,5 @@
-//! After the program has ended: cuts the files to the length that they used, and says what
-//! was recorded and what to do next.
+//! After the program has ended: cuts the files to the length that they use, and says what was
+//! recorded and what to do next.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -31,8 +31,8 @@ pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> Tidied {
     tidy(folder, shown, &Writers::of_newer(folder.path()))
 }
 
-/// Tidies the folder of a process that was there before this one, and tells the user what is in
-/// it.
+/// Tidies the folder of a process that ran before Syncline attached to it, and tells the user what
+/// is in the folder.
 pub fn tidy_of_older(folder: &Folder, shown: &Path) -> Tidied {
     tidy(folder, shown, &Writers::of(folder.path()))
 }
@@ -42,7 +42,7 @@ fn tidy(folder: &Folder, shown: &Path, writers: &Writers) -> Tidied {
     let mut processes = BTreeSet::new();
     let mut full = false;
     folder.for_each_file("syncline", |path, file, meta| {
-        // The file of a process that could not begin.
+        // An empty file is that of a process that could not begin.
         full |= meta.len() == 0;
         let Some(read) = ProcessFile::read(&file, meta) else { return };
         full |= read.header.disk_full != 0;
@@ -102,7 +102,7 @@ fn summary(
     text
 }
 
-/// A process's file, as far as its first page.
+/// The first page of a process's file.
 struct ProcessFile {
     header: Header,
     /// The space that it takes on disk.
@@ -110,7 +110,7 @@ struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// Reads the first page; `None` if the file is not what its name says.
+    /// Reads the first page; `None` if the file is not a recording of this version.
     fn read(mut file: &File, meta: &Metadata) -> Option<ProcessFile> {
         let mut header = Header::zeroed();
         file.read_exact(bytes_of_mut(&mut header)).ok()?;
@@ -118,8 +118,8 @@ impl ProcessFile {
         ours.then_some(ProcessFile { header, bytes: meta.blocks() * 512 })
     }
 
-    /// Cuts the file to its used length. If this fails, the file is only longer than it needs to
-    /// be, and takes no more space.
+    /// Cuts the file to its used length. If this fails, the file stays longer than needed, but
+    /// takes no more space.
     fn cut(&self, file: &File, meta: &Metadata) {
         let used = self.header.arena_used.min(self.header.arena_capacity).checked_mul(UNIT);
         let length = used.and_then(|used| used.checked_add(self.header.arena_offset));

@@ -1,13 +1,13 @@
 //! The folder that a recording or a trace is written to.
 //!
-//! Only its owner may look into it, or write. Root may record a program that continues as another
+//! Only its owner may list it or write to it. Root may record a program that continues as another
 //! user; the new processes of such a program make their files in a subfolder, as
-//! [`syncline_recording::folder`] says. While root records, the folder can be passed through to
-//! reach that, and neither listed nor written to by others.
+//! [`syncline_recording::folder`] says. While root records, other users may pass through the folder
+//! to that subfolder, but may neither list the folder nor write to it.
 //!
-//! Only recordings are ever deleted: the one that is there becomes `DIR.old`, and an older one of
-//! that name is removed once the program has ended. A folder with anything else in it is left alone
-//! and refused.
+//! Only recordings are ever deleted: a recording that is already there becomes `DIR.old`, and an
+//! older one of that name is removed after the program has ended. A folder with anything else in it
+//! is left alone and refused.
 
 mod kind;
 mod old;
@@ -32,19 +32,20 @@ use kind::{Kind, kind_of};
 use old::{keep_as_old, remove_older};
 use parts::{failed, not_ours};
 
-/// Less than this is too little for a recording of any use, in bytes.
+/// The least space, in bytes, with which a recording is of any use.
 const LEAST_SPACE: u64 = 16 << 20;
-/// Other users must not see addresses and arguments.
+/// The mode of a folder: other users must not see addresses and arguments.
 const MODE: u32 = 0o700;
 /// The mode of a folder that other users may pass through, to the subfolder for them.
 const MODE_WITH_OTHERS: u32 = 0o711;
-/// Every user may make files there, list none, and remove only their own.
+/// The mode of the subfolder for other users: they may make files there and remove their own, but
+/// not list the files.
 const MODE_OF_OTHERS: u32 = 0o1733;
 
 /// A folder of our own, empty so far.
 pub struct Folder {
     opened: folder::Folder,
-    /// The subfolder for other users, where root records.
+    /// The subfolder for other users, if root records.
     others: Option<folder::Folder>,
     made: bool,
 }
@@ -53,8 +54,8 @@ impl Folder {
     /// Makes the folder, after moving away a recording that is already there.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], when there is something else, when that recording is still
-    /// being written, or when the disk or the rights don't allow it.
+    /// With [`RECORD_FAILED`], if something other than a recording is there, if that recording is
+    /// still being written, or if the disk or the access rights don't allow it.
     pub fn create(path: &Path) -> Result<Folder, Failure> {
         let path = absolute(path).map_err(|e| Failure::new(RECORD_FAILED, e))?;
         let made = match kind_of(&path)? {
@@ -83,11 +84,11 @@ impl Folder {
         &self.opened
     }
 
-    /// These variables give the library in the program the folder's path, its identity, and the
-    /// name of its subfolder for processes of other users.
+    /// The environment variables that give the library in the program the folder's path, its
+    /// identity, and the name of its subfolder for processes of other users.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the kernel refuses that information.
+    /// With [`RECORD_FAILED`], if the folder's identity can't be read.
     pub fn variables(
         &self,
         [path, identity, name]: [&'static str; 3],
@@ -101,7 +102,7 @@ impl Folder {
         ])
     }
 
-    /// Calls a function for each file that has this ending and can be opened.
+    /// Calls a function for each file that has this extension and can be opened.
     pub fn for_each_file(&self, ending: &str, mut each: impl FnMut(PathBuf, File, &Metadata)) {
         for path in folder::files(self.path(), ending).unwrap_or_default() {
             let in_others = path.parent() != Some(self.path());
@@ -123,18 +124,19 @@ impl Folder {
         self.remove_older();
     }
 
-    /// Removes the recording from which another has taken the name `DIR.old`. Removing takes long
+    /// Removes the recording that was named `DIR.old` before the present one. Removing takes long
     /// if there are thousands of files, so it is done after the program has ended. What can't be
     /// removed now is removed the next time, or refused then.
     pub fn remove_older(&self) {
         let _ = remove_older(self.path());
     }
 
-    /// Once no process writes any more, no other user needs access.
+    /// Withdraws other users' access. Called after the last process has stopped writing.
     pub fn close(&self) {
         let Some(others) = &self.others else { return };
         let name = others.path().file_name().unwrap_or_default();
-        // One that is not empty has recordings in it.
+        // If the subfolder is not empty, it has recordings in it: it stays, without access for
+        // others.
         if unlinkat(&self.opened, name, UnlinkatFlags::RemoveDir).is_err() {
             let _ = fchmod(others, Mode::from_bits_truncate(MODE));
         }
@@ -178,7 +180,7 @@ impl Folder {
     }
 }
 
-/// The subfolder's name, which other users can't guess.
+/// A name for the subfolder that other users can't guess.
 fn unguessable() -> io::Result<OsString> {
     let mut number = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut number)?;
@@ -189,7 +191,7 @@ fn unguessable() -> io::Result<OsString> {
 /// (`ulimit -f`) would end the program.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], when it is too small for a recording.
+/// With [`RECORD_FAILED`], if it is too small for a recording.
 pub fn largest_file(asked: u64) -> Result<u64, Failure> {
     let limit = getrlimit(Resource::RLIMIT_FSIZE).map_or(u64::MAX, |(soft, _)| soft);
     let size = asked.min(limit);
@@ -206,8 +208,8 @@ pub fn largest_file(asked: u64) -> Result<u64, Failure> {
     Ok(size)
 }
 
-/// Notes in a folder with a recording, if it is one, that a later run into it recorded nothing:
-/// so that that recording is not taken for the later run's.
+/// Notes in an existing recording that a later run, which should have replaced it, was refused.
+/// Otherwise the user could take it for the recording of the later run.
 pub fn note_refusal(path: &Path, command: &[OsString], why: &Failure) {
     let is_recording = matches!(kind_of(path), Ok(Kind::Recording));
     if !is_recording || !Writers::of(path).processes().is_empty() {
@@ -215,7 +217,7 @@ pub fn note_refusal(path: &Path, command: &[OsString], why: &Failure) {
     }
     let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let refusal = Refusal { command, why: why.what() };
-    // If nothing can be written, there can be no note either.
+    // If writing fails, there is no note.
     let _ = folder::Folder::open(path).and_then(|folder| refusal.write(&folder));
 }
 
@@ -234,7 +236,7 @@ fn make_in(parent: &impl AsFd, name: &OsStr, path: &Path) -> Result<folder::Fold
     folder::Folder::open_in(parent.as_fd(), name, path).map_err(|e| Failure::new(RECORD_FAILED, e))
 }
 
-/// A folder that the user made. The folder keeps its access rights, so these must be safe.
+/// Opens an empty folder that the user made. It keeps its access rights, so these must be safe.
 fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
     const WRITABLE_BY_ALL: u32 = 0o002;
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());

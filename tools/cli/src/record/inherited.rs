@@ -1,12 +1,12 @@
-//! What Syncline was started with and the program shall start with as well.
+//! The signal state that Syncline was started with, for the program to start with as well.
 //!
-//! Before `main`, Rust's runtime makes the process ignore SIGPIPE, and `Command` sets it to
-//! the default in every child. The C library takes two signals for its threads, one of them as
-//! soon as a second thread is made; who executes another program then leaves the default. But a
-//! program may have been meant to start with such a signal ignored: systemd starts services so with
-//! SIGPIPE, and the C library's posix_spawn ignores its own two signals in every child. Therefore
-//! their state is noted before the runtime starts, by a function in the list of those that run
-//! before `main`.
+//! Before `main`, Rust's runtime makes the process ignore SIGPIPE, and `Command` sets it to the
+//! default in every child. The C library handles two signals for its threads, one of them as soon
+//! as a second thread is made; a program that the process executes then starts with the default.
+//! But a program may be meant to start with such a signal ignored: systemd starts services with
+//! SIGPIPE ignored, and the C library's posix_spawn ignores its own two signals in every child.
+//! Therefore the signals' state is noted before the runtime starts, by one of the functions that
+//! run before `main`.
 
 use std::io;
 use std::ptr::{null, null_mut};
@@ -16,11 +16,11 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
 
-/// The signals that are set by others than the program before it starts: SIGPIPE, and those of the
-/// C library, to which its `sigaction` refuses access.
+/// The signals that Rust's runtime or the C library set before the program starts: SIGPIPE, and the
+/// C library's own two, to which its `sigaction` refuses access.
 const SET_BY_OTHERS: [i32; 3] = [libc::SIGPIPE, 32, 33];
 
-/// Those of [`SET_BY_OTHERS`] that were ignored when this process started, a bit each.
+/// The signals of [`SET_BY_OTHERS`] that were ignored when this process started, one bit each.
 static IGNORED: AtomicU64 = AtomicU64::new(0);
 
 #[used]
@@ -54,7 +54,8 @@ struct Action {
 /// The system call `rt_sigaction`.
 ///
 /// # Safety
-/// As that of the C library: pointers are null or valid, and a handler is a function for signals.
+/// Same requirements as the C library's `sigaction`: the pointers are null or valid, and a handler
+/// is a function that handles signals.
 unsafe fn set_action(signal: i32, new: *const Action, old: *mut Action) -> nix::Result<()> {
     // SAFETY: by this function's contract; the last argument is the size of a mask.
     let result =
@@ -82,12 +83,13 @@ impl Signals {
 
     /// Gives the state to this process. Only calls what may be called between fork and exec.
     pub fn restore(&self) -> io::Result<()> {
-        // SAFETY: the handler is the default or to ignore: no code of Syncline's set another.
+        // SAFETY: the action is the default or to ignore the signal: no code of Syncline sets
+        // another.
         unsafe { signal(Signal::SIGCHLD, self.child_ended) }?;
         let ignored = IGNORED.load(Ordering::Relaxed);
         for number in SET_BY_OTHERS.into_iter().filter(|number| ignored & (1 << number) != 0) {
             let ignore = Action { handler: libc::SIG_IGN, ..Action::default() };
-            // SAFETY: the action is a whole one without a handler.
+            // SAFETY: the action is fully initialised and has no handler function.
             unsafe { set_action(number, &ignore, null_mut()) }?;
         }
         Ok(self.blocked.thread_set_mask()?)

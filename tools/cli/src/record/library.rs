@@ -1,4 +1,4 @@
-//! Where a library to preload is.
+//! Finds the library to preload.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use crate::failure::{Failure, RECORD_FAILED};
 
 /// The library that records.
 pub const LIBRARY: &str = "libsyncline_recorder.so";
-/// Names another library instead, for developers of Syncline.
+/// The variable that names another library instead, for developers of Syncline.
 pub const OVERRIDE: &str = "SYNCLINE_PRELOAD";
 
 /// Finds the library of this name: the one that a variable names, otherwise the one next to this
 /// executable (as a build leaves it), otherwise the one in `../lib/syncline` (as it is installed).
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], when there is none or the loader could not take its path.
+/// With [`RECORD_FAILED`], if there is none or the loader could not take its path.
 pub fn find(name: &str, variable: &str) -> Result<PathBuf, Failure> {
     let candidates = candidates(name, variable)?;
     let found = candidates.iter().find(|path| path.is_file());
@@ -30,10 +30,10 @@ pub fn find(name: &str, variable: &str) -> Result<PathBuf, Failure> {
 }
 
 /// Finds another file that is installed with Syncline, in the same folders. It is not preloaded, so
-/// its path may be any.
+/// any path will do.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], when there is none.
+/// With [`RECORD_FAILED`], if there is none.
 pub fn find_part(name: &str, variable: &str) -> Result<PathBuf, Failure> {
     let candidates = candidates(name, variable)?;
     let found = candidates.iter().find_map(|path| path.canonicalize().ok().filter(|p| p.is_file()));

@@ -45,7 +45,7 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
     }
     let detached = process.detach();
     if let Some(keeper) = keeper {
-        // Now the last window has all that was counted.
+        // After detaching, the last window gets all that was counted.
         keeper.stop();
     }
     let folder = detached?;
@@ -60,10 +60,10 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Becomes true once the user asks this command to end.
+/// A flag that becomes true when the user asks this command to end, by SIGINT, SIGTERM or SIGHUP.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if the kernel refuses that information.
+/// With [`RECORD_FAILED`], if a signal handler can't be registered.
 pub fn ends() -> Result<Arc<AtomicBool>, Failure> {
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -73,12 +73,12 @@ pub fn ends() -> Result<Arc<AtomicBool>, Failure> {
     Ok(ends)
 }
 
-/// A process that is attached to, and recorded into a folder.
+/// A process that Syncline has attached to, and records into a folder.
 pub struct Process {
     attached: Attached,
     folder: Folder,
     session: Session,
-    /// Without it, loops that only wait are not seen.
+    /// `None` if it could not be started; then loops that only wait are not seen.
     sampler: Option<Sampler>,
     started: Instant,
     /// [`idle::so_far`] at that moment.
@@ -115,7 +115,7 @@ impl Process {
             Attached::new(pid, &wanted).map_err(failure)
         });
         let attached = attached.inspect_err(|_| {
-            // Empty, and of no use.
+            // The file is empty, and of no use.
             let _ = fs::remove_file(&path);
             folder.discard();
         })?;
@@ -132,13 +132,13 @@ impl Process {
         Ok(Process { attached, folder, session, sampler, started: now, idle, looked: now })
     }
 
-    /// Whether the process is still there.
+    /// Whether the process still runs.
     pub fn goes_on(&self) -> bool {
         self.attached.goes_on()
     }
 
-    /// Starts to record modules that were loaded since the last call. What fails is tried again by
-    /// the next call.
+    /// Starts to record modules that were loaded since the last call. If that fails, the next call
+    /// tries again.
     pub fn follow(&mut self) {
         if self.looked.elapsed() >= FOLLOW {
             let _ = self.attached.follow();
@@ -146,7 +146,7 @@ impl Process {
         }
     }
 
-    /// Keeps windows of time of it.
+    /// Starts to keep windows of time of the process.
     pub fn keep_windows(&self, wanted: keeper::Wanted) -> Keeper {
         session::keep_windows(&self.folder, &self.session, wanted)
     }
@@ -155,7 +155,8 @@ impl Process {
     /// ended is no error.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the process stays attached: the next command ends the recording.
+    /// With [`RECORD_FAILED`], if the process stays attached. Then the next command that attaches
+    /// to it ends the recording.
     pub fn detach(mut self) -> Result<Folder, Failure> {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
         self.session.idle = idle::since(self.idle);
@@ -179,7 +180,7 @@ impl Process {
     }
 }
 
-/// Says what became of the processes that the process has forked meanwhile.
+/// Prints what became of the processes that the process has forked meanwhile.
 fn say_of_children(children: &Children) {
     if children.left > 0 {
         say(&format!(
@@ -195,7 +196,8 @@ fn say_of_children(children: &Children) {
     }
 }
 
-/// The process's command line. Programs that write what they do there leave zeros behind it.
+/// The process's command line. A program that overwrites its command line with a status leaves
+/// zeros behind it.
 fn command(pid: u32) -> Vec<OsString> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

@@ -50,8 +50,8 @@ pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-/// Records, and gives the program's own exit status, unless a recording is incomplete; of several
-/// runs, that of the first that failed.
+/// Records the program. Returns its own exit status (of several runs, that of the first that
+/// failed), unless a recording is incomplete.
 pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     if let Some(pid) = args.pid {
         return live::run(args, pid);
@@ -66,7 +66,7 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     Runs { args, program, environment }.record_all(&folder)
 }
 
-/// What can be refused before anything is touched.
+/// Finds the program and the library, and refuses what can be refused before anything is changed.
 fn prepare(args: &args::Record) -> Result<(PathBuf, PathBuf, u64), Failure> {
     let program = find_program(&args.command[0])?;
     Ok((program, find_library(LIBRARY, OVERRIDE)?, largest_file(args.max_size)?))

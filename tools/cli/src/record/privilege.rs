@@ -17,7 +17,8 @@ use nix::unistd::{getgid, getuid};
 use crate::failure::{CANNOT_RECORD, Failure};
 
 const SETUID: u32 = 0o4000;
-/// Without group execution this bit meant mandatory locking, and changes no group.
+/// The setgid bit and the group's right to execute. Without that right, the setgid bit used to mean
+/// mandatory locking, and changes no group.
 const SETGID_AND_EXECUTE: u32 = 0o2010;
 const CAPABILITIES: &str = "security.capability";
 
@@ -31,12 +32,15 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     };
     let bits = meta.mode();
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    let gains = if bits & SETUID != 0 && meta.uid() != user {
-        "runs as another user (setuid)"
+    let (gains, hint) = if bits & SETUID != 0 && meta.uid() != user {
+        ("runs as another user (setuid)", "record as that user, or record a copy without this bit")
     } else if bits & SETGID_AND_EXECUTE == SETGID_AND_EXECUTE && meta.gid() != group {
-        "runs as another group (setgid)"
+        (
+            "runs as another group (setgid)",
+            "record in a shell of that group (`newgrp GROUP`), or record a copy without this bit",
+        )
     } else if user != 0 && gains_capabilities(path) {
-        "gains capabilities"
+        ("gains capabilities", "record as root, or record a copy without capabilities")
     } else {
         return Ok(());
     };
@@ -46,12 +50,11 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     let name = path.display();
     let message =
         format!("can't load a library into {name}: it {gains}, so the loader ignores LD_PRELOAD");
-    Err(Failure::message(CANNOT_RECORD, message)
-        .hint("record as the user that it runs as, or record a copy without these rights"))
+    Err(Failure::message(CANNOT_RECORD, message).hint(hint))
 }
 
-/// Whether the file gives capabilities: the flag in the first byte raises them at once, and
-/// the next words list those that are permitted.
+/// Whether the file gives capabilities: a flag in the first byte makes them effective at once, and
+/// the words that follow list those that are permitted.
 fn gains_capabilities(path: &Path) -> bool {
     match xattr::get_deref(path, CAPABILITIES) {
         Ok(Some(value)) => gives(&value),
@@ -59,8 +62,8 @@ fn gains_capabilities(path: &Path) -> bool {
     }
 }
 
-/// Reads the kernel's `vfs_cap_data`: a word of version and flags, then for each 32
-/// capabilities a word of permitted and a word of inheritable ones.
+/// Whether this `vfs_cap_data` of the kernel's gives capabilities. It consists of a word of version
+/// and flags, then, for each 32 capabilities, a word of permitted and a word of inheritable ones.
 fn gives(value: &[u8]) -> bool {
     let effective = value.first().is_some_and(|flags| flags & 1 != 0);
     let permitted = |pair: &[u8]| pair.iter().take(4).any(|&b| b != 0);

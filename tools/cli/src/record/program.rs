@@ -15,18 +15,18 @@ use nix::unistd::{AccessFlags, access};
 use super::{elf, privilege};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND};
 
-/// Where to look if `PATH` is not set, as the C library does.
+/// The folders to search if `PATH` is not set: those of the C library.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
-/// How many scripts in a row may have a script as their interpreter; the kernel gives up after this
-/// many.
+/// The longest chain of scripts, each of which is the interpreter of the one before. The kernel
+/// gives up after this many.
 const SCRIPT_LEVELS: u32 = 5;
-/// The kernel reads no more of a script's first line.
+/// The most bytes that the kernel reads of a script's first line.
 const FIRST_LINE: usize = 256;
 
-/// The file that this name stands for.
+/// Finds the file that this name stands for.
 ///
 /// # Errors
-/// With [`NOT_FOUND`], or with [`CANNOT_RECORD`] if all that was found is not executable.
+/// With [`NOT_FOUND`], or with [`CANNOT_RECORD`] if nothing that was found can be executed.
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let path = env::var_os("PATH").unwrap_or_else(|| OsString::from(DEFAULT_PATH));
     find_in(name, &path)
@@ -79,7 +79,7 @@ pub fn check(program: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Makes sure that a library may stand in front of this program's allocator.
+/// Makes sure that a library can intercept this program's allocator.
 ///
 /// # Errors
 /// Same errors as [`check`].
@@ -96,7 +96,7 @@ fn check_executable(
     for _ in 0..SCRIPT_LEVELS {
         let mut start = [0; FIRST_LINE];
         let Ok(length) = File::open(&program).and_then(|mut file| file.read(&mut start)) else {
-            // A program that the user may run need not be readable; it may well be recordable.
+            // A program that may be executed need not be readable. It is assumed to be recordable.
             return Ok(());
         };
         program = match kind(&start[..length]) {
@@ -119,7 +119,7 @@ fn check_executable(
 
 enum Kind {
     Elf,
-    /// A script and what runs it.
+    /// A script, with the program that runs it.
     Script(OsString),
     Other,
 }
@@ -137,7 +137,8 @@ fn kind(start: &[u8]) -> Kind {
     }
 }
 
-/// What the first line of a script names: a program, or one that `env` is to find.
+/// The interpreter that the first line of a script names, either directly or as an argument of
+/// `env`.
 fn interpreter(line: &[u8]) -> OsString {
     let line = line.split(|&b| b == b'\n').next().unwrap_or_default();
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());

@@ -16,12 +16,12 @@ use crate::failure::{Failure, RECORD_FAILED};
 /// A program that has ended.
 pub struct Run {
     ending: Ending,
-    /// There was no room to say in `session.json` how it ended.
+    /// Whether the disk had no room to note in `session.json` how it ended.
     no_room: bool,
 }
 
-/// Runs a program that writes to the folder, with these variables besides its own, and keeps
-/// the folder's session. The folder is taken back if the program can't be started.
+/// Runs a program that writes to the folder, with these environment variables added, and writes the
+/// folder's session. The folder is discarded if the program can't be started.
 ///
 /// # Errors
 /// Same errors as `child::start` and its `wait`.
@@ -34,7 +34,8 @@ pub fn run_in(
     run(folder, program, command, variables, None, false)
 }
 
-/// Runs a program likewise, samples its threads, and keeps windows of time if they are wanted.
+/// Runs a program like [`run_in`], but also samples its threads and, if `windows` is given, keeps
+/// windows of time.
 ///
 /// # Errors
 /// Same errors as [`run_in`].
@@ -81,16 +82,17 @@ fn run(
 }
 
 impl Run {
-    /// Whether the program ended with status 0, and that could be noted.
+    /// Whether the program ended with status 0, and the session could note that.
     pub fn succeeded(&self) -> bool {
         matches!(self.ending, Ending::Status(0)) && !self.no_room
     }
 
-    /// The program's exit status, if all that it did is recorded; `full` says that a process found no
-    /// room on the disk.
+    /// The program's exit status, if the recording is complete. `full` says whether a process found
+    /// the disk full.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`] if not, which says how the program ended.
+    /// With [`RECORD_FAILED`] if the recording is incomplete. The message says how the program
+    /// ended.
     pub fn exit_code(self, full: bool) -> Result<ExitCode, Failure> {
         if !full && !self.no_room {
             return Ok(exit_code(self.ending));
@@ -106,7 +108,8 @@ impl Run {
     }
 }
 
-/// The exit status that says how the program ended.
+/// The exit status that tells scripts how the program ended: its own, or 128 and the signal's
+/// number.
 fn exit_code(ending: Ending) -> ExitCode {
     match ending {
         Ending::Status(status) => ExitCode::from(status as u8),

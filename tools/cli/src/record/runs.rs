@@ -1,5 +1,5 @@
-//! The runs of a program, one after the other, each recorded in a folder of its own: the first in that
-//! which was asked for, the others inside it.
+//! The runs of a program, one after the other, each recorded in a folder of its own: the first in
+//! the folder that the user named, the others in folders inside it.
 
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
@@ -24,14 +24,15 @@ pub struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// Records them all. A user who asks for the program's end asks for no further run.
+    /// Records all runs. If the user asks for the program's end, no further run follows.
     ///
     /// # Errors
     /// Same errors as [`run_sampled`] and [`Run::exit_code`].
     pub fn record_all(self, first: &Folder) -> Result<ExitCode, Failure> {
         let (mut run, mut tidied) = self.record(1, first)?;
         let further = self.further(&mut run, &mut tidied);
-        // The others lie inside, and processes of other users come to them through it.
+        // The folders of further runs lie inside the first, and processes of other users reach them
+        // through it.
         if !tidied.in_use {
             first.close();
         }
@@ -76,7 +77,7 @@ impl Runs<'_> {
         Ok((run, finish::tidy_and_summarize(folder, &self.folder(number))))
     }
 
-    /// Where a run is recorded.
+    /// The folder in which a run is recorded.
     fn folder(&self, number: u32) -> PathBuf {
         let output: &Path = &self.args.output;
         match number {

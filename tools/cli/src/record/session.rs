@@ -1,4 +1,4 @@
-//! What `session.json` says.
+//! The content of `session.json`.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write, stderr};
@@ -28,9 +28,9 @@ pub fn begin(command: &[OsString], pid: u32) -> Session {
     }
 }
 
-/// Writes it. The program runs already, and its recording is worth more than this file: if the
-/// folder is gone or its disk is full, a message says so and the program continues. Returns whether
-/// there was room.
+/// Writes the session. The program runs already, and its recording is worth more than this file: if
+/// the folder is gone or its disk is full, a message says so and the program continues. Returns
+/// `false` only if the disk was full.
 pub fn write(session: &Session, folder: &Folder) -> bool {
     let Err(error) = session.write(folder.opened()) else { return true };
     // Standard error may be closed, and there is nowhere else to say so.
@@ -39,7 +39,7 @@ pub fn write(session: &Session, folder: &Folder) -> bool {
     !matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// Keeps windows of time of a program that runs.
+/// Starts to keep windows of time of a running program.
 pub fn keep_windows(folder: &Folder, session: &Session, wanted: Wanted) -> Keeper {
     Keeper::start(folder.path(), session, wanted, |window, error| {
         // Standard error may be closed, and there is nowhere else to say so.

@@ -55,7 +55,7 @@ pub struct Report {
     pub rate: f64,
 }
 
-/// Reads a number of times in a second.
+/// Reads a rate per second.
 fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(rate) if (0.0..f64::INFINITY).contains(&rate) => Ok(rate),

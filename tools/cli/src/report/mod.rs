@@ -19,7 +19,7 @@ use crate::inspect::inspections;
 use crate::progress::Bar;
 use crate::terminal::style;
 
-/// Reports.
+/// Reads the recordings, and reports on them.
 pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     let runs = together::with_further_runs(&args.recordings);
     let recordings = || runs.iter().map(|run| run.recording.as_path());
@@ -59,7 +59,7 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a recording whose end can't be distinguished from the rest.
+/// Refuses a recording without windows of time, whose end has no counts of its own.
 fn require_windows(recording: &Path) -> Result<(), Failure> {
     match folder::windows(recording) {
         Ok(windows) if windows.is_empty() => Err(Failure::message(
@@ -72,7 +72,7 @@ fn require_windows(recording: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Reads a recording. What is known of its sections is in the options.
+/// Reads a recording. `options` have what `inspect` has found out about its sections.
 fn read(recording: &Path, options: &Options) -> Result<Analysis> {
     let mut bar = Bar::new();
     let mut analysis = Analysis::load_with_progress(recording, options, &mut |at| bar.show(&at))?;
@@ -94,7 +94,7 @@ fn show(analysis: &Analysis, args: &args::Report) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Whether any call site is one of the trace's.
+/// Whether the trace has any of the analysis's call sites.
 fn uses_trace(analysis: &Analysis) -> bool {
     let mut sites = analysis.processes.iter().flat_map(|process| &process.sites);
     sites.any(|site| site.inspected.is_some())

@@ -5,7 +5,8 @@ use std::path::Path;
 use syncline_analysis::Analysis;
 use syncline_analysis::model::{Answer, Recorded};
 
-/// Completes the commands that findings name: this recording, and the program that it is of.
+/// Adds this recording and its program to the `inspect` commands of the findings and of the
+/// remaining waiting.
 pub fn complete(analysis: &mut Analysis, recording: &Path) {
     let whole = analysis.session.as_ref().map(|session| session.command.as_slice());
     for process in &mut analysis.processes {

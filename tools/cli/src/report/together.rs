@@ -18,15 +18,16 @@ pub fn with_further_runs(named: &[PathBuf]) -> Vec<Run> {
     all
 }
 
-/// One of the recordings that are read as one.
+/// One of the recordings that are read together.
 pub struct Run {
     /// Its folder, or the file of one process.
     pub recording: PathBuf,
-    /// Whether the user named it, so that it must be readable.
+    /// Whether the user named it. Then it must be readable.
     named: bool,
 }
 
-/// Reads the recordings as one. Further runs of which nothing was recorded are left out.
+/// Reads the recordings as one. Further runs that can't be read, such as those without any recorded
+/// call, are left out.
 ///
 /// # Errors
 /// Same errors as `read`, for a named recording. Also if they are not recordings of one program.

@@ -164,7 +164,7 @@ pub struct Stress {
     pub json: bool,
 }
 
-/// In which order hardware threads are used.
+/// The order in which hardware threads are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Placement {
     /// Node by node, a thread on each core before any has two
@@ -186,7 +186,7 @@ pub enum Memory {
     Spread,
 }
 
-/// How many of something there may be.
+/// Reads a count, from 1 to 4096.
 fn count() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=4096)
 }
@@ -196,7 +196,7 @@ fn parse_pause(text: &str) -> Result<Pause, String> {
         "none" => Ok(Pause::None),
         "transfer" => Ok(Pause::Transfer),
         cycles => match cycles.parse() {
-            // Beyond it a run would not end in this life.
+            // With longer pauses, a run would take too long.
             Ok(cycles) if cycles <= 1_000_000_000 => Ok(Pause::Cycles(cycles)),
             _ => Err("expected a number of cycles, `none` or `transfer`".to_owned()),
         },

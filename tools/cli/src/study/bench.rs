@@ -15,11 +15,12 @@ use super::args::{Bench, Memory, Placement, Stress, Test};
 use super::machine::{WRONG, machine};
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// Acquisitions of a free lock by each thread, or messages between two, where they are measured and where simulated.
+/// The acquisitions of a free lock by each thread, or the messages between two threads: on this
+/// machine, and on a simulated one.
 const TURNS: (u32, u32) = (20_000, 200);
-/// Seconds measured, here and of a simulated machine.
+/// The seconds that are measured: on this machine, and on a simulated one.
 const SECONDS: (f64, f64) = (0.1, 200e-6);
-/// The share of that for warming up, by default.
+/// The default time for warming up, as a share of the measured time.
 const WARM_UP: f64 = 0.2;
 
 /// Runs a test, and prints the result.
@@ -60,7 +61,7 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures on two machines.
+/// Measures on two machines. Pauses of `transfer` are equally long on both.
 fn measure_both(
     test: &Test,
     stress: &Stress,
@@ -88,8 +89,9 @@ fn measure_both(
     Ok((both, shown))
 }
 
-/// How long threads pause by default, as in the figures: with many locks the next one is another
-/// one anyway, and structures built of locks get their contention from elsewhere.
+/// The default pause, as in the figures. There is none if there are many locks, since a thread's
+/// next lock is another one anyway, and none for structures built of locks, whose contention
+/// depends on their size.
 fn default_pause(test: &Test) -> Pause {
     match test {
         Test::Atomics(_) | Test::Locks { locks: 1, uncontended: false, .. } => Pause::Transfer,
@@ -110,7 +112,7 @@ fn measure(test: &Test, stress: &Stress, target: &Target) -> Result<(Vec<Line>, 
     let turns = here_or_there(target, TURNS);
     let pause = stress.pause.unwrap_or(default_pause(test));
     let request = |locks| request(stress, target, locks, pause);
-    // Structures built of locks have their memory where they are made.
+    // By default, the memory of structures built of locks is where the machine puts it.
     let built = || {
         let mut request = request(1);
         request.load.homes = homes(stress.memory.unwrap_or(Memory::Machine));

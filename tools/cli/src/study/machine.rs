@@ -4,7 +4,7 @@ use syncline_study::target::{self, Target};
 
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// A machine of this name.
+/// The machine with this name, or described by the file with this name.
 pub fn machine(name: &str) -> Result<Target, Failure> {
     Target::named(name).map_err(|error| match error {
         target::Error::Unknown { .. } => Failure::new(WRONG, error),
@@ -14,5 +14,5 @@ pub fn machine(name: &str) -> Result<Target, Failure> {
     })
 }
 
-/// The errors of a command line that clap does not detect.
+/// The exit status for errors in the command line that clap does not detect.
 pub const WRONG: u8 = 2;

@@ -41,7 +41,7 @@ pub fn run(args: &args::Study) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page's file.
+/// The name of the page's file.
 const PAGE: &str = "study.html";
 
 fn write(book: &Book, titles: &[String], folder: &Path) -> anyhow::Result<()> {

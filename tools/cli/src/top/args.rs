@@ -41,7 +41,7 @@ pub struct Top {
     pub once: bool,
 }
 
-/// A recording's path, and not the number of a process.
+/// Reads a recording's path. Refuses the number of a process, unless a recording has that name.
 fn recording(path: OsString) -> Result<PathBuf, String> {
     let number = path.to_str().and_then(|text| text.parse::<u32>().ok());
     let path = PathBuf::from(path);

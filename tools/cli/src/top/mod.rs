@@ -17,7 +17,7 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::record::live::{self, Process};
 use watch::Watch;
 
-/// The most bytes of the file of a process that is attached to.
+/// The most bytes that the file of a process takes if this command attaches to the process.
 const LARGEST: u64 = 1 << 30;
 
 /// Shows the recording until its program ends or the user has seen enough.
@@ -29,8 +29,8 @@ pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a process that already runs: it is recorded into a folder that goes at the end. However
-/// this ends, the command detaches from the process.
+/// Shows a process that already runs, and records it into a temporary folder. However this ends,
+/// the command detaches from the process.
 fn process(args: &args::Top, pid: u32) -> Result<(), Failure> {
     let failed = |e| Failure::new(REPORT_FAILED, e);
     let ends = live::ends()?;

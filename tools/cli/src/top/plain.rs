@@ -10,7 +10,7 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::terminal::style;
 use syncline_present::terminal::{Style, cell, table, wrapped};
 
-/// The number of locks in one table.
+/// The most locks in one table.
 const ROWS: usize = 20;
 /// How often the command checks whether it was asked to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -44,7 +44,8 @@ fn write(text: &str) -> Result<(), Failure> {
         .map_err(|e| Failure::new(REPORT_FAILED, e))
 }
 
-/// A table for a terminal of this width; in a pipe or a file, its lines are as long as they need to be.
+/// A table for a terminal of this width. For a pipe or a file (`None`), its lines are as long as
+/// they need to be.
 fn text(command: &str, view: &View, terminal: Option<usize>) -> String {
     let style = |width| Style { color: false, width };
     let lines = terminal.map_or_else(Style::default, style);

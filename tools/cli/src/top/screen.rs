@@ -29,7 +29,7 @@ pub fn show(watch: &mut Watch, interval: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the program ended before the user left.
+/// Renews the screen until the end. Returns whether the program ended before the user left.
 fn renew(
     watch: &mut Watch,
     interval: Duration,
@@ -85,7 +85,8 @@ fn draw(frame: &mut Frame, command: &str, view: &View) {
     frame.render_widget(Line::from(explained).dim(), help);
 }
 
-/// Lines for texts whose words are not broken, which leaves a quarter of each line free at most.
+/// The lines that these texts need. Words are not broken, so up to a quarter of each line may stay
+/// free.
 fn room_for(texts: &[String], width: u16) -> u16 {
     let filled = usize::from(width * 3 / 4).max(1);
     texts.iter().map(|text| text.chars().count().div_ceil(filled) as u16).sum()

@@ -19,9 +19,9 @@ pub const COLUMNS: [(&str, usize); 6] =
 pub struct View {
     /// The whole program in one line.
     pub headline: String,
-    /// Threads that can't go on: a paragraph for each circle of them, or kind.
+    /// Threads that can't go on, a paragraph for each cycle of them or for each other kind.
     pub stuck: Vec<String>,
-    /// The locks; then futexes and events, for a thread that waits for these may be idle.
+    /// The locks, then futexes and events: a thread that waits for one of these may be idle.
     pub rows: Vec<Row>,
 }
 
@@ -35,7 +35,7 @@ pub struct Row {
 }
 
 impl View {
-    /// What to show of these processes.
+    /// The view of these processes.
     pub fn of(processes: &[Rates]) -> View {
         let mut all: Vec<(&Rates, &LockRates)> =
             processes.iter().flat_map(|p| p.locks.iter().map(move |lock| (p, lock))).collect();
@@ -79,7 +79,7 @@ fn stuck(stuck: &Stuck) -> String {
     format!("{title}  {meaning}: {}", stuck.why)
 }
 
-/// The sum; 0 of nothing, where `Iterator::sum` gives -0.
+/// The sum. Without any numbers it is 0, where `Iterator::sum` gives -0.
 fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |sum, number| sum + number)
 }

@@ -1,4 +1,4 @@
-//! A recording that is looked at again and again, while its program runs.
+//! Reads a recording repeatedly while its program runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::quoted::typed;
 use crate::record::live::Process;
 
-/// A recording that is read again and again.
+/// A recording that is read repeatedly.
 pub struct Watch {
     recording: PathBuf,
     pub command: String,
@@ -32,7 +32,7 @@ impl Watch {
             process: None,
             ends: Arc::default(),
         };
-        // From here on, what happened since is known.
+        // Later readings show what happened since this one.
         watch.look()?;
         if !watch.goes_on() {
             let shown = recording.display();
@@ -58,7 +58,7 @@ impl Watch {
         Ok(View::of(&rates))
     }
 
-    /// Whether any process still writes to it.
+    /// Whether any process still writes to the recording.
     pub fn goes_on(&self) -> bool {
         let folder = folder(&self.recording);
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -79,7 +79,7 @@ impl Watch {
     }
 }
 
-/// The folder of a recording that may be one file of it.
+/// The folder of a recording, which may be named by one of its files.
 fn folder(recording: &Path) -> &Path {
     if recording.is_dir() { recording } else { recording.parent().unwrap_or(recording) }
 }

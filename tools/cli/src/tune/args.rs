@@ -58,12 +58,12 @@ pub struct Tune {
     pub program: Program,
 }
 
-/// With a lock that is undecided it is run up to this many times as often as before the first
-/// verdict.
+/// By default, the program is run with an undecided lock up to this many times as often as before
+/// the first verdict.
 const PATIENCE: usize = 4;
 
 impl Tune {
-    /// When the locks at a place are judged.
+    /// The numbers of runs after which the locks at a call site are judged.
     pub fn looks(&self) -> Looks {
         let most = self.at_most.unwrap_or((PATIENCE * self.runs).min(MOST_RUNS));
         Looks::several(self.runs.min(most), most)

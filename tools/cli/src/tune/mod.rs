@@ -163,7 +163,7 @@ fn record(
     }
 }
 
-/// The process that waited most.
+/// The process of a recording that waited most.
 fn load(recording: &Path) -> Result<Process, Failure> {
     let analysis = Analysis::load(recording, &Options::default())
         .map_err(|error| Failure::unreadable(recording, error))?;
@@ -172,7 +172,7 @@ fn load(recording: &Path) -> Result<Process, Failure> {
     })
 }
 
-/// The builds of the files that the targets' offsets are in.
+/// The build ids of the files that the targets' offsets are in, by file name.
 fn build_ids(files: &Files, targets: &[Target]) -> std::collections::BTreeMap<String, String> {
     let offsets = targets.iter().flat_map(|target| &target.offsets);
     let names = offsets.filter_map(|offset| offset.rsplit_once('+')).map(|(file, _)| file);

@@ -1,4 +1,4 @@
-//! What a search has tried, for a person and for the policy's own text.
+//! What a search has tried, as text for the terminal and as a comment in the policy.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

@@ -75,7 +75,7 @@ pub enum What {
 }
 
 impl What {
-    /// As a report calls it.
+    /// The corresponding value of a report.
     pub fn delayed(self) -> Delayed {
         match self {
             What::Section => Delayed::Section,
@@ -86,7 +86,7 @@ impl What {
     }
 }
 
-/// The library counts at this many places.
+/// The most call sites for which the delay library has counters.
 pub const MOST_PLACES: usize = 5;
 
 fn parse_places(text: &str) -> Result<usize, String> {

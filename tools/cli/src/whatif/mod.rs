@@ -30,7 +30,7 @@ use recorded::{Recorded, targets};
 
 /// The delay library.
 const LIBRARY: &str = "libsyncline_delay.so";
-/// Names another library instead, for developers of Syncline.
+/// The variable that names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_DELAY_LIBRARY";
 
 /// Slows call sites down, and prints the results.
@@ -81,7 +81,7 @@ pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The call sites, in the form that the delay library gets.
+/// The call sites, in the form that the delay library reads.
 fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     let names: Vec<Vec<String>> = targets.iter().map(|target| target.calls.clone()).collect();
     let plan = Plan::of_places(&names, files).map_err(|e| Failure::message(RECORD_FAILED, e))?;
@@ -98,7 +98,7 @@ fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     }
 }
 
-/// The counter that delays are measured with.
+/// The rate of the time-stamp counter, with which delays are measured.
 fn ticks_per_second() -> Result<f64, Failure> {
     let clock = Clock::choose();
     match clock.kind {
@@ -110,7 +110,7 @@ fn ticks_per_second() -> Result<f64, Failure> {
     }
 }
 
-/// Why nothing was measured.
+/// The failure to report if nothing was measured.
 fn explain(args: &args::WhatIf, error: Error) -> Failure {
     let failed = match error {
         Error::Run(failed) => failed,
@@ -156,7 +156,7 @@ fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
         Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
     })?;
     if saved.is_some() {
-        // Standard error may be closed; it is saved nevertheless.
+        // Standard error may be closed; the result is saved nevertheless.
         let shown = typed(&recorded.path);
         let _ = writeln!(stderr(), "syncline: `syncline report {shown}` shows this as well");
     }

@@ -1,4 +1,4 @@
-//! What to slow down: what is named, or what a recording of the program says.
+//! The call sites to slow down: those that the user names, or those of a recording of the program.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,15 @@ use crate::failure::{Failure, RECORD_FAILED};
 
 /// A recording of the program.
 pub struct Recorded {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The process that waited most.
     pub process: Process,
 }
 
 impl Recorded {
-    /// The named recording, or the one in the default folder if it is of the same command.
+    /// The named recording, or the one in the default folder if it is of the same command. `None`
+    /// if there is none, or if it has no process.
     pub fn of(args: &WhatIf) -> Result<Option<Recorded>, Failure> {
         let path = match &args.from {
             Some(path) => path.clone(),
@@ -41,18 +42,19 @@ impl Recorded {
         Ok(process.map(|process| Recorded { path, process }))
     }
 
-    /// The file that the process ran.
+    /// The file that the process ran; `None` if it is gone.
     pub fn executable(&self) -> Option<&Path> {
         let path = Path::new(&self.process.executable);
         path.is_file().then_some(path)
     }
 }
 
-/// The call sites to slow down: all that `--site` names, or the first of the report, as many as
-/// `--places` says.
+/// The call sites to slow down: all that `--site` names, or the first `--places` ones of the
+/// report.
 ///
 /// # Errors
-/// If there are none, or `--site` names more than [`MOST_PLACES`].
+/// If there are none, if `--site` names more than [`MOST_PLACES`], or if the program was built
+/// again since it was recorded.
 pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>, Failure> {
     let process = recorded.map(|recorded| &recorded.process);
     if !args.site.is_empty() {
@@ -79,7 +81,8 @@ pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>
     }
 }
 
-/// The addresses of a recording are those of the files that were recorded.
+/// Refuses a program that was built again: the addresses of a recording are those of the files that
+/// were recorded.
 fn refuse_another_build(process: &Process) -> Result<(), Failure> {
     let changed = |m: &&syncline_analysis::model::Module| m.symbols == Some(SymbolSource::Changed);
     match process.modules.iter().find(changed) {

@@ -1,9 +1,9 @@
-//! What the tests of the built command share: a place for files, a C compiler, and a
-//! stand-in for the preload library.
+//! What the tests of the built command share: a folder for files, a C compiler, and a stand-in for
+//! the preload library.
 //!
-//! The stand-in, `library.c`, keeps to the contract and nothing more: it writes down the
-//! environment that it was given and leaves a process file with a header. So these tests
-//! are about the command alone.
+//! The stand-in, `library.c`, fulfils the library's contract and does nothing more: it writes its
+//! environment to a file, and leaves a process file with a header. So these tests are about the
+//! command alone.
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
@@ -20,7 +20,7 @@ use syncline_recording::layout::{
 };
 use tempfile::TempDir;
 
-/// A folder that goes with the test.
+/// A folder that is removed at the end of the test.
 pub struct Sandbox(TempDir);
 
 impl Sandbox {
@@ -63,7 +63,7 @@ pub fn syncline() -> Command {
     Command::new(env!("CARGO_BIN_EXE_syncline"))
 }
 
-/// Starts it, and waits until its program has written the line `ready`.
+/// Starts a command, and waits until its program has written the line `ready`.
 pub fn start(command: &mut Command) -> Child {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -72,7 +72,7 @@ pub fn start(command: &mut Command) -> Child {
     child
 }
 
-/// What it printed on standard error.
+/// What a command printed on standard error.
 pub fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
@@ -96,7 +96,7 @@ pub fn library() -> &'static Path {
     library
 }
 
-/// The length that the stand-in's file is to have once it is cut.
+/// The length of the stand-in's file after it was cut.
 pub const USED: u64 = 8192 + 3 * 64;
 
 /// A process with two thread records that were never used, and nothing else.

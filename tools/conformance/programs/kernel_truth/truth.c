@@ -1,5 +1,5 @@
-/* A module whose critical sections are known to the byte: what they touch, how often each lock is taken,
- * and which of them conflict. It prints where its locks and its data are. */
+/* A module whose critical sections are known to the byte: what they touch, how often each lock
+ * is taken, and which of them conflict. It prints the addresses of its locks and data. */
 #include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -9,7 +9,7 @@
 
 #define TIMES 200
 
-/* Each task has words of its own, on a line of their own; `shared` is for all. */
+/* Each task has words of its own, on a cache line of their own; all tasks use `shared`. */
 static struct {
 	unsigned long word[8];
 } own[2] __aligned(64);
@@ -24,7 +24,7 @@ static DEFINE_MUTEX(mutex_lock_);
 static DECLARE_RWSEM(sem_lock);
 static DECLARE_COMPLETION(ended);
 
-/* All accesses are ones that the compiler may neither leave out nor join. */
+/* The compiler may neither omit nor merge any of the accesses. */
 #define GET(place) READ_ONCE(place)
 #define SET(place, value) WRITE_ONCE(place, value)
 
@@ -48,7 +48,7 @@ static int task(void *data)
 		SET(byte[3], (unsigned char)n);
 		raw_spin_unlock_irqrestore(&irq_lock, flags);
 
-		/* Readers of what no thread writes. */
+		/* Readers of a word that no task writes. */
 		read_lock(&rw_lock);
 		GET(own[1 - me].word[2]);
 		read_unlock(&rw_lock);
@@ -57,7 +57,7 @@ static int task(void *data)
 		SET(own[me].word[3], n);
 		mutex_unlock(&mutex_lock_);
 
-		/* A writer that goes on as a reader. */
+		/* A writer that continues as a reader. */
 		down_write(&sem_lock);
 		SET(own[0].word[4], n);
 		downgrade_write(&sem_lock);

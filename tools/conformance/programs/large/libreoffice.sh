@@ -1,5 +1,5 @@
-# LibreOffice converts a table there and back, and a page to text and to PDF.
-# $1 is the folder.
+# LibreOffice converts a table to another format and back, and a page to text and to PDF. $1 is the
+# folder.
 cd "$1"
 export HOME="$1"
 for n in $(seq 200); do echo "$n,=A$n*3,row $n"; done >table.csv

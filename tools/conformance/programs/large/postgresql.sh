@@ -1,8 +1,8 @@
 # PostgreSQL: processes that share memory, workers of parallel queries, and a client with threads.
-# $1 is the folder, $2 the number of clients, of which there are 16 at most.
+# $1 is the folder, $2 the number of clients, at most 16.
 cd "$1"; threads=$2
 PATH=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH
-# It refuses to run as root.
+# PostgreSQL refuses to run as root.
 if [ "$(id -u)" = 0 ]; then chown nobody "$1"; as='setpriv --reuid nobody --clear-groups'; else as=; fi
 export HOME="$1" PGHOST="$1" PGUSER=tester PGDATABASE=postgres
 $as initdb --no-sync -A trust -U tester -D "$1/data" >install.log 2>&1

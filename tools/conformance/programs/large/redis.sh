@@ -1,5 +1,5 @@
-# Redis with threads for input and output, a fork that saves, and a list that is freed by another
-# thread. $1 is the folder. More threads than processors are of no use: they spin.
+# Redis with threads for input and output, a forked process that saves, and a list that another
+# thread frees. $1 is the folder. More threads than processors are of no use: they spin.
 cd "$1"
 redis-server --port 0 --unixsocket "$1/socket" --save '' --daemonize no --dir "$1" \
     --io-threads 2 --io-threads-do-reads yes --lazyfree-lazy-user-del yes >log 2>&1 &

@@ -1,6 +1,7 @@
 #!/bin/sh
-# GLib's own tests of what threads share, all at once. What is recursive, or for readers and writers,
-# is the C library's; plain mutexes are futexes of its own, whose test takes longer than all others.
+# GLib's own tests of objects that threads share, all at the same time. Its recursive mutexes and
+# reader-writer locks are the C library's; its plain mutexes are futexes of its own, whose test
+# takes longer than all others.
 said=$PWD
 cd /usr/libexec/installed-tests/glib || exit
 run() {

@@ -4,8 +4,7 @@ said=$PWD/said
 export SDL_VIDEODRIVER=dummy
 cd /usr/libexec/installed-tests/SDL2 || exit
 for test in testatomic torturethread "testsem 10"; do
-    # Words of a command: they are to be split.
-    # shellcheck disable=SC2086
+    # These are the words of a command, and have to be split. shellcheck disable=SC2086
     if ./$test >"$said" 2>&1; then
         echo "$test passes"
     else

@@ -1,4 +1,4 @@
-//! A program under test: `parking_lot`'s locks, whose waits are visible where they block.
+//! A program under test: `parking_lot`'s locks, whose waits are visible if they block.
 
 use parking_lot::{Condvar, Mutex, ReentrantMutex, RwLock};
 use std::thread;
@@ -31,7 +31,7 @@ fn contend() {
     println!("mutex {}, rwlock {:?}", mutex.into_inner(), rwlock.into_inner());
 }
 
-/// Waits that certainly block, because the holder sleeps.
+/// Has waits that certainly block, because the holder sleeps.
 fn block() {
     let (mutex, condvar) = (Mutex::new(0), Condvar::new());
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Programs that change while they are attached to.
+//! Programs that change while Syncline is attached to them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -34,14 +34,14 @@ impl Asked {
         line.trim().to_owned()
     }
 
-    /// Ends it, which goes well.
+    /// Ends the program, which must succeed.
     pub fn ends(mut self) {
         drop(self.input);
         assert!(self.child.wait().expect("it ends").success());
     }
 }
 
-/// The calls of `pthread_mutex_lock` that a recording has of each process.
+/// The number of calls of `pthread_mutex_lock` in a recording, for each process.
 pub fn counted(recording: &Path) -> Vec<u64> {
     let each = |file: &PathBuf| {
         let threads = ProcessFile::open(file).expect("it is whole").threads;
@@ -51,8 +51,8 @@ pub fn counted(recording: &Path) -> Vec<u64> {
     process_files(recording).expect("a recording").iter().map(each).collect()
 }
 
-/// A library that is opened after attaching is recorded as well, if it is there long enough to be seen;
-/// after detaching, its calls go where they went.
+/// A library that is opened after attaching is recorded as well, if it stays open long enough to be
+/// seen. After detaching, its calls go to the C library again.
 #[test]
 fn a_library_that_is_opened_later() {
     let program = Program::compile("opens_later.c");
@@ -66,7 +66,7 @@ fn a_library_that_is_opened_later() {
         let recording = folder.path().join(time.to_string());
         let command = attach(pid, &recording, &[]);
         assert_eq!(ask(b'o'), "opened");
-        // It is looked for ten times a second, and thrice.
+        // Syncline looks for new libraries ten times a second, and searches a new one three times.
         sleep(Duration::from_millis(1500));
         assert_eq!(ask(b'r'), "1000");
         command.end();
@@ -81,8 +81,9 @@ fn a_library_that_is_opened_later() {
     asked.ends();
 }
 
-/// What `dlsym` gives meanwhile is recorded, in each recording from then on, and goes to the C library
-/// otherwise; also in a thread that calls it all the time.
+/// Functions that the program gets from `dlsym` while it is recorded are counted in this and each
+/// later recording, even in a thread that calls them all the time. Between recordings, their calls
+/// go to the C library.
 #[test]
 fn functions_that_are_fetched() {
     let program = Program::compile("fetches.c");
@@ -96,7 +97,8 @@ fn functions_that_are_fetched() {
         let files = process_files(recording).expect("a recording");
         ProcessFile::open(&files[0]).expect("it is whole").header.pointers_missed
     };
-    // Two more pairs of pointers each time, all of which are called; the first pair is not recorded.
+    // Each time there are two more pairs of pointers, all of which are called. The first pair is
+    // not recorded.
     for (recording, fetched) in [2, 4].into_iter().enumerate() {
         let recording = folder.path().join(recording.to_string());
         let command = attach(pid, &recording, &[]);
@@ -144,7 +146,8 @@ fn a_lock_that_is_held_already() {
     asked.ends();
 }
 
-/// What was read of a program does not hold for the next one that the process executes.
+/// What Syncline has read about a program does not hold for the next program that the process
+/// executes.
 #[test]
 fn a_process_that_executes_other_programs() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/executes.sh");
@@ -157,12 +160,12 @@ fn a_process_that_executes_other_programs() {
             record(process.id(), &recording).args(["--for", "1s"]).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("attached to process"), "{said}");
-        // The program may be the last but one when it is attached to, and be replaced then.
+        // Syncline may attach during the last program but one, which is then replaced.
         assert!(said.contains("detached") || said.contains("has ended"), "{said}");
         let status = process.wait().expect("it ends");
         assert!(status.success(), "after {milliseconds} ms: {status}; {said}");
     };
-    // Side by side: the last program sleeps for longer than all else takes.
+    // All at the same time: the last program sleeps for longer than everything else takes.
     scope(|all| {
         for milliseconds in [10, 20, 30, 40, 50, 60] {
             let attached_after = &attached_after;
@@ -171,8 +174,8 @@ fn a_process_that_executes_other_programs() {
     });
 }
 
-/// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next
-/// command, if the first was killed.
+/// Processes that are forked meanwhile are recorded, and Syncline detaches from them when it
+/// detaches from the first process. If the command is killed, the next one does so.
 #[test]
 fn processes_that_are_forked() {
     let program = Program::compile("forks.c");
@@ -213,8 +216,9 @@ fn processes_that_are_forked() {
     asked.ends();
 }
 
-/// Threads that come and go, small stacks, signals, libraries opened and closed, forks, programs run, waits
-/// of all kinds: the program checks itself, and says at its end that all was right.
+/// Threads that come and go, small stacks, signals, libraries that are opened and closed, forks,
+/// other programs, waits of all kinds: the program checks itself, and says at its end whether all
+/// was right.
 #[test]
 fn a_program_that_does_everything() {
     let program = Program::compile("restless.c");

@@ -1,4 +1,4 @@
-//! Processes in other namespaces: other files, other users, and other numbers of processes and threads.
+//! Processes in other namespaces: of files, of users, and of process and thread numbers.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::changing::Asked;
 use crate::refused::says_still_runs;
 use crate::{ROUND, Running, attach, counted};
 
-/// Starts a program that sees another root for temporary files, other numbers and other users than the
-/// command; `None` if that is not allowed here.
+/// A command that starts a program with another folder for temporary files, other process numbers
+/// and other users than Syncline's; `None` if that is not allowed here.
 fn elsewhere(program: &Path) -> Option<Command> {
     const INSIDE: &str = "mount -t tmpfs none /tmp && exec \"$0\"";
     let start = |program: &Path| {
@@ -61,7 +61,8 @@ fn a_process_in_other_namespaces() {
     }
 }
 
-/// Samples have the numbers by which processes and threads call themselves, as the recording does.
+/// Samples have the numbers that processes and threads have in their own namespace, as the
+/// recording does.
 #[test]
 fn samples_of_processes_in_another_namespace() {
     let program = Program::compile("forks.c");

@@ -1,7 +1,7 @@
-//! `syncline record -p PID`: what a running process does while it is recorded is counted exactly, and it
-//! is as before afterwards, whatever becomes of the command.
+//! `syncline record -p PID`: what a running process does while it is recorded is counted exactly.
+//! Afterwards the process is as before, whatever becomes of the command.
 //!
-//! `SYNCLINE_ATTACH_TIMES` says how often what is repeated is: 100 for a thorough run.
+//! `SYNCLINE_ATTACH_TIMES` is the number of repetitions: 100 for a thorough run.
 
 mod changing;
 mod elsewhere;
@@ -24,19 +24,20 @@ use syncline_conformance::{Program, preload_library, scratch, syncline};
 use syncline_recording::layout::{FOUND, PROCESS_LEFT};
 use syncline_recording::{Op, ProcessFile, process_files};
 
-/// The number of locks of one round, by the program's own count.
+/// The number of acquisitions in one round, by the program's own count.
 const ROUND: u64 = 40_000;
 
-/// How often what is done again and again is done: by default as often as tests have time for.
+/// The number of repetitions: by default `short`, as many as tests have time for.
 fn times(short: usize) -> usize {
     let asked = std::env::var("SYNCLINE_ATTACH_TIMES").ok();
     asked.map_or(short, |times| times.parse().expect("SYNCLINE_ATTACH_TIMES is a number"))
 }
 
-/// The program, with all tables of its calls in pages that are read-only.
+/// The running program, whose tables of calls all lie in read-only pages.
 struct Running {
     child: Child,
-    /// Its number, which is not the child's if that is only its way into another namespace.
+    /// The program's process number. It is not the child's if the child only leads into another
+    /// namespace.
     pid: u32,
     output: BufReader<ChildStdout>,
     program: Program,
@@ -49,7 +50,7 @@ impl Running {
         Running::start_by(|program| Command::new(program))
     }
 
-    /// Starts it by a command that is made of its path.
+    /// Starts the program by a command that `command` makes from its path.
     fn start_by(command: impl FnOnce(&Path) -> Command) -> Running {
         let program = Program::compile_with("attached.c", &["-Wl,-z,relro,-z,now"]);
         let mut command = command(program.path());
@@ -69,14 +70,14 @@ impl Running {
         line.trim().to_owned()
     }
 
-    /// One more round, after which the program's count is right.
+    /// Runs one more round, and checks the program's own count.
     fn round(&mut self) {
         self.child.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
         self.rounds += 1;
         assert_eq!(self.line(), (self.rounds * ROUND).to_string());
     }
 
-    /// The lines of the program's own mappings, and what is in those that can only be read.
+    /// The lines of the program's own mappings, and the contents of the read-only ones.
     fn tables(&self) -> (Vec<String>, Vec<u8>) {
         let pid = self.pid;
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its maps");
@@ -96,18 +97,18 @@ impl Running {
         (lines, bytes)
     }
 
-    /// Attaches, and returns once that is done.
+    /// Attaches, and returns after that is done.
     fn attach(&self, folder: &Path) -> Recording {
         self.attach_with(folder, &[])
     }
 
-    /// Like the function above, with more arguments.
+    /// Like [`Running::attach`], with more arguments.
     fn attach_with(&self, folder: &Path, arguments: &[&str]) -> Recording {
         attach(self.pid, folder, arguments)
     }
 }
 
-/// Attaches to a process, and returns once that is done.
+/// Attaches to a process, and returns after that is done.
 fn attach(pid: u32, folder: &Path, arguments: &[&str]) -> Recording {
     let said = folder.with_extension("said");
     let child = record(pid, folder)
@@ -135,7 +136,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// Asks it for its end, as Control-C does.
+    /// Asks the command to end, as Control-C does.
     fn end(mut self) {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-INT", &pid]).status().expect("kill");
@@ -151,7 +152,7 @@ fn record(pid: u32, folder: &Path) -> Command {
     command
 }
 
-/// Acquisitions of a lock in the recording of one process, which went on.
+/// The acquisitions of a lock in the recording of one process, which continues to run.
 fn counted(folder: &Path, lock: u64) -> u64 {
     let files = process_files(folder).expect("a recording");
     assert_eq!(files.len(), 1);
@@ -183,7 +184,7 @@ fn rounds_are_counted_while_attached_and_tables_are_as_before() {
     }
 }
 
-/// Processor time of each thread of a process so far, in nanoseconds, by the scheduler's count.
+/// The processor time of each thread of a process so far, in nanoseconds, by the scheduler's count.
 fn used(pid: u32) -> HashMap<u32, i64> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs").map(Result::unwrap);
     let of = |entry: fs::DirEntry| {
@@ -196,7 +197,7 @@ fn used(pid: u32) -> HashMap<u32, i64> {
 
 #[test]
 fn what_threads_used_before_is_not_theirs_in_the_recording() {
-    /// The scheduler's count of a thread that runs may be a tick old.
+    /// A scheduler's tick, in nanoseconds. The count of a running thread may be that old.
     const TICK: i64 = 10_000_000;
     let folder = scratch();
     let mut running = Running::start();
@@ -240,7 +241,8 @@ fn a_command_that_is_killed_is_mended_by_the_next() {
     };
     kill(running.attach(&folder.path().join("killed")).child);
     running.round();
-    // While it attaches, at moments that lie closer together at the begin.
+    // The command is killed while it attaches, at moments that lie closer together at the
+    // beginning.
     let moments = times(12);
     for n in 0..moments {
         let mut command = record(running.pid, &folder.path().join(format!("attaching-{n}")));
@@ -249,7 +251,7 @@ fn a_command_that_is_killed_is_mended_by_the_next() {
         kill(child);
         running.round();
     }
-    // While it detaches.
+    // The command is killed while it detaches.
     for n in 0..moments.div_ceil(2) {
         let command = running.attach(&folder.path().join(format!("detaching-{n}")));
         let pid = command.child.id().to_string();

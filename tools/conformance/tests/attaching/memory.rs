@@ -1,4 +1,4 @@
-//! What a process keeps in memory of recordings that have ended.
+//! The memory that ended recordings leave behind in a process.
 
 use std::fs;
 
@@ -6,17 +6,18 @@ use syncline_conformance::scratch;
 
 use crate::Running;
 
-/// Memory of a process in kilobytes, by a field of its status.
+/// The memory of a process in kilobytes, by a field of its status.
 fn kilobytes(pid: u32, field: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a size");
     line.trim_start_matches(':').split_whitespace().next().and_then(|n| n.parse().ok()).unwrap()
 }
 
-/// The recorder stays, and nothing of a recording does: the memory of the next one is that of the one before.
+/// After detaching, the recorder stays in memory, but no recording does: the next recording reuses
+/// the memory of the one before.
 #[test]
 fn memory_does_not_grow_with_each_recording() {
-    /// Some pages that the program touches by itself.
+    /// The kilobytes of some pages that the program itself touches.
     const SOME: u64 = 200;
     let folder = scratch();
     let mut running = Running::start();
@@ -32,7 +33,8 @@ fn memory_does_not_grow_with_each_recording() {
     assert!(after[7] < after[1] + SOME, "kilobytes after each: {after:?}");
 }
 
-/// The recorder's data and code stay, as far as they are touched, and tables that were looked through do not.
+/// The touched pages of the recorder's data and code stay in memory; the tables that were searched
+/// do not.
 #[test]
 fn little_memory_is_taken_by_the_first_recording() {
     let folder = scratch();

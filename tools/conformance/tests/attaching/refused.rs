@@ -13,8 +13,8 @@ use syncline_conformance::{Program, eventually, scratch};
 
 use crate::{ROUND, Running, counted, record};
 
-/// Attaching to the process for a second must fail with this status and these words, and leave no
-/// file.
+/// Checks that attaching to the process for a second fails with this status and these words, and
+/// leaves no file.
 #[track_caller]
 fn refused(pid: u32, status: i32, words: &str) {
     refused_as(pid, status, words, |_| {});
@@ -61,7 +61,7 @@ fn a_second_command_is_refused_by_name() {
     let mut running = Running::start();
     let command = running.attach(&folder.path().join("first"));
     refused(running.pid, 126, &format!("by process {} (syncline)", command.child.id()));
-    // From another network namespace, as from a container.
+    // The second command runs in another network namespace, as in a container.
     let works = Command::new("unshare").arg("--net").arg("true").output();
     if works.is_ok_and(|output| output.status.success()) {
         let other = record(running.pid, &folder.path().join("second"));
@@ -83,7 +83,7 @@ fn programs_that_do_not_suit() {
     let file = Program::compile_with("attached.c", &["-static"]);
     let still = There::start(Command::new(file.path()));
     refused(still.0.id(), 126, "statically linked");
-    // The check takes the loader's name for that of the C library, which is glibc here.
+    // Which C library the program uses is judged by the loader's name, although it is glibc here.
     let folder = scratch();
     let musl = "ld-musl-x86_64.so.1";
     std::os::unix::fs::symlink("/lib64/ld-linux-x86-64.so.2", folder.path().join(musl)).unwrap();
@@ -126,14 +126,14 @@ fn processes_that_are_stopped_or_traced_or_recorded() {
         command.args(["record", "-o"]).arg(&recording).arg("--").arg(program);
         command
     });
-    // The session is written once the program runs.
+    // The session is written after the program has started.
     let session = || syncline_recording::Session::read(&recording).expect("it can be read");
     let session = eventually("a session", session);
     refused(session.pid, 126, "has been recorded since its start");
     drop(recorded);
 }
 
-/// Where `ptrace_scope` is not 0, a process of the same user is refused with the same words.
+/// If `ptrace_scope` is not 0, a process of the same user is refused with the same words.
 #[test]
 fn processes_of_other_users() {
     if !getuid().is_root() {
@@ -144,7 +144,7 @@ fn processes_of_other_users() {
     let nobody = |command: &mut Command| {
         command.uid(65534).gid(65534);
     };
-    // Another user may not write where root records.
+    // A folder to which the other user may write.
     let open = scratch();
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(open.path(), everybody).expect("it is ours");

@@ -1,8 +1,8 @@
 //! Servers under load, attached to again and again: no request is lost, and none answered wrongly.
 //!
-//! A server that is not installed is left out, and said so: `./x setup` installs most. The virtual machines
-//! check themselves, and the others' clients check what they get. A thorough run prints what the server did
-//! and used before the first recording and after the last.
+//! A server that is not installed is skipped with a message: `./x setup` installs most. The virtual
+//! machines check themselves; the clients of other servers check the answers. A thorough run prints
+//! the server's speed and memory before the first recording and after the last.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -21,7 +21,7 @@ use syncline_recording::{ProcessFile, process_files};
 
 use crate::{record, stopped, times};
 
-/// A server, ended by SIGTERM when the value goes.
+/// A server, ended by SIGTERM when the value is dropped.
 struct Server(Child);
 
 impl Server {
@@ -45,8 +45,9 @@ fn is_missing(path: &str) -> bool {
     missing
 }
 
-/// Attaches to a process and detaches, again and again, while it is under load. Each client does some
-/// requests, and says how many; it panics if one goes wrong. Some go well at each time, attached or not.
+/// Attaches to a process and detaches, again and again, while it is under load. Each call of a
+/// client makes some requests, and returns their number; it panics if one fails. Requests must
+/// succeed all the time, attached or not.
 fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
     let (ends, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     let thorough = std::env::var_os("SYNCLINE_ATTACH_TIMES").is_some();
@@ -74,7 +75,7 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
         };
         more();
         let before = thorough.then(measure);
-        // What goes wrong here ends the clients as well.
+        // A failure here ends the clients as well.
         let attach = || -> Result<(), String> {
             let mut attached = 0;
             for time in 0..times(2) {
@@ -83,7 +84,8 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
                 let output = record(pid, &recording).args(["--for", length]).output();
                 let output = output.expect("it starts");
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
-                // A process of one thread may wait too shortly, each time: then it is as it was.
+                // The waits of a process with one thread may all be too short to borrow the thread.
+                // Then the process is as before.
                 if output.status.code() == Some(126) && said.contains("could be borrowed") {
                     eprintln!("not attached to, time {time}: {said}");
                     continue;
@@ -113,10 +115,10 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
 /// How long a server is observed for its speed and memory.
 const SAMPLE: Duration = Duration::from_secs(10);
 
-/// What a process has used.
+/// The processor time that a process has used, and when that was read.
 struct Used {
     at: Instant,
-    /// In hundredths of a second, of threads that have ended too.
+    /// In hundredths of a second, including threads that have ended.
     processor: u64,
 }
 
@@ -129,7 +131,7 @@ impl Used {
         Used { at: Instant::now(), processor: processor.expect("numbers") }
     }
 
-    /// Speed since then, and memory now, in words.
+    /// The speed since then, and the memory now, as text.
     fn until_now(&self, pid: u32, answers: u64) -> String {
         let rate = answers as f64 / self.at.elapsed().as_secs_f64();
         let each = (Used::of(pid).processor - self.processor) as f64 * 1e4 / answers as f64;
@@ -145,7 +147,7 @@ impl Used {
     }
 }
 
-/// A line to a server that is asked by lines, and the line of its answer.
+/// Sends a line to a server, and returns the line that it answers.
 fn ask(server: &mut BufReader<UnixStream>, question: &str) -> String {
     server.get_mut().write_all(question.as_bytes()).expect("a question");
     let mut answer = String::new();
@@ -291,7 +293,7 @@ fn mariadb() {
     assert_eq!(sum, asked.load(Relaxed).to_string());
 }
 
-/// One of its processes serves a client; it is attached to while it does.
+/// Syncline attaches to one of the server's processes while that serves a client.
 #[test]
 fn postgresql() {
     let folders = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
@@ -303,7 +305,7 @@ fn postgresql() {
         return;
     }
     let folder = scratch();
-    // It does not run as root.
+    // PostgreSQL does not run as root.
     let (nobody, data) = (65534, folder.path().join("data"));
     std::os::unix::fs::chown(folder.path(), Some(nobody), Some(nobody)).expect("root may");
     let tool = |name: &str| {
@@ -328,14 +330,14 @@ fn postgresql() {
     assert!(tool("pgbench").args(["-i", "-q"]).output().expect("it starts").status.success());
     let mut bench = tool("pgbench");
     bench.args(["-c", "2", "-T", "3600"]).stdout(Stdio::null()).stderr(Stdio::null());
-    // It goes before the server, which waits for its clients.
+    // It is dropped before the server, which waits for its clients.
     let mut bench = Server::start(&mut bench);
     let backend = "select max(pid) from pg_stat_activity where application_name = 'pgbench' \
                    having count(*) = 2";
     let pid = eventually("a client", || query(backend).filter(|pid| !pid.is_empty()));
     let count =
         || query("select count(*) from pgbench_history").and_then(|n| n.parse::<u64>().ok());
-    // A session is one thread, and was forked: its stack still has what `fork` left there.
+    // A session is a forked process with one thread, whose stack still has what `fork` left there.
     under_load(pid.parse().expect("a number"), 1, |_| {
         let before = count().expect("an answer");
         eventually("a transaction", || count().filter(|&n| n > before)) - before
@@ -348,7 +350,7 @@ fn postgresql() {
     drop(server);
 }
 
-/// A program that checks itself, and prints a line for each round that was right.
+/// Attaches to a program that checks itself, and prints a line for each round that was right.
 fn checks_itself(command: &mut Command) {
     let mut server = Server::start(command.stdout(Stdio::piped()));
     let output = BufReader::new(server.0.stdout.take().expect("a pipe"));
@@ -368,7 +370,7 @@ fn text(name: &str) -> std::path::PathBuf {
 
 #[test]
 fn cpython() {
-    // A script of a version manager would be another process.
+    // If `python3` is a script of a version manager, the interpreter would be another process.
     let real = ["/usr/bin/python3", "python3"].into_iter().find_map(|python| {
         let asked = Command::new(python).args(["-c", "import sys; print(sys.executable)"]).output();
         asked.ok().filter(|output| output.status.success()).map(|output| output.stdout)

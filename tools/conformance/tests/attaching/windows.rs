@@ -1,4 +1,5 @@
-//! Windows of time: each has its own counts, all of them together have all, and they outlive both sides.
+//! Windows of time: each has its own counts, together they have all counts, and they outlive the
+//! command and the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use syncline_recording::{Op, ProcessFile, process_files};
 use crate::refused::says_still_runs;
 use crate::{ROUND, Running};
 
-/// Acquisitions of a lock in a recording.
+/// The acquisitions of a lock in a recording.
 fn counted(recording: &Path, lock: u64) -> u64 {
     let files = process_files(recording).unwrap_or_default();
     let files = files.iter().map(|file| ProcessFile::open(file).expect("it is whole"));
@@ -26,7 +27,7 @@ fn paths(recording: &Path) -> Vec<PathBuf> {
     windows(recording).expect("a folder").into_iter().map(|(_, path)| path).collect()
 }
 
-/// Waits until this window is there.
+/// Waits until the window with this number exists.
 fn until_window(recording: &Path, number: u32) {
     let until = Instant::now() + Duration::from_secs(60);
     while !recording.join(format!("window-{number}")).exists() {
@@ -57,7 +58,7 @@ fn each_window_has_its_own_counts() {
     assert_eq!(counted(&recording, running.lock), 6 * ROUND, "and the recording has all");
     assert!(says_still_runs(&recording.join("window-1")));
 
-    // What was logged is in the window in which it happened, and in no other.
+    // Each logged event is only in the window in which it happened.
     for path in paths(&recording) {
         for file in process_files(&path).unwrap_or_default() {
             let file = ProcessFile::open(&file).expect("it is whole");
@@ -97,7 +98,8 @@ fn old_windows_go_and_the_last_seconds_are_shown() {
         (calls, process["seconds"].as_f64().expect("a number"))
     };
     let path = recording.to_str().expect("UTF-8");
-    // The process still runs: what came since a window ended, the first round not.
+    // The process still runs. The end of the run begins where a window ends, so the first round is
+    // not part of it.
     let (calls, seconds) = shown(&["--json", "--last", "0.5s", path]);
     assert_eq!(calls, ROUND);
     let whole = shown(&["--json", path]);
@@ -111,7 +113,7 @@ fn old_windows_go_and_the_last_seconds_are_shown() {
     let diff = diff.args(["diff", "--json"]).args(&kept[..2]).output().expect("it starts");
     assert!(diff.status.success(), "{}", String::from_utf8_lossy(&diff.stderr));
 
-    // It may be replaced, and goes as any recording.
+    // A recording with windows is replaced and removed like any other.
     for _ in 0..2 {
         running.attach_with(&recording, &["--every", "0.3s"]).end();
     }

@@ -1,5 +1,5 @@
-//! Sections that touch the same memory again and again: what is known to add nothing is passed over,
-//! so here all is worked out again, one access after the other.
+//! Sections that touch the same memory again and again. The tracer skips accesses that are known to
+//! add nothing, so here the result is computed once more, one access after the other.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,13 +9,14 @@ use syncline_trace::Section;
 
 use crate::traced::{Set, by_lock, trace};
 
-/// How an instruction of the program accesses: from its address on, bytes, read, written.
+/// The accesses of each instruction of the program: offset from its address, bytes, whether it
+/// reads, whether it writes.
 const INSTRUCTIONS: [&[(u64, u64, bool, bool)]; 6] = [
     &[(0, 4, true, false)],
     &[(0, 8, false, true)],
     &[(0, 16, true, false)],
     &[(0, 2, true, true)],
-    // With the instruction before it, whose step is not looked at.
+    // Together with the instruction before it, whose own step is not checked.
     &[(24, 4, false, true), (0, 8, true, false)],
     &[(0, 1, false, true)],
 ];
@@ -29,7 +30,7 @@ struct Step {
     high: u64,
 }
 
-/// What a section should have done.
+/// What a section should have accessed.
 #[derive(Clone, Default)]
 struct Expected {
     set: Set,
@@ -114,7 +115,7 @@ fn what_is_known_is_passed_over() {
     for (i, (section, expected)) in sections[&inner].iter().zip(&expected).enumerate() {
         expected.assert_is(section, &memory, &instructions, &format!("section {i}"));
     }
-    // The outer ones have done what three inner ones did.
+    // Each outer section has accessed what three inner ones did.
     assert_eq!(sections[&outer].len() * 3, expected.len());
     for (i, (section, three)) in sections[&outer].iter().zip(expected.chunks(3)).enumerate() {
         let mut all = Expected::default();

@@ -1,11 +1,11 @@
-//! What is counted of acquisitions that are not traced, and in what is traced of waits.
+//! The counts of acquisitions that are not traced, and the traces of sections with waits.
 
 use syncline_conformance::{Program, Truth};
 use syncline_trace::layout::{AFTER_WAIT, BEFORE_WAIT, CountRecord};
 
 use crate::traced::{Traced, trace_with};
 
-/// No call site is asked for, so that nothing is traced.
+/// Selects a call site that does not exist, so that nothing is traced.
 const NOWHERE: [(&str, &str); 1] = [("SYNCLINE_INSPECT_SITES", "site - 0x1 0x2")];
 
 /// A budget of ten times the program's own time: sections are chosen at random, and enough of them.
@@ -17,7 +17,7 @@ fn run(what: &str, budget: u32, environment: &[(&str, &str)]) -> (Truth, Traced)
     (Truth::read(&traced.outcome.stdout), traced)
 }
 
-/// What was counted of the lock that is called `outer`.
+/// The counts of the lock that is called `outer`.
 fn of_outer<'a>(truth: &Truth, traced: &'a Traced) -> Vec<&'a CountRecord> {
     let lock = truth.value("outer");
     let counts = traced.traces.iter().flat_map(|trace| &trace.counts).map(|(_, count)| count);
@@ -28,8 +28,8 @@ fn acquisitions(counts: &[&CountRecord]) -> u64 {
     counts.iter().map(|count| count.acquisitions).sum()
 }
 
-/// An estimate begins behind this many acquisitions at one call site, however many others there
-/// are.
+/// Each call site is counted one by one up to a certain number of acquisitions, however many other
+/// call sites there are; only then does an estimate begin.
 #[test]
 fn call_sites_are_counted_apart() {
     for budget in [0, 1] {
@@ -52,7 +52,8 @@ fn a_hold_lasts_until_its_own_release() {
     assert!(mean >= held, "{mean} ms, but it slept for {held} ms in each");
 }
 
-/// A wait is no acquisition; the part of a section behind one is traced if that before it was.
+/// A wait is no acquisition. The part of a section after a wait is traced if the part before it
+/// was.
 #[test]
 fn sections_go_on_behind_waits() {
     let (truth, traced) = run("waits", AMPLE, &[]);
@@ -70,7 +71,7 @@ fn sections_go_on_behind_waits() {
     }
 }
 
-/// What the kernel does for a section is the program's own time, and not what tracing costs.
+/// The kernel's time in a section belongs to the program, not to the cost of tracing.
 #[test]
 fn the_kernels_time_is_the_programs() {
     let (truth, traced) = run("kernel", AMPLE, &[]);
@@ -81,7 +82,7 @@ fn the_kernels_time_is_the_programs() {
     assert!(cost < kernel as f64 / 4.0, "{cost} us, of which the kernel had {kernel}");
 }
 
-/// What was counted until shortly before is kept.
+/// The counts until shortly before the program was killed are kept.
 #[test]
 fn a_killed_program_leaves_its_counts() {
     for budget in [0, 1] {

@@ -1,5 +1,5 @@
-//! Traces of hand-written sections have exactly the address sets that these sections print, byte
-//! for byte.
+//! Traces of hand-written sections have exactly the address sets that the program prints for them,
+//! byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 

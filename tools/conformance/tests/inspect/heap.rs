@@ -1,4 +1,4 @@
-//! In which block of the heap a word lies: known by construction, whatever was freed there before.
+//! The heap block in which a word lies: known by construction, whatever was freed there before.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,8 @@ fn words_lie_in_the_blocks_that_the_program_says() {
     assert_eq!(serial("over"), serial("kept"), "the same block");
 }
 
-/// One operator calls another, and the last of them `malloc`: the place is where the program calls.
+/// One `operator new` calls another, and the last one calls `malloc`. The block's place is where
+/// the program calls the first.
 #[test]
 fn a_block_of_an_operator_new_is_from_where_the_program_calls_it() {
     let program = Program::compile("inspect_new.cpp");

@@ -1,4 +1,5 @@
-//! Programs with little stack, and programs that forbid themselves system calls, go on as without.
+//! Programs with little stack, and programs that forbid themselves system calls, run as they do
+//! without tracing.
 
 use syncline_conformance::{Case, Program};
 
@@ -35,7 +36,7 @@ fn a_kilobyte_of_stack_is_enough_for_a_recorded_program_and_for_other_locks() {
     }
 }
 
-/// What was mapped for threads that have ended serves those that come later.
+/// Memory that was mapped for threads that have ended is reused for later threads.
 #[test]
 fn a_program_with_many_short_threads_maps_no_more_each_time() {
     let traced = trace_with(Program::compile("inspect_rounds.c").path(), [""; 0], 0, &[]);
@@ -49,14 +50,16 @@ fn a_program_with_many_short_threads_maps_no_more_each_time() {
     assert!(after(3) < after(0) + (64 << 10), "{said}");
 }
 
-/// Each way into a sandbox: the kernel ends the program at any system call that is not its own.
+/// Each way to enter a sandbox, in which the kernel ends the program at any system call other than
+/// the program's own.
 #[test]
 fn a_program_that_forbids_itself_system_calls_is_left_alone() {
     let program = Program::compile("sandboxed.c");
     let ways = ["prctl", "strict", "syscall", "threads", "section", "counter"];
     for way in ways.into_iter().chain(["instruction", "outside", "refused"]) {
         for budget in [0, 100] {
-            // Without a budget all sections are traced, and only there an instruction is seen.
+            // A system call by an instruction is only seen if all sections are traced, that is,
+            // without a budget.
             if way == "instruction" && budget != 0 {
                 continue;
             }
@@ -72,7 +75,7 @@ fn a_program_that_forbids_itself_system_calls_is_left_alone() {
     }
 }
 
-/// What it would not need is not even asked for.
+/// A program that only asks which sandboxes there are is traced.
 #[test]
 fn a_program_that_only_asks_for_sandboxes_is_traced() {
     let traced = trace_with(Program::compile("sandboxed.c").path(), ["asks"], 0, &[]);

@@ -1,8 +1,8 @@
-//! What `syncline inspect` traces: address sets are equal to what is known by construction, and
-//! programs do what they do without it.
+//! The traces of `syncline inspect`: address sets are those that are known by construction, and
+//! programs behave as without tracing.
 //!
-//! The library is preloaded directly, with the environment that the command sets, so that nothing
-//! but the tracing is tested here.
+//! The library is preloaded directly, with the environment that the command sets, so only the
+//! tracing is tested here.
 
 mod again;
 mod counts;

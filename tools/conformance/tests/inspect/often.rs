@@ -1,11 +1,11 @@
-//! Acquisitions that come so often that within a budget most are passed over.
+//! Acquisitions that are so frequent that, within a budget, most are not looked at.
 
 use syncline_conformance::{Program, Truth};
 use syncline_trace::Trace;
 
 use crate::traced::trace_with;
 
-/// A thousandth of the program's time.
+/// A budget of a thousandth of the program's time.
 const SCANT: u32 = 1;
 
 fn counted(trace: &Trace, lock: u64) -> u64 {

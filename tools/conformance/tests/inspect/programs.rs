@@ -1,4 +1,4 @@
-//! Real programs do the same while all of their sections are traced.
+//! Real programs behave the same while all of their sections are traced.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,8 @@ use syncline_trace::layout::{STOP_CLONE, STOP_NONE};
 
 use crate::traced::{preloaded, read, trace, trace_with};
 
-/// Runs a script both ways, with the folder as its first parameter.
+/// Runs a script with and without tracing, with the folder as its first parameter. Returns the
+/// traces.
 fn same(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
     let words = ["-ec".as_ref(), text.as_ref(), "sh".as_ref(), folder.as_os_str()];
     let plain = Case::new(&Program::installed("/bin/sh")).args(words).plain();
@@ -29,8 +30,8 @@ fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     let found = traces.iter().filter(|t| t.executable().ends_with(program));
     let trace = found.max_by_key(|t| t.sections.len()).expect("a trace of the program");
     assert!(trace.sections.len() >= sections, "{program}: {} sections", trace.sections.len());
-    // A server makes its threads in sections, each of which ends its trace: some six at a start, and
-    // a budget on a busy machine leaves few beside them. Of the others one in twenty may end early.
+    // A server creates threads in sections, whose traces end there: some six at its start, and on a
+    // busy machine a budget leaves few other sections. Of the others, one in twenty may end early.
     let reasons = trace.sections.iter().map(|s| s.record.stopped);
     let stopped: Vec<u32> =
         reasons.filter(|&reason| reason != STOP_NONE && reason != STOP_CLONE).collect();
@@ -148,8 +149,9 @@ fn mariadb() {
             check table shop.items; shutdown'
         wait"#;
     let folder = scratch();
-    // The default budget. The server's start alone is millions of instructions in sections; how many
-    // are traced depends on how busy the machine is: a few hundred, or eight where it had other work.
+    // The default budget. The server's start alone has millions of instructions in sections. How
+    // many sections are traced depends on how busy the machine is: a few hundred or, on a machine
+    // with other work, eight.
     let traces = same(STEPS, folder.path(), 100);
     of(&traces, "mariadbd", 1);
 }
@@ -165,7 +167,7 @@ fn connect(socket: &Path) -> BufReader<UnixStream> {
     }
 }
 
-/// Stores and reads back.
+/// Stores keys and reads them back.
 fn client(socket: &Path, number: usize, keys: usize) {
     let mut server = connect(socket);
     let mut ask = |question: String, lines: usize| {
@@ -188,7 +190,7 @@ fn client(socket: &Path, number: usize, keys: usize) {
     }
 }
 
-/// The suite's own programs, which are made to be hard to stand in front of.
+/// This suite's own programs, which are made to be hard to interpose.
 #[test]
 fn programs_of_this_suite() {
     let names = [
@@ -227,7 +229,7 @@ fn programs_of_this_suite() {
     }
 }
 
-/// With a budget only some sections are traced, and it is known of how many.
+/// With a budget only some sections are traced, but all acquisitions are counted.
 #[test]
 fn a_budget() {
     let program = Program::compile("mutex_threads.c");
@@ -237,24 +239,25 @@ fn a_budget() {
     let stated = stdout.lines().filter_map(|line| {
         let words: Vec<&str> = line.strip_prefix('@')?.split_whitespace().collect();
         let [_, thread, operation, _, count] = words[..] else { return None };
-        // Those of all threads together repeat what the threads say.
+        // Thread 0 stands for all threads together, which would count everything twice.
         let acquires = matches!(operation, "MutexLock" | "MutexTrylock" | "MutexTimedlock");
         (acquires && thread != "0").then(|| count.parse::<u64>().expect("a number"))
     });
     let counted: u64 =
         some.traces.iter().flat_map(|t| &t.counts).map(|(_, c)| c.acquisitions).sum();
-    // Of what a thread does often, one stands for others.
+    // If a thread acquires a lock often, one acquisition stands for others, so the count is an
+    // estimate.
     let stated: u64 = stated.sum();
     assert!(counted.abs_diff(stated) < stated / 50, "{counted} of {stated}");
     let sections: usize = some.traces.iter().map(|t| t.sections.len()).sum();
     assert!(sections > 0 && (sections as u64) < counted / 2, "{sections} of {counted}");
 }
 
-/// Each lock of a program that has more of them than a thread keeps counts of at a time.
+/// The counts of each lock of a program with more locks than a thread can keep counts of at a time.
 #[test]
 fn counts_of_a_hundred_thousand_locks() {
     let program = Program::compile("many.c");
-    // No site is asked for, and there is no budget to keep.
+    // The selected site does not exist, and there is no budget to keep.
     let nowhere = [("SYNCLINE_INSPECT_SITES", "site - 0x1 0x2")];
     let counted = counts(&trace_with(program.path(), ["distinct"], 0, &nowhere).traces);
     assert_eq!(counted.values().sum::<u64>(), 500_000);
@@ -268,12 +271,12 @@ fn counts_within_a_budget_are_nearly_right() {
     let program = Program::compile("many.c");
     let counted = counts(&trace_with(program.path(), ["distinct"], 1, &[]).traces);
     let all = counted.values().sum::<u64>();
-    // Six times the standard deviation of what is estimated, which is 0.31 % of all.
+    // Six times the standard deviation of the estimate, which is 0.31 % of all acquisitions.
     assert!(all.abs_diff(500_000) < 500_000 * 19 / 1000, "{all} of 500000");
     assert_ne!(all, 500_000, "nothing was estimated");
 }
 
-/// Acquisitions by lock.
+/// The acquisitions of each lock.
 fn counts(traces: &[Trace]) -> BTreeMap<u64, u64> {
     let mut counted = BTreeMap::new();
     for (_, count) in traces.iter().flat_map(|t| &t.counts) {

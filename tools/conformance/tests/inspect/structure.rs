@@ -15,7 +15,7 @@ use crate::traced::{Set, by_lock, trace, trace_with};
 /// The number of `getppid` on x86-64.
 const GETPPID: u32 = 110;
 
-/// Which of the program's words a section wrote, by number.
+/// The numbers of the program's words that a section wrote.
 fn written(section: &Section, words: u64) -> Vec<u64> {
     const WORDS: u64 = 32;
     let set = Set::of(section);
@@ -29,14 +29,14 @@ fn addresses(outcome: &Outcome) -> BTreeMap<String, u64> {
     facts.map(|(name, value)| (name.to_owned(), value.parse().expect("an address"))).collect()
 }
 
-/// What a program's sections were, by the names that it prints.
+/// The sections of a program, by the names that it prints.
 struct Run {
     address: BTreeMap<String, u64>,
     traces: Vec<Trace>,
 }
 
 impl Run {
-    /// Runs it with and without being traced, which must make no difference.
+    /// Runs the program with and without tracing, which must make no difference.
     fn of(source: &str) -> Run {
         let program = Program::compile(source);
         let plain = Case::new(&program).plain();
@@ -50,7 +50,7 @@ impl Run {
         by_lock(&self.traces[0])[&self.address[name]].clone()
     }
 
-    /// The words that each of these wrote.
+    /// The words that each section of a lock wrote.
     fn wrote(&self, name: &str) -> Vec<Vec<u64>> {
         self.of_lock(name).into_iter().map(|s| written(s, self.address["words"])).collect()
     }
@@ -81,7 +81,7 @@ fn begins_and_ends() {
         let found = waits.iter().find(|s| written(s, address["words"]).contains(&word));
         *found.expect("a part of the wait")
     };
-    // Where a thread is made, tracing stops.
+    // Tracing stops where the section creates a thread.
     assert!(waits.iter().any(|s| s.record.stopped == STOP_CLONE));
     assert!(flags(&find(12), AFTER_WAIT));
     assert!(!written(find(12), address["words"]).contains(&11));
@@ -99,11 +99,12 @@ fn begins_and_ends() {
     assert_eq!(wrote("tried"), [[24]]);
     assert_eq!(of("tried")[0].record.op, Op::MutexTrylock as u32);
 
-    // Too large: it says so, and goes on.
+    // A section that becomes too large: tracing stops, and the program continues.
     assert_eq!(wrote("filling"), [[26, 27]]);
     assert_eq!(of("filling")[0].record.stopped, STOP_LIMIT);
 
-    // A system call by the C library's function is the section's as one by an instruction is.
+    // A system call by a function of the C library belongs to the section, like one by an
+    // instruction.
     assert_eq!(wrote("asking"), [[28, 29]]);
     let asked: Vec<_> = of("asking")[0].system_calls.iter().map(|c| (c.number, c.times)).collect();
     assert_eq!(asked, [(GETPPID, 2)]);
@@ -116,7 +117,7 @@ fn begins_and_ends() {
     assert_eq!(last.record.stopped, STOP_NONE);
 }
 
-/// What a handler of a signal does while a section is traced is not the section's, wherever it
+/// What a signal handler does while a section is traced does not belong to the section, wherever it
 /// interrupts it.
 #[test]
 fn handlers_are_told_from_the_section() {
@@ -131,7 +132,8 @@ fn handlers_are_told_from_the_section() {
     assert_eq!(handled, [false, true], "it calls while libc waits, and between instructions");
 }
 
-/// The kernel knows restartable sequences by their addresses, so they run untraced, with what follows.
+/// The kernel knows restartable sequences by their addresses, so they run untraced, and so does the
+/// rest of the section.
 #[test]
 fn restartable_sequences_end_the_trace() {
     let run = Run::of("inspect_rseq.c");
@@ -143,7 +145,7 @@ fn restartable_sequences_end_the_trace() {
     }
 }
 
-/// The processor's transactions are given up as they begin, and what is done in their place is
+/// Hardware transactions are aborted as they begin, and the code that runs in their place is
 /// traced.
 #[test]
 fn transactions_do_not_begin() {
@@ -156,7 +158,7 @@ fn transactions_do_not_begin() {
 /// Only the sections of certain locks and call sites.
 #[test]
 fn what_is_asked_for() {
-    // At the same addresses each time, which then are those in the file too.
+    // The program is at the same addresses each time, which are also those in the file.
     let program = Program::compile_with("inspect_structure.c", &["-no-pie", "-fno-pie"]);
     let all = trace(program.path(), [""; 0]);
     let address = addresses(&all.outcome);

@@ -14,13 +14,14 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A run under the library.
 pub struct Traced {
-    /// What the program left.
+    /// The outcome of the program.
     pub outcome: Outcome,
     /// A trace for each process.
     pub traces: Vec<Trace>,
 }
 
-/// The command with the library preloaded; a budget in thousandths, or 0 to trace all.
+/// A command that runs the program with the library preloaded. The budget is in thousandths; 0
+/// traces everything.
 pub fn preloaded(program: &Path, folder: &Path, budget: u32) -> Command {
     let mut command = Command::new(program);
     command.env("LD_PRELOAD", inspect_library()).env("SYNCLINE_TRACE", folder);
@@ -33,7 +34,7 @@ pub fn preloaded(program: &Path, folder: &Path, budget: u32) -> Command {
     command
 }
 
-/// Filters of system calls that this process runs under.
+/// The number of system-call filters that this process runs under.
 fn filters() -> String {
     let status = fs::read_to_string("/proc/self/status").expect("a status");
     let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
@@ -46,7 +47,7 @@ pub fn trace<T: AsRef<OsStr>>(program: &Path, arguments: impl IntoIterator<Item 
     trace_with(program, arguments, 0, &[])
 }
 
-/// Like [`trace`], with a budget, and more variables of the environment.
+/// Like [`trace`], with a budget and more environment variables.
 #[track_caller]
 pub fn trace_with<T: AsRef<OsStr>>(
     program: &Path,
@@ -90,7 +91,8 @@ impl Set {
         set
     }
 
-    /// Panics with what is missing and what is too much.
+    /// Checks that two sets are equal. The message of a panic has what is missing and what is too
+    /// much.
     #[track_caller]
     pub fn assert_equal(&self, expected: &Set, name: &str) {
         let differences = |name: &str, got: &BTreeSet<u64>, expected: &BTreeSet<u64>| {

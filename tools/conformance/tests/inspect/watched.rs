@@ -1,4 +1,4 @@
-//! Within a budget, the locks that are waited for have sections first.
+//! Within a budget, sections of the locks that threads wait for are traced first.
 
 use syncline_conformance::{Program, Truth};
 use syncline_trace::Section;
@@ -6,13 +6,13 @@ use syncline_trace::layout::EARLY;
 
 use crate::traced::{Traced, trace_with};
 
-/// The command's default: a tenth.
+/// The command's default budget: a tenth of the program's time, in thousandths.
 const DEFAULT: u32 = 100;
-/// What a report wants.
+/// The number of sections that a report needs.
 const ENOUGH: usize = 200;
 
-/// One acquisition in 512 is of the lock that threads wait for: of those that are met at random it would
-/// have a few.
+/// One acquisition in 512 is of the lock that threads wait for. If sections were chosen at random,
+/// only a few would be of this lock.
 #[test]
 fn a_lock_that_is_waited_for_has_sections_however_rarely_it_is_taken() {
     let program = Program::compile("inspect_watched.c");
@@ -25,7 +25,8 @@ fn a_lock_that_is_waited_for_has_sections_however_rarely_it_is_taken() {
     assert!(of_hot >= ENOUGH, "{of_hot} of {all} sections; waited for {waited} times");
 }
 
-/// What was drawn is drawn alike: neither those that waited nor one of the places more than others.
+/// Sections of a watched lock are drawn alike: neither those that waited nor those of one call site
+/// are preferred.
 #[test]
 fn sections_of_a_watched_lock_are_drawn_as_they_come() {
     let program = Program::compile("inspect_watched.c");

@@ -1,12 +1,12 @@
-//! What is said of a program hangs neither on the budget nor on the run.
+//! The report on a program depends neither on the budget nor on the run.
 
 use serde_json::Value;
 use syncline_conformance::{Program, scratch};
 
 use crate::{inspect, number};
 
-/// The share of pairs of the lock `hot` that are independent, within a budget: what it is at least and
-/// at most, and how many sections say so.
+/// The share of independent pairs of the lock `hot`, measured within a budget: its lower and upper
+/// bound, and the number of traced sections.
 fn independent(program: &str, budget: &str) -> (f64, f64, u64) {
     let folder = scratch();
     let run = inspect(folder.path(), &["--budget", budget, "--trace-only", "--", program, "mixed"]);
@@ -21,14 +21,15 @@ fn independent(program: &str, budget: &str) -> (f64, f64, u64) {
     (share - off, share + off, lock["traced"].as_u64().expect("a number"))
 }
 
-/// One place of two has one section in 16, which is looked at far more often than the other: its share of
-/// what is traced, and so all that is said of pairs, must not grow with that.
+/// One of the two call sites has one section in 16, but is looked at far more often than the other.
+/// Its share of the traced sections, and so the figures on pairs, must not grow for that reason.
 #[test]
 fn intervals_of_two_budgets_touch_and_have_the_truth_in_them() {
     let program = Program::compile("inspect_watched.c").path().to_str().expect("a path").to_owned();
     let truth = 1.0 - (15.0_f64 / 16.0).powi(2);
     let [few, many] = ["10", "30"].map(|budget| independent(&program, budget));
-    // An interval is right 19 times of 20; twice as wide, it always is.
+    // An interval contains the true value 19 times in 20. With this margin on both sides, it
+    // practically always does.
     const CHANCE: f64 = 0.02;
     let touch = few.0 - CHANCE <= many.1 && many.0 <= few.1 + CHANCE;
     assert!(touch, "{few:?} and {many:?}");

@@ -16,7 +16,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 const LARGE: u64 = 20 << 20;
 const SMALL: u64 = 1 << 20;
 
-/// Runs a program that traces ever more, and ends the command when the trace has so many bytes.
+/// Runs a program whose trace grows without end, and sends the command SIGTERM when the trace has
+/// at least `least` bytes.
 fn ended_at(least: u64) -> Output {
     inspect_library();
     let folder = scratch();

@@ -9,13 +9,13 @@ use syncline_conformance::{Outcome, preload_library, run_limited, scratch, syncl
 
 use crate::{LONGEST, inspect, text};
 
-/// How many recordings are made: on few processors that other programs use as well, it is random
-/// whether one shows contention.
+/// The most recordings that are made: on few processors that other programs use as well, it is
+/// random whether a recording shows contention.
 const RECORDINGS: usize = 6;
 /// The rules that may match a contended lock by its counts alone.
 const CONTENDED: [&str; 4] = ["too-much-data", "too-long-section", "convoy", "preempted-holder"];
 
-/// A workload, and where its finding is marked.
+/// A workload, and the line where its finding is marked.
 struct Workload {
     program: PathBuf,
     place: String,
@@ -95,8 +95,8 @@ fn evidence(finding: &Value, what: &str) -> f64 {
     found.and_then(|e| e["value"].as_f64()).unwrap_or_else(|| panic!("no {what} in {finding:#}"))
 }
 
-/// Too much data under one lock: with counts alone the finding asks a question, and the trace
-/// counts the pieces. The command that the finding names is run as it is printed.
+/// Too much data under one lock: with counts alone the finding has an open question; with a trace
+/// it has the number of pieces.
 #[test]
 fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     let workload = Workload::compile("one-table-lock.c", &[]);

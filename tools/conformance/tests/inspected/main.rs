@@ -1,5 +1,5 @@
-//! What `syncline inspect` says of locks whose sections are known: a program with one lock for
-//! each advice, run by the command, and its report read back.
+//! The reports of `syncline inspect` on locks whose sections are known: the program has one lock
+//! for each advice.
 
 mod agree;
 mod ended;
@@ -13,10 +13,10 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use syncline_conformance::{Outcome, Program, inspect_library, run_limited, scratch, syncline};
 
-/// Under a loaded machine, with every section traced.
+/// The longest run on a loaded machine, with every section traced.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// Whether threads wait is chance in so short a run, but not in so many.
+/// The most runs: in one short run it is random whether threads wait, but not in this many.
 const RUNS: usize = 12;
 
 fn inspect(folder: &Path, words: &[&str]) -> Outcome {
@@ -37,7 +37,7 @@ fn line(mark: &str) -> String {
     format!("inspected.c:{}", number.expect("a mark") + 1)
 }
 
-/// The report on one run of the program, every section traced; what each test needs of it.
+/// The report on one run of the program with every section traced, which the tests share.
 fn report() -> &'static Value {
     static REPORT: OnceLock<Value> = OnceLock::new();
     REPORT.get_or_init(|| {
@@ -83,8 +83,9 @@ fn a_table_under_one_lock_is_64_pieces_and_to_be_sharded() {
     // leave room for chance.
     let conflicting = number(&lock["window"]["conflicting"]);
     assert!((0.01..0.025).contains(&conflicting), "{conflicting}");
-    // An entry's two words, and the table's that says where it is. In one section the loader was
-    // asked for a function: on the way there the program reads two words of its own.
+    // Each section accesses an entry's two words, and the word with the table's address. In one
+    // section the loader looked a function up: on the way there the program reads two words of its
+    // own.
     let site = &lock["sites"][0];
     assert_eq!(number(&site["words_written"]), 2.0, "{site:#}");
     assert!((3.0..=3.0 + 2.0 / 2400.0).contains(&number(&site["words"])), "{site:#}");
@@ -104,7 +105,7 @@ fn a_shared_counter_beside_the_table_is_to_be_split_off() {
     assert_eq!(number(&cause["share"]), 1.0);
     let written = cause["written_at"].as_str().expect("a line");
     assert!(written.contains(&line("COUNTER")), "{written}");
-    // The others are the entries', by what allocated them.
+    // The other causes are the entries, named by the line that allocated them.
     let field = lock["causes"][1]["field"].as_str().expect("a field");
     assert!(field.contains("of blocks of 64 bytes") && field.contains(&line("COUNTED")), "{field}");
 }
@@ -160,7 +161,8 @@ fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
     for said in ["4800\n", "split all_changes", "in 64 pieces", "held longest (window 128)"] {
         assert!(text.contains(said), "no {said:?} in\n{text}");
     }
-    // A busy machine makes the threads wait for the others too, which is a sentence and no lock.
+    // On a busy machine, threads also wait for the locks that were not selected, and a sentence
+    // names the longest wait.
     let words: Vec<&str> = text.split_whitespace().collect();
     let of_locks = words.join(" ").replace("longest for table_lock", "");
     assert!(!of_locks.contains("table_lock"), "another lock than the one that was named:\n{text}");
@@ -168,8 +170,9 @@ fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
     assert_eq!(long, None, "wider than a terminal");
 }
 
-/// The paper's Figure 1 and Table 1: of the sections of three rounds, the first and the second are
-/// independent, and all conflict with the third on the root's pointer, besides with themselves.
+/// The paper's Figure 1 and Table 1: of the three sections of a round, the first and the second are
+/// independent, and both conflict with the third on the root's pointer. Each also conflicts with
+/// itself in another round.
 #[test]
 fn the_papers_tree_is_said_to_conflict_on_the_roots_pointer() {
     const POINTER: &str = "0x10001032";
@@ -180,21 +183,21 @@ fn the_papers_tree_is_said_to_conflict_on_the_roots_pointer() {
     let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
     let locks = report["processes"][0]["locks"].as_array().expect("locks");
     let lock = locks.iter().find(|lock| lock["traced"] == 9).expect("three rounds of three");
-    // 9 of 36 pairs are one of the first and one of the second.
+    // 9 of 36 pairs consist of a first and a second section.
     assert_eq!(lock["window"]["pairs"], 36);
     assert_eq!(number(&lock["window"]["conflicting"]), 27.0 / 36.0);
     assert_eq!(lock["pieces"], 1);
     let cause = &lock["causes"][0];
     assert_eq!(cause["field"], POINTER, "{cause:#}");
-    // 18 pairs of the third with others, and 3 of it with itself; the others are the first's and the
-    // second's with themselves.
+    // 18 pairs of a third section with another, and 3 pairs of third sections. The other
+    // conflicting pairs are those of first sections and those of second sections.
     assert_eq!(number(&cause["share"]), 21.0 / 27.0);
     let elsewhere = "memory that is no variable's and no block's";
     let data = lock["data"].as_array().expect("data");
     assert!(data.iter().any(|data| data["what"] == elsewhere), "the mapped tree: {data:#?}");
 }
 
-/// A raw address is no advice: what threads change on `main`'s stack is called as `main` calls it.
+/// A raw address helps no user, so a word on `main`'s stack has the name of `main`'s variable.
 #[test]
 fn data_on_a_stack_is_named_by_its_frame_and_variable() {
     let folder = scratch();
@@ -211,7 +214,7 @@ fn data_on_a_stack_is_named_by_its_frame_and_variable() {
     }
 }
 
-/// What a new user asks next is answered: what was not traced, and what ended the program.
+/// The report says what was not traced, and the command's status what ended the program.
 #[test]
 fn what_was_not_traced_is_told() {
     let folder = scratch();
@@ -237,7 +240,8 @@ fn what_was_not_traced_is_told() {
     run.assert_status(1);
 }
 
-/// What inspecting took is said, and so is that a thousandth of the time is too little for it.
+/// The report says what inspecting cost, and that a budget of a thousandth of the time could not be
+/// kept.
 #[test]
 fn a_budget_that_could_not_be_kept_is_said() {
     let folder = scratch();
@@ -253,8 +257,8 @@ fn a_budget_that_could_not_be_kept_is_said() {
         assert_eq!(text.contains(complaint), !kept, "{text}");
     }
     assert_eq!(report()["budget"], serde_json::Value::Null, "all was traced");
-    // Threads wait for `long_lock`, and for little else, unless others have the processors: a
-    // thousandth gives it a few sections.
+    // Threads wait for `long_lock`, and for little else unless other programs have the processors.
+    // A budget of a thousandth only allows a few sections of it.
     let too_few = |budget: &str| said(budget).contains("  too few sections of ");
     assert!((0..RUNS).any(|_| too_few("0.1")), "in {RUNS} runs");
     assert!(!too_few("0"));

@@ -1,8 +1,8 @@
-//! Large programs, ten times each as they are, under `syncline record`, and with other locks: they
-//! say the same, and leave no process behind. `./x matrix` runs it.
+//! Large programs, ten times each: as they are, under `syncline record`, and with other locks. They
+//! print the same, and leave no process behind. `./x matrix` runs this test.
 //!
-//! Each is a script of `programs/large`, and all that the script starts runs the same way, clients
-//! too. A process that outlives its parent becomes this one's child, so that none is missed.
+//! Each is a script of `programs/large`. Everything that the script starts, even clients, runs the
+//! same way. A process that outlives its parent becomes a child of this one, so none is missed.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,7 +19,8 @@ use syncline_conformance::{Case, Outcome, Program, scratch};
 const TIMES: usize = 10;
 const THREADS: usize = 8;
 const LIMIT: u64 = 300;
-/// A process that ends because a socket was closed takes a moment.
+/// The time in which processes have to end by themselves: one that ends because a socket was closed
+/// takes a moment.
 const TO_END: Duration = Duration::from_secs(10);
 
 /// A script's name, a program that it needs, and the script.
@@ -32,7 +33,7 @@ const PROGRAMS: [(&str, &str, &str); 6] = [
     ("python", "/usr/bin/python3", include_str!("../../programs/large/python.sh")),
 ];
 
-/// A way to run a program, and how it is called.
+/// A way to run a program: its name, and the function that does it.
 type Way = (&'static str, fn(&Case) -> Outcome);
 
 const WAYS: [Way; 3] = [
@@ -64,7 +65,7 @@ fn large_programs_say_the_same_and_leave_nothing_behind() {
                 };
                 let seconds = started.elapsed().as_secs_f64();
                 let line = format!("{name}, {way}, {number} of {TIMES}, {seconds:.1} s: {fault}");
-                // Standard error may be closed; what counts is asserted.
+                // Standard error may be closed; the test asserts the outcome.
                 let _ = writeln!(std::io::stderr(), "{line}");
                 faults.extend((fault != "the same").then_some(line));
             }
@@ -80,7 +81,7 @@ fn in_a_folder(text: &str, run: fn(&Case) -> Outcome) -> String {
     run(&case).behaviour()
 }
 
-/// The programs of the processes that go on, which are ended.
+/// Ends the processes that still run, and returns their command lines.
 fn left_behind() -> Vec<String> {
     let deadline = Instant::now() + TO_END;
     loop {
@@ -95,7 +96,7 @@ fn left_behind() -> Vec<String> {
     }
 }
 
-/// Of this process, those that it adopted included.
+/// The children of this process, including those that it adopted.
 fn children() -> Vec<Pid> {
     let lists = fs::read_dir(format!("/proc/{}/task", getpid())).expect("its threads");
     let of_thread = |task: std::io::Result<fs::DirEntry>| {

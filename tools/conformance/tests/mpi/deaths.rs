@@ -1,8 +1,7 @@
-//! Ranks that are killed: the others continue, one of them at a time, and get an error that says
-//! so.
+//! Ranks that are killed: the others continue, one at a time, and get an error that says so.
 //!
-//! The scenes are in `programs/mpi_deaths.c`. Only Open MPI's starter lets the others go on; what
-//! locks a window is the same for all libraries.
+//! The scenes are in `programs/mpi_deaths.c`. Only Open MPI's starter lets the other ranks
+//! continue; the code that locks a window is the same for all libraries.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ const SCHEMES: [&str; 6] = [
     "hierarchical",
 ];
 
-/// What comes out of a scene under a scheme; the program writes it to a file.
+/// The verdict of a scene under a scheme, which the program writes to a file.
 fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> String {
     let folder = scratch();
     let file = folder.path().join("file");
@@ -34,7 +33,8 @@ fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> Str
     verdict
 }
 
-/// Runs a scene under each of these schemes, where the starter lets the others go on.
+/// Runs a scene under each of these schemes, with the libraries whose starter lets the other ranks
+/// continue.
 fn everywhere(ranks: u32, scene: &str, after: &str) {
     for mut mpi in all() {
         if mpi.name != "openmpi" || mpi.is_by_messages() {
@@ -48,7 +48,8 @@ fn everywhere(ranks: u32, scene: &str, after: &str) {
     }
 }
 
-/// What the program has written at the beginning of the file. The starter may end before it.
+/// The text that the program has written at the beginning of the file. The starter may end before
+/// the program.
 pub fn verdict(file: &std::path::Path) -> String {
     let start = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! What happens at the edges: a full `/dev/shm`, a job that is aborted, thousands of windows, windows
-//! that are never to be locked.
+//! Extreme situations: a full `/dev/shm`, a job that is aborted, thousands of windows, windows that
+//! are never to be locked.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Programs in Fortran, by each way to use MPI: their windows are under the schemes too.
+//! Programs in Fortran, with each way to use MPI: the schemes apply to their windows too.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use syncline_conformance::Program;
 
 use crate::libraries::{Mpi, SCHEMES, all, printed, side_by_side};
 
-/// By `mpif.h`, and by the modules.
+/// The ways to use MPI: `mpif.h`, and the two modules.
 const WAYS: [&str; 3] = ["-DMPIF_H", "-DMODULE", "-DMPI_F08"];
 
 fn program(mpi: &Mpi, way: &str) -> Option<Program> {

@@ -1,7 +1,7 @@
-//! Ranks on two hosts: programs come out the same under every scheme.
+//! Ranks on two hosts: programs have the same results under every scheme.
 //!
-//! The other host is a namespace of process numbers, from where no memory of the first one can be
-//! opened.
+//! The other host is a namespace of process numbers, from which no memory of the first host's
+//! processes can be opened.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,11 +12,12 @@ use syncline_conformance::{Program, run_limited, scratch};
 use crate::deaths::verdict;
 use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed, side_by_side};
 
-/// A namespace of process numbers, and what keeps it there.
+/// A namespace of process numbers: the process that keeps it alive, and the number of its first
+/// process.
 struct Host(Child, u32);
 
 impl Host {
-    /// A new one; `None` if this user may not make it.
+    /// A new host; `None` if this user may not make namespaces.
     fn new() -> Option<Host> {
         let apart = ["--pid", "--fork", "--mount-proc", "--kill-child"];
         if run_limited(Command::new("unshare").args(apart).arg("true"), LIMIT).status != 0 {
@@ -44,7 +45,7 @@ impl Drop for Host {
     }
 }
 
-/// Starts a program with this many ranks here, and this many on the other host.
+/// A command that starts a program with `ranks` ranks here and `others` ranks on the other host.
 fn on_two(
     (mpi, host): (&Mpi, &Host),
     scheme: &str,
@@ -56,7 +57,7 @@ fn on_two(
     let program = Program::compile_by(&mpi.compiler(), program);
     command.args([":", "-n", &others.to_string(), "nsenter", "-p", "-m", "-t"]);
     command.arg(host.1.to_string()).arg(program.path()).args(words);
-    // The MPI libraries can't use common memory either.
+    // The MPI libraries can't use shared memory either.
     command.env("UCX_TLS", "tcp,self").env("OMPI_MCA_btl", "tcp,self");
     command
 }
@@ -95,8 +96,8 @@ fn a_waiter_drives_the_progress_that_the_holder_needs() {
     everywhere(1, &["progress"], "progress\n");
 }
 
-/// A rank dies on another host than the one that has the part: the rank that waits for the part
-/// gets it, and an error that says so.
+/// A rank dies on another host than the one that has the window's part. The rank that waits for the
+/// part's lock gets it, with an error that says so.
 #[test]
 fn what_a_killed_rank_held_on_another_host_is_released() {
     let Some(host) = Host::new() else { return };

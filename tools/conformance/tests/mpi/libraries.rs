@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// How long a scene may take; half a dozen run at a time.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// The schemes, and what leaves a window to the MPI library.
+/// The schemes, and `library`, which leaves a window to the MPI library.
 pub const SCHEMES: [&str; 9] = [
     "full-support",
     "best-effort",
@@ -25,24 +25,24 @@ pub const SCHEMES: [&str; 9] = [
     "library",
 ];
 
-/// An MPI library: what its commands' names end in, and their arguments.
+/// An MPI library: the suffix of its commands' names, and the arguments of its starter.
 pub struct Mpi {
     pub name: &'static str,
-    /// One that `./x setup --mpi` has fetched: its folder, and its compiler there.
+    /// For a library that `./x setup --mpi` has fetched: its folder, and its compiler there.
     newer: Option<(&'static str, &'static str)>,
     pub flags: &'static [&'static str],
-    /// What a test adds.
+    /// Arguments that a test adds.
     pub more: &'static [&'static str],
 }
 
-/// Open MPI counts processors, and polls without a pause unless told not to.
+/// Open MPI. By default it refuses more ranks than processors, and polls without a pause.
 pub const OPEN_MPI: Mpi = Mpi {
     name: "openmpi",
     newer: None,
     flags: &["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
     more: &[],
 };
-/// Its windows over messages, whose targets have to take part.
+/// Open MPI with its windows over messages, whose targets have to take part.
 const BY_MESSAGES: Mpi = Mpi {
     name: "openmpi",
     newer: None,
@@ -63,17 +63,17 @@ const MPICH: Mpi = Mpi { name: "mpich", newer: None, flags: &[], more: &[] };
 const NEWER: [Mpi; 3] = [
     Mpi { name: "openmpi 5", newer: Some(("openmpi", "mpicc")), flags: OPEN_MPI.flags, more: &[] },
     Mpi { name: "mpich 5", newer: Some(("mpich", "mpicc")), ..MPICH },
-    // With the binary interface of the standard.
+    // MPICH with the standard's binary interface.
     Mpi { name: "mpich 5, libmpi_abi", newer: Some(("mpich", "mpicc_abi")), ..MPICH },
 ];
 
 thread_local! {
-    /// Where starters have what they need for a run: two of Open MPI's that make the common one at the same
-    /// time fail.
+    /// The folder for the starters' session files. Two of Open MPI's starters that create the
+    /// default one at the same time fail.
     static SESSIONS: TempDir = scratch();
 }
 
-/// Those that are installed.
+/// The libraries that are installed.
 pub fn all() -> Vec<Mpi> {
     [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().chain(NEWER).filter(Mpi::is_installed).collect()
 }
@@ -83,8 +83,8 @@ pub fn on_each(test: impl Fn(&Mpi) + Sync) {
     side_by_side(&all(), test);
 }
 
-/// Calls a function for each of these, three at a time: starters of programs sleep for most of the time
-/// that a run takes.
+/// Calls a function for each element, three at a time: starters sleep for most of the time that a
+/// run takes.
 pub fn side_by_side<T: Sync>(all: &[T], test: impl Fn(&T) + Sync) {
     let test = &test;
     for three in all.chunks(3) {
@@ -103,12 +103,12 @@ impl Mpi {
         there
     }
 
-    /// Whether it is one of Debian's.
+    /// Whether the library is one of Debian's packages.
     pub fn is_packaged(&self) -> bool {
         self.newer.is_none()
     }
 
-    /// One of the commands of those that were fetched.
+    /// The path of a command of a fetched library.
     fn fetched(folder: &str, command: &str) -> String {
         let path = beside_tests("../mpi").join(folder).join("bin").join(command);
         path.to_str().expect("a name").to_owned()
@@ -125,7 +125,7 @@ impl Mpi {
         self.command_of(options, &Program::compile_by(&self.compiler(), program), ranks, words)
     }
 
-    /// Like [`Mpi::command`], of a program that is compiled already.
+    /// Like [`Mpi::command`], for a program that is compiled already.
     pub fn command_of(
         &self,
         options: &[&str],
@@ -133,7 +133,8 @@ impl Mpi {
         ranks: u32,
         words: &[&str],
     ) -> Command {
-        // The command looks for it beside itself: it has to be of these sources as well.
+        // The command looks for this library beside itself, so it must have been built from these
+        // sources as well.
         mpi_library();
         let mut command = Command::new(syncline());
         command.arg("mpi").args(options).arg("--");
@@ -164,13 +165,13 @@ impl Mpi {
         printed(&mut command)
     }
 
-    /// Whether its windows go over messages, which memory can't be shared by.
+    /// Whether its windows use messages, and so can't share memory.
     pub fn is_by_messages(&self) -> bool {
         self.flags.contains(&"pt2pt")
     }
 }
 
-/// What a command prints that has to succeed.
+/// Runs a command that has to succeed, and returns what it prints.
 pub fn printed(command: &mut Command) -> String {
     let outcome = run_limited(command, LIMIT);
     let printed = String::from_utf8_lossy(&outcome.stdout).into_owned();

@@ -1,9 +1,9 @@
-//! `syncline mpi` on real MPI libraries: what programs do with window locks comes out the same under
-//! every scheme, and what they may not do is an error.
+//! `syncline mpi` on real MPI libraries: programs with window locks have the same results under
+//! every scheme, and misuse is an error.
 //!
 //! The scenes are in `programs/mpi_scenes.c`. Ranks outnumber processors here, as on any machine
-//! that tests run on. Debian's Open MPI and MPICH stand side by side, and newer ones if `./x setup --mpi`
-//! has fetched them; one that is not installed is skipped, and said to be.
+//! that tests run on. The tests use Debian's Open MPI and MPICH, and newer ones if `./x setup
+//! --mpi` has fetched them. A library that is not installed is skipped with a message.
 
 mod deaths;
 mod extremes;
@@ -27,7 +27,8 @@ fn sums_are_exact() {
 fn windows_of_all_kinds_are_locked() {
     let expected = "create: 0 too few\nallocate_shared: 0 too few\ncreate_dynamic: 0 too few\n";
     on_each(|mpi| {
-        // Open MPI's windows over messages can't be shared memory; its other ones take their place.
+        // Open MPI's windows over messages can't be shared memory, so its other windows are tested
+        // instead.
         let mpi = if mpi.is_by_messages() { &OPEN_MPI } else { mpi };
         for scheme in SCHEMES {
             let printed = mpi.scene(scheme, 2, &["kinds", "12"]);
@@ -122,8 +123,8 @@ handled: 15
     });
 }
 
-/// The scene `key` on three ranks with these keys, `-` for none, and windows without one in
-/// `default`: what it prints and what the library says.
+/// Runs the scene `key` on three ranks with these keys (`-` for none); windows without a key have
+/// the scheme `default`. Returns what the scene prints and what the library says.
 fn keyed(mpi: &Mpi, default: &str, keys: &str) -> (String, String) {
     let mut command = mpi.command(&["--scheme", default], "mpi_scenes.c", 3, &["key", "6"]);
     let outcome = run_limited(command.env("KEYS", keys), LIMIT);

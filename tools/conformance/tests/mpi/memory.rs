@@ -1,5 +1,5 @@
-//! Windows whose memory the ranks share below: what programs do comes out the same, and puts and gets
-//! are copies.
+//! Windows whose memory the ranks share behind the program's back: programs have the same results,
+//! but puts and gets are plain copies.
 //!
 //! The scenes are in `programs/mpi_memory.c`.
 
@@ -25,12 +25,12 @@ fn scene(mpi: &Mpi, scheme: &str, ranks: u32, words: &[&str]) -> Command {
 
 #[test]
 fn a_window_says_of_itself_what_it_was_made_with() {
-    // Windows over messages can't make the shared window that the scene has beside.
+    // With windows over messages, the scene could not make its other window, which is a shared one.
     for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in SCHEMES {
             if mpi.name != "openmpi" && scheme == "library" {
-                // MPICH 4.0.2 gives another address than it has allocated, newer ones some at which
-                // no `long` may lie.
+                // MPICH 4.0.2 reports another address than it has allocated, and newer versions
+                // report some at which no `long` may lie.
                 eprintln!("skipped: {} does not keep what the scene looks at", mpi.name);
                 continue;
             }
@@ -77,7 +77,7 @@ fn memory_is_shared_unless_a_rank_forbids_it() {
             ("fair", "false false false", 0),
             ("library", "- - -", 0),
         ] {
-            // MPICH's own windows can be asked as well, since MPI 4.1.
+            // Since MPI 4.1, MPICH's own windows can be queried as well.
             let shared = match mpi.name {
                 _ if mpi.is_by_messages() => 0,
                 "mpich 5" | "mpich 5, libmpi_abi" => 9,

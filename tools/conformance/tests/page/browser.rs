@@ -22,10 +22,10 @@ use tempfile::TempDir;
 const NAMES: [&str; 5] =
     ["chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome"];
 
-/// The height of a picture in points. The pictures of a longer page are several.
+/// The height of a picture in points. A longer page has several pictures.
 const PIECE: u32 = 1600;
 
-/// Longest wait for an answer.
+/// The longest wait for an answer.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A browser with one page.
@@ -40,7 +40,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts it with an empty page of 1280 by 900 points.
+    /// Starts a browser with an empty page of 1280 by 900 points.
     ///
     /// # Panics
     /// If there is no browser, or it does not answer.
@@ -89,7 +89,7 @@ impl Browser {
         browser
     }
 
-    /// Calls a method, and gives its result.
+    /// Calls a method, and returns its result.
     ///
     /// # Panics
     /// If the browser refuses, or does not answer.
@@ -118,7 +118,7 @@ impl Browser {
         }
     }
 
-    /// Size of the page in points.
+    /// Sets the size of the page in points.
     pub fn size(&self, width: u32, height: u32) {
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
@@ -257,7 +257,7 @@ impl Drop for Browser {
     }
 }
 
-/// Where pictures are kept.
+/// The folder in which pictures are kept.
 fn pictures() -> PathBuf {
     syncline_conformance::beside_tests("conformance").join("page")
 }

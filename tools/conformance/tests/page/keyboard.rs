@@ -1,4 +1,4 @@
-//! The page without a mouse, and as a screen reader has it.
+//! The page without a mouse, and with a screen reader.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ fn opened() -> Browser {
     browser
 }
 
-/// Presses Tab until the focus is on what a selector names.
+/// Presses Tab until the focus is on an element that matches a selector.
 #[track_caller]
 fn tab_to(browser: &Browser, selector: &str) {
     for _ in 0..500 {
@@ -96,7 +96,7 @@ fn a_filter_keeps_the_rows_that_have_the_words() {
     browser.until("document.querySelectorAll('#p0-call-sites tbody tr').length === 3");
     let shown = browser.evaluate("document.querySelector('#p0-call-sites output').textContent");
     assert_eq!(shown, "3 of 7 call sites");
-    // A link to a row that is filtered away brings it back.
+    // A link to a row that the filter hides shows the row again.
     browser.evaluate("document.querySelector(\".graph a[href='#p0-site-3']\").focus()");
     browser.press("Enter");
     browser.until("document.querySelector('#p0-site-3 details')?.open === true");

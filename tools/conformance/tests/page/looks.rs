@@ -1,5 +1,4 @@
-//! What the page looks like: in light and in dark, wide and narrow, on paper and without
-//! scripts.
+//! The look of the page: in light and in dark, wide and narrow, on paper and without scripts.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -17,8 +16,8 @@ fn it_is_readable_in_light_and_dark_wide_and_narrow() {
     assert_readable(&page, 500, "td details", "");
 }
 
-/// A page is readable in light and in dark, wide and narrow, with at least this many texts to look
-/// at. Pictures of it are kept, with the details that are named closed.
+/// Checks that a page with at least `texts` texts is readable in light and in dark, wide and
+/// narrow. Pictures of it are kept, with the details that `closed` selects closed.
 pub fn assert_readable(page: &str, texts: u64, closed: &str, picture: &str) {
     let browser = Browser::start();
     for (dark, scheme) in [(false, "light"), (true, "dark")] {

@@ -1,4 +1,4 @@
-//! The timeline: what is drawn, and how it is moved through by keys.
+//! The timeline: what it shows, and how keys move through it.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn status(browser: &Browser) -> String {
     browser.evaluate(script).as_str().expect("a text").to_owned()
 }
 
-/// What is drawn, once that has been done.
+/// The picture of the timeline, after it was drawn.
 fn drawn(browser: &Browser) -> Value {
     browser.evaluate(
         "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => \

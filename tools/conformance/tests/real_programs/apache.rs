@@ -44,7 +44,7 @@ fn page() -> String {
 }
 
 /// An address of this machine at which only the server of this folder listens. At the usual address
-/// (127.0.0.1), the port may be in use by a client of any other program.
+/// (127.0.0.1), another program's client may use the port.
 fn own_address(folder: &Path) -> Ipv4Addr {
     let mut hasher = DefaultHasher::new();
     folder.hash(&mut hasher);

@@ -1,8 +1,8 @@
-//! Chromium without a screen: the same page comes out, to a pipe that closes, and none of its dozen
-//! processes stays behind.
+//! Chromium without a screen: it prints the same page to a pipe, the pipe closes, and none of its
+//! dozen processes stays behind.
 //!
-//! It has functions of its own in front of the C library's, an allocator and `close` among them,
-//! which take its locks; its crash handler takes its first lock in one of them.
+//! Chromium interposes functions of its own, such as an allocator and `close`, which take its
+//! locks. Its crash handler takes its first lock in one of them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -40,7 +40,8 @@ const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no
 /// `| cat` ends when no process can write to the pipe any more.
 const STEPS: &str = "set -o pipefail; \"$@\" | cat";
 
-/// Runs it plainly and with these words of the command, the last of which may want a folder.
+/// Runs Chromium plainly and under the command with these words. If the last one is `-o`, a folder
+/// is added.
 fn same(words: &[&str]) {
     let plain = page(|_| Vec::new());
     assert!(plain.contains("made by a script"), "{plain}");
@@ -56,7 +57,7 @@ fn same(words: &[&str]) {
     assert_eq!(plain, ours[..plain.len().min(ours.len())]);
 }
 
-/// The page as Chromium has it in the end.
+/// The page as Chromium prints it in the end.
 fn page(under: impl FnOnce(&Path) -> Vec<std::ffi::OsString>) -> String {
     let chromium = installed("/usr/bin/chromium", "chromium");
     let folder = scratch();
@@ -66,7 +67,8 @@ fn page(under: impl FnOnce(&Path) -> Vec<std::ffi::OsString>) -> String {
     let mut command = Command::new("/bin/bash");
     command.args(["-c", STEPS, "bash"]).args(under(folder.path())).arg(chromium.path());
     command.args(OPTIONS.split_whitespace()).arg(&page);
-    // What it keeps of its user goes here, and its processes are known by the name.
+    // Chromium's data about its user goes to this folder, and its processes are recognised by the
+    // folder's name.
     command.env("HOME", folder.path()).env_remove("XDG_CONFIG_HOME");
     let outcome = run_limited(&mut command, Duration::from_secs(60));
     outcome.assert_status(0);

@@ -1,7 +1,7 @@
-//! Real programs of Debian do the same with and without recording.
+//! Real programs of Debian behave the same with and without recording.
 //!
 //! `./x setup` installs their packages. Servers listen on unix sockets, or on an address of their
-//! own where their clients can't do that.
+//! own if their clients can't connect to these.
 
 mod apache;
 mod chromium;
@@ -24,12 +24,13 @@ fn installed(path: &str, package: &str) -> Program {
     Program::installed(path)
 }
 
-/// A script with the folder as its first parameter.
+/// A case that runs a script with the folder as its first parameter.
 fn script(text: &str, folder: &Path) -> Case {
     Case::new(&Program::installed("/bin/sh")).args(["-ec", text, "sh"]).arg(folder).limit(40)
 }
 
-/// Runs a server beside its client, in a folder of their own; the client ends the server.
+/// Runs a server and its client at the same time, in a folder of their own. The client ends the
+/// server.
 fn serve<T: Send>(
     run: impl FnOnce(&Path) -> Outcome,
     client: impl FnOnce(&Path) -> T + Send,
@@ -42,7 +43,8 @@ fn serve<T: Send>(
     })
 }
 
-/// Serves the same client plainly and recorded, side by side: its answers must be the same.
+/// Runs a server plainly and recorded at the same time, each with the same client. The answers must
+/// be the same.
 fn serve_both<T: Send + PartialEq + std::fmt::Debug>(
     server: impl Fn(&Path) -> Case + Sync,
     client: impl Fn(&Path) -> T + Send + Sync,
@@ -56,7 +58,7 @@ fn serve_both<T: Send + PartialEq + std::fmt::Debug>(
     Recording::open(kept)
 }
 
-/// The recording of a program that is known to lock must show it.
+/// Checks that the recording of a program that is known to lock has enough acquisitions.
 #[track_caller]
 fn assert_locks(recording: &Recording, executable: &str, at_least: u64) {
     let of_program = recording.processes.iter().filter(|p| p.executable().ends_with(executable));

@@ -1,4 +1,4 @@
-//! pbzip2 and x264: the same bytes come out.
+//! pbzip2 and x264 write the same bytes.
 
 use std::fs;
 use std::path::Path;

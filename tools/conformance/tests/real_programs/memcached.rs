@@ -1,4 +1,4 @@
-//! memcached with four threads and four clients at once: what was stored is what comes back.
+//! memcached with four threads and four clients at once: clients read back what they stored.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -35,7 +35,7 @@ fn connect(socket: &Path) -> BufReader<UnixStream> {
     BufReader::new(eventually("memcached", || UnixStream::connect(socket).ok()))
 }
 
-/// Stores, reads back, counts, deletes; returns a sum over what it read.
+/// Stores values, reads them back, counts, deletes. Returns a sum over the values read.
 fn client(socket: &Path, number: u64) -> u64 {
     let mut server = connect(socket);
     let mut ask = |question: String| {

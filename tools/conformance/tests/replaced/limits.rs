@@ -1,4 +1,5 @@
-//! What replaced locks cost in memory, what is left to the C library, and what is refused.
+//! The memory that replaced locks cost, the objects that are left to the C library, and what is
+//! refused.
 
 use std::fs;
 use std::path::Path;
@@ -41,14 +42,14 @@ fn three_hundred_thousand_mutexes_cost_next_to_nothing() {
             "{locks}: {resident} KiB, not {}",
             plain.resident
         );
-        // The library itself takes 2 MiB. A program that limits its address space must have the
-        // rest.
+        // The library itself takes 2 MiB. The bound matters for programs that limit their address
+        // space.
         assert!(mapped < plain.mapped + 2 * most, "{locks}: {mapped} KiB, not {}", plain.mapped);
     }
 }
 
-/// The memory that a thread keeps for queues is used by other threads after its end. The threads'
-/// stacks are kept by the C library.
+/// The memory that a thread keeps for queues is reused by other threads after its end. The C
+/// library keeps the threads' stacks.
 #[test]
 fn twelve_thousand_short_threads_leave_nothing_behind() {
     let case = Case::new(&Program::compile("replaced_short.c")).limit(60);
@@ -60,8 +61,8 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
         let (soon, late) = (truth.value("soon"), truth.value("late"));
         assert!(late < soon + 512, "{locks}: {soon} KiB, and at the end {late}");
     };
-    // With the first four choices, waiters use the memory that threads keep. The choices run side
-    // by side, since their threads mostly wait for each other.
+    // With the first four choices, waiters use the memory that threads keep. The choices run at the
+    // same time, since their threads mostly wait for each other.
     thread::scope(|scope| {
         for locks in [
             "gate+rw_readers",
@@ -87,8 +88,8 @@ fn large_locks_are_bounded() {
     assert!(mapped < plain.mapped + most, "{mapped} KiB, and plainly {}", plain.mapped);
 }
 
-/// A process that may map no memory has locks that work: where a lock would have to be allocated,
-/// all of the object stays with the C library.
+/// Locks work in a process that may map no memory: an object whose lock would have to be allocated
+/// stays entirely with the C library.
 #[test]
 fn programs_that_may_map_nothing() {
     let program = Program::compile("replaced_confined.c");
@@ -104,7 +105,7 @@ fn programs_that_may_map_nothing() {
     }
 }
 
-/// The program continues, and a reader that can't be counted gets an error.
+/// A reader that can't be counted gets an error, and the program continues.
 #[test]
 fn more_readers_than_a_lock_can_count_are_refused() {
     let case = Case::new(&Program::compile("replaced_readers.c")).limit(60);
@@ -146,7 +147,7 @@ fn what_is_left_to_the_c_library_is_said() {
     }
 }
 
-/// Checks this also with a policy that says the same.
+/// With `--lock`, and with a policy that names the same locks.
 #[test]
 fn acquisitions_of_what_is_left_are_counted_exactly() {
     let program = Program::compile("replaced_left.c");

@@ -1,7 +1,7 @@
-//! Programs do under `syncline exec` what they do without.
+//! Programs behave under `syncline exec` as they do without it.
 //!
-//! For each call that POSIX defines, the C library itself says what is right: the same program
-//! prints the outcome of each, plainly and with replaced locks.
+//! For each call that POSIX defines, the C library's own behaviour is the reference: a program
+//! prints the outcome of each call, plainly and with replaced locks.
 
 mod limits;
 mod matrix;
@@ -16,8 +16,7 @@ mod tuning;
 
 use syncline::lock::{catalogue, forms};
 
-/// The forms of all locks that can be put in place of a mutex, or if `shared` of a reader-writer
-/// lock.
+/// The forms of all locks that can replace a mutex or, if `shared`, a reader-writer lock.
 fn replacements(shared: bool) -> Vec<&'static str> {
     let entries = catalogue();
     let entry = |lock| entries.iter().find(|entry| entry.name == lock).expect("an entry");
@@ -26,14 +25,14 @@ fn replacements(shared: bool) -> Vec<&'static str> {
     forms.iter().map(|form| form.name).collect()
 }
 
-/// Those of them that sleep while they wait.
+/// The forms of these locks that sleep while they wait.
 fn parking(shared: bool) -> Vec<&'static str> {
     let mut names = replacements(shared);
     names.retain(|name| !name.ends_with("-spin") && !name.ends_with("-yield"));
     names
 }
 
-/// Every lock for mutexes, each beside one for readers and writers.
+/// Every lock for mutexes, each paired with one for readers and writers.
 fn pairs() -> Vec<String> {
     let shared = replacements(true);
     let pair = |(lock, shared): (&str, &&str)| format!("{lock}+{shared}");

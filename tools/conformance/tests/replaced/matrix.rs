@@ -1,10 +1,10 @@
 //! Debian's programs under every lock that sleeps, with 1, 4 and 32 threads for each of two
 //! processors: `./x matrix` runs it, and docs/exec.md has the results.
 //!
-//! A run that hangs, or differs from the run without Syncline, is noted, and the others go on. The
-//! processor time of each run, relative to the run without Syncline, is noted too, and no test
-//! depends on it. It is little disturbed by other work of the machine, and says whether a lock
-//! collapses: by spinning, or by switching to and fro.
+//! A run that hangs, or differs from the run without Syncline, is noted, and the other runs
+//! continue. The processor time of each run, relative to the run without Syncline, is noted too,
+//! but the test does not depend on it. Other work of the machine disturbs it little, and it shows
+//! whether a lock collapses, by spinning or by switching to and fro.
 
 use std::io::Write as _;
 use std::panic::catch_unwind;
@@ -18,15 +18,16 @@ use crate::servers::{APACHE, MARIADB, ROCKSDB, answers};
 use crate::{parking, replacements};
 
 const THREADS: [usize; 3] = [2, 8, 64];
-/// The number of runs with a program's own locks; the median is what others are compared with.
+/// The number of runs with a program's own locks. The other runs are compared with their median.
 const ALONE: usize = 3;
-/// Names of programs, separated by blanks; all of them if it isn't set.
+/// The variable with the names of the programs to run, separated by blanks. If it isn't set, all
+/// run.
 const CHOSEN: &str = "SYNCLINE_MATRIX";
-/// This many minutes it goes on: over and over, and the pass that is begun then is the last. One
-/// pass if it isn't set.
+/// The variable with the minutes for which passes are repeated. The pass that runs at that time is
+/// the last. If it isn't set, there is one pass.
 const MINUTES: &str = "SYNCLINE_MATRIX_MINUTES";
 
-/// A program with this many threads, and with these locks or its own; what came out.
+/// Runs a program with this many threads, and with these locks or its own. Returns the output.
 type Run = fn(usize, Option<&str>) -> String;
 
 const PROGRAMS: [(&str, Run); 6] = [
@@ -38,8 +39,8 @@ const PROGRAMS: [(&str, Run); 6] = [
     ("x264", x264_bytes),
 ];
 
-/// Each lock for mutexes, with each in turn of those for readers and writers that fit unknown
-/// programs; and the C library's own locks with spinning.
+/// Each lock for mutexes, paired with one of the locks for readers and writers that fit unknown
+/// programs, which take turns; and the C library's own locks with spinning.
 fn locks() -> Vec<String> {
     let shared = ["rw_readers", "rw_compact"];
     assert!(shared.iter().all(|s| replacements(true).iter().any(|name| name.starts_with(s))));
@@ -58,23 +59,24 @@ fn chosen() -> Vec<(&'static str, Run)> {
     PROGRAMS.into_iter().filter(|(program, _)| is_wanted(program)).collect()
 }
 
-/// What came out, and the processor time that it took; `None` if it went wrong, which has been
-/// said.
+/// The output of a run, and its processor time in seconds; `None` if the run failed, which was
+/// printed.
 fn timed(run: Run, threads: usize, locks: Option<&str>) -> Option<(String, f64)> {
     let before = processor_seconds();
     let came_out = catch_unwind(|| run(threads, locks)).ok()?;
     Some((came_out, processor_seconds() - before))
 }
 
-/// Of all processes that this one has started and that have ended, and of theirs.
+/// The processor time of all ended descendants of this process, in seconds.
 fn processor_seconds() -> f64 {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("it is always known");
     (usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6
 }
 
-/// What comes out with its own locks, each time, and the median of the processor time. On a busy
-/// machine Apache's own client once waited without success for its server, without any of our
-/// locks: a run that goes wrong so is said and made again, and no more often than it must go well.
+/// The output with a program's own locks, which is the same each time, and the median of the
+/// processor time. On a busy machine Apache's own client once waited without success for its
+/// server, without any of our locks. Such a failure is printed and the run repeated, up to
+/// [`ALONE`] times.
 fn alone(run: Run, threads: usize, mut done: impl FnMut(f64)) -> (String, f64) {
     let mut runs: Vec<(String, f64)> = Vec::new();
     let mut wrong = 0;
@@ -94,11 +96,11 @@ fn alone(run: Run, threads: usize, mut done: impl FnMut(f64)) -> (String, f64) {
 }
 
 fn say(text: &str) {
-    // Standard error may be closed; what counts is asserted.
+    // Standard error may be closed; the test asserts the outcome.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// What is done, and when the rest will be.
+/// How many runs are done, and how long the rest will take.
 struct Progress {
     started: Instant,
     done: usize,
@@ -137,11 +139,11 @@ fn every_program_under_every_lock() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// All of them once; how many runs that were.
+/// Runs all programs once. Returns the number of runs.
 fn pass(programs: &[(&str, Run)], locks: &[String], failed: &mut Vec<String>) -> usize {
     let all = programs.len() * THREADS.len() * (ALONE + locks.len());
     let mut progress = Progress { started: Instant::now(), done: 0, all };
-    // By lock, then by program.
+    // The cells of the table, by lock, then by program.
     let mut cells = vec![Vec::new(); locks.len()];
     for (program, run) in programs {
         let mut column = vec![Vec::new(); locks.len()];
@@ -173,7 +175,8 @@ fn pass(programs: &[(&str, Run)], locks: &[String], failed: &mut Vec<String>) ->
     all
 }
 
-/// Processor time beside the run without, for each number of threads, as docs/exec.md has it.
+/// The table of docs/exec.md: processor time relative to the run without Syncline, for each number
+/// of threads.
 fn table(programs: &[(&str, Run)], locks: &[String], cells: &[Vec<String>]) -> String {
     let names: Vec<&str> = programs.iter().map(|(program, _)| *program).collect();
     let mut text = format!("\n| locks | {} |\n", names.join(" | "));

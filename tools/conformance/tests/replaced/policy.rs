@@ -1,8 +1,8 @@
-//! `syncline exec --policy`: each object gets the lock that the rules say, also in a program that
-//! was stripped or built again; and what the rules no longer stand for is said.
+//! `syncline exec --policy`: each object gets the lock that the rules say, even in a program that
+//! was stripped or built again. Rules that no longer match anything are reported.
 //!
-//! The truth is what the program reads in its own objects: the number of the lock that each notes,
-//! in the order in which the policy first uses them.
+//! The program reads in its own objects which lock they have: the number of the lock that each
+//! notes, in the order in which the policy first uses them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,7 +20,7 @@ fn rule(key: &str, name: &str, locks: &str) -> String {
     format!("[[lock]]\n{key} = \"{name}\"\nuse = \"{locks}\"\n")
 }
 
-/// A program under a policy, which lies in a folder of its own.
+/// Runs a program under a policy. Returns its outcome, and the folder of the policy.
 fn run(program: &Path, policy: &str) -> (Outcome, TempDir) {
     replace_library();
     let folder = scratch();
@@ -37,7 +37,7 @@ fn sites() -> Program {
     Program::compile("replaced_sites.c")
 }
 
-/// The number of each object, by its name.
+/// A function that returns the lock's number of each object, by the object's name.
 fn numbers(outcome: &Outcome) -> impl Fn(&str) -> String {
     let text = outcome.behaviour();
     move |name: &str| {
@@ -77,13 +77,14 @@ fn every_object_gets_the_lock_of_its_most_precise_rule() {
     let (outcome, _folder) = run(sites().path(), &all_rules());
     let of = numbers(&outcome);
     assert_eq!(errors(&outcome), "");
-    // By name, by the place that made it, and by the place that acquires it first.
+    // Found by name, by the call site that creates it, and by the call site that acquires it first.
     assert_eq!((of("table"), of("heap"), of("local")), ("1".into(), "1".into(), "6".into()));
     assert_eq!(of("row"), "6 0 5");
-    // Where a function was inlined, and where a wrapper stands between.
+    // Call sites in an inlined function, and behind a wrapper.
     assert_eq!((of("taken"), of("inner")), ("2".into(), "3".into()));
     assert_eq!((of("waited"), of("again")), ("4".into(), "4".into()));
-    // What no rule speaks of. It is not decided when it is made, since a rule might yet speak of it.
+    // Objects that no rule matches. Their lock is not chosen when they are created, since a rule
+    // for the first acquisition may still match.
     assert_eq!((of("shelf"), of("spin")), ("7".into(), "7".into()));
     assert_eq!(of("made:"), "heap 1 spin 0");
 }
@@ -105,7 +106,8 @@ fn classes_and_the_first_of_equals() {
     );
 }
 
-/// A rule for mutexes says nothing of reader-writer locks, and without a default all else is libc's.
+/// A rule for mutexes does not match reader-writer locks. Without a default, everything else keeps
+/// the C library's locks.
 #[test]
 fn what_nothing_speaks_of_is_left_to_the_c_library() {
     let (outcome, _folder) =
@@ -120,7 +122,7 @@ fn tool(name: &str, words: &[&str]) -> Output {
     output
 }
 
-/// A copy of the program whose name tells nothing, without its symbols.
+/// A copy of the program under another name, without its symbols.
 fn stripped(folder: &Path) -> PathBuf {
     let copy = folder.join("copy");
     fs::copy(sites().path(), &copy).expect("a copy");
@@ -128,7 +130,7 @@ fn stripped(folder: &Path) -> PathBuf {
     copy
 }
 
-/// Where the variable is in the file.
+/// The address of a variable in the file.
 fn address_of(variable: &str) -> String {
     let listed = tool("nm", &[&sites().path().to_string_lossy()]);
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -211,7 +213,7 @@ fn locks_of_all_kinds_stand_side_by_side_under_pressure() {
     assert_eq!(outcome.behaviour(), plain);
 }
 
-/// The command that is nearest to the program has its way, whichever of the two it was given.
+/// If one command runs under another, the inner one decides, whether it has `--lock` or `--policy`.
 #[test]
 fn locks_that_are_named_count_under_a_command_with_a_policy() {
     replace_library();

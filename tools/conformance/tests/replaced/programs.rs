@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use syncline_conformance::{Case, Program, scratch};
 
-/// The default, a queue behind its gate, one behind a pointer, and the C library's own kind.
+/// The default, a queue lock inside the object, one behind a pointer, and a lock of the C library's
+/// kind.
 const LOCKS: [&str; 4] = ["gate+rw_readers", "mcs-park", "hmcs-park", "futex+rw_compact"];
-/// Threads, at 1 and at 32 for each of two processors.
+/// The numbers of threads: 1 and 32 for each of two processors.
 const THREADS: [usize; 2] = [2, 64];
 const CLIENTS: u32 = 8;
 const KEYS: u32 = 300;
@@ -23,25 +24,25 @@ pub fn installed(path: &str) -> Program {
     Program::installed(path)
 }
 
-/// A script with the folder and the number of threads as parameters.
+/// A case that runs a script with the folder and the number of threads as parameters.
 pub fn script(text: &str, folder: &Path, threads: usize) -> Case {
     let shell = Case::new(&installed("/bin/sh")).args(["-ec", text, "sh"]);
     shell.arg(folder).arg(threads.to_string()).limit(120)
 }
 
-/// What it prints with these locks, or with its own.
+/// What the case prints with these locks, or with its own.
 pub fn behaviour(case: &Case, locks: Option<&str>) -> String {
     let outcome = locks.map_or_else(|| case.plain(), |locks| case.replaced(locks));
     outcome.behaviour()
 }
 
-/// What comes out is the same with each of the locks as with its own.
+/// Checks that a program's output with each of the locks is that with its own.
 fn same(run: fn(usize, Option<&str>) -> String) {
     for threads in THREADS {
         let plain = run(threads, None);
         assert!(plain.len() > 3, "{plain}");
         let plain = &plain;
-        // Side by side: servers and their clients sleep for most of their time.
+        // At the same time, because servers and their clients mostly sleep.
         thread::scope(|scope| {
             for locks in LOCKS {
                 scope.spawn(move || {
@@ -57,7 +58,7 @@ fn pbzip2() {
     same(pbzip2_bytes);
 }
 
-/// What pbzip2 packs is what it packs without, and is unpacked to what it was.
+/// The checksum of the file that pbzip2 packs, and the result of unpacking it.
 pub fn pbzip2_bytes(threads: usize, locks: Option<&str>) -> String {
     installed("/usr/bin/pbzip2");
     let folder = scratch();
@@ -76,7 +77,7 @@ fn x264() {
     same(x264_bytes);
 }
 
-/// The video has the same bytes.
+/// The checksum of the video that x264 encodes.
 pub fn x264_bytes(threads: usize, locks: Option<&str>) -> String {
     installed("/usr/bin/x264");
     let folder = scratch();
@@ -104,8 +105,8 @@ fn memcached() {
     same(memcached_answers);
 }
 
-/// Eight clients find what they have stored, and a number that all add to is their sum, which is
-/// returned.
+/// Runs eight clients, which check that they read what they stored. Returns a number to which all
+/// clients have added.
 pub fn memcached_answers(threads: usize, locks: Option<&str>) -> String {
     let program = installed("/usr/bin/memcached");
     let folder = scratch();
@@ -140,7 +141,7 @@ fn connect(socket: &Path) -> BufReader<UnixStream> {
     }
 }
 
-/// Asks, and returns the answer or the value in it.
+/// Sends a request, and returns the answer or the value in it.
 fn ask(server: &mut BufReader<UnixStream>, question: &str) -> String {
     server.get_mut().write_all(question.as_bytes()).expect("a question");
     let mut lines = server.lines().map(|line| line.expect("an answer"));
@@ -152,7 +153,7 @@ fn ask(server: &mut BufReader<UnixStream>, question: &str) -> String {
     answer.trim_end().to_owned()
 }
 
-/// Stores and reads back what is its own, and adds to a number that all share.
+/// Stores and reads back values of its own, and adds to a number that all clients share.
 fn talk(socket: &Path, number: u32) {
     let mut server = connect(socket);
     let mut ask = |question: String| ask(&mut server, &question);

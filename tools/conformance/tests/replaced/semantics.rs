@@ -22,7 +22,7 @@ fn outcomes(run: &Outcome) -> String {
     run.behaviour().lines().map(line).collect()
 }
 
-/// Runs a program plainly, and under each of these locks.
+/// Checks that a program prints the same outcomes plainly and under each of these locks.
 #[track_caller]
 fn same(program: &str, locks: &[&str]) {
     let case = Case::new(&Program::compile_with(program, &["-lm"]));
@@ -53,7 +53,7 @@ fn every_kind_of_mutex_is_told_under_every_lock() {
     same("c11.c", &parking(false));
 }
 
-/// Each error that POSIX defines, by the manual pages, and what the C library adds, by itself.
+/// Each error that POSIX defines in its manual pages, and each that the C library adds.
 #[test]
 fn every_error_under_every_lock() {
     let shared = replacements(true).into_iter().map(|lock| format!("gate+{lock}"));
@@ -64,8 +64,8 @@ fn every_error_under_every_lock() {
     same("posix_errors.c", &names);
 }
 
-/// Deadlines before 1970, several mutexes for one condition variable, rwlocks that shall prefer
-/// writers, and all keys of thread-specific data.
+/// Deadlines before 1970, several mutexes for one condition variable, reader-writer locks that
+/// prefer writers, and all keys of thread-specific data.
 #[test]
 fn rarer_calls_under_every_lock_that_can_be_shared() {
     let pairs = replacements(true).into_iter().zip(FORMS.iter().cycle());
@@ -156,7 +156,7 @@ fn functions_of_the_program_that_lock() {
     }
 }
 
-/// What can't be replaced keeps the C library's bytes, all of them, whatever takes others' place.
+/// Objects that can't be replaced keep exactly the C library's bytes, whatever replaces the others.
 #[test]
 fn what_is_left_keeps_its_bytes() {
     let case = Case::new(&Program::compile_with("mutex_kinds.c", &["-lm"]));

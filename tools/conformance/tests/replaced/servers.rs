@@ -1,5 +1,5 @@
-//! MariaDB, Apache and RocksDB of Debian with other locks: what they answer, and what is in the
-//! tables after, stays the same. Everything that a script starts has the locks, clients too.
+//! MariaDB, Apache and RocksDB of Debian with other locks: their answers, and the tables' contents
+//! afterwards, stay the same. Everything that a script starts has the locks, even clients.
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +9,10 @@ use syncline_conformance::{Case, scratch};
 
 use crate::programs::{behaviour, installed, script};
 
-/// The server starts on fresh tables; one client's work is the same each time; then several work
-/// at once, and the number of rows stays. Its folder for temporary tables is its own: a server that
-/// starts removes what it finds there, be it another's.
+/// The server starts on fresh tables. One client does the same work each time; then several clients
+/// work at once, after which only the number of rows is the same. The folder for temporary tables
+/// is the server's own: a server that starts removes what it finds there, even another server's
+/// tables.
 pub const MARIADB: &str = r#"
     cd "$1"; threads=$2; rm -rf data
     export TMPDIR="$1/temporary"; mkdir -p "$TMPDIR"
@@ -86,7 +87,7 @@ END
     kill $server
     wait $server || true"#;
 
-/// What was written is found again, and every block has its checksum.
+/// All keys that were written are found again, and every block has the right checksum.
 pub const ROCKSDB: &str = r#"
     cd "$1"; threads=$2
     db_bench --db="$1/db" --num=4000 --threads=1 --benchmarks=fillseq >/dev/null 2>&1
@@ -96,7 +97,7 @@ pub const ROCKSDB: &str = r#"
     rm -rf "$1/db"
     echo done"#;
 
-/// A server's script with this many threads.
+/// A case that runs a server's script with this many threads.
 pub fn server(text: &str, folder: &Path, threads: usize) -> Case {
     const PROGRAMS: [&str; 5] =
         ["sbin/mariadbd", "bin/sysbench", "sbin/apache2", "bin/ab", "bin/db_bench"];
@@ -107,7 +108,7 @@ pub fn server(text: &str, folder: &Path, threads: usize) -> Case {
     script(text, folder, threads).env("PATH", format!("{path}:/usr/sbin")).limit(300)
 }
 
-/// What such a server answers, with these locks or with its own.
+/// The answers of such a server, with these locks or with its own.
 pub fn answers(text: &str, threads: usize, locks: Option<&str>) -> String {
     let folder = scratch();
     let answers = behaviour(&server(text, folder.path(), threads), locks);
@@ -116,7 +117,7 @@ pub fn answers(text: &str, threads: usize, locks: Option<&str>) -> String {
     answers
 }
 
-/// The same answers with these locks as without.
+/// Checks that the answers with these locks are those with the server's own.
 fn same_answers(text: &str, threads: usize, locks: &str) {
     thread::scope(|scope| {
         let plain = scope.spawn(|| answers(text, threads, None));

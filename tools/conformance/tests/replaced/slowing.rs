@@ -1,8 +1,8 @@
-//! `syncline whatif`: what is known of a program's places, it measures.
+//! `syncline whatif` measures what is known about a program's call sites by construction.
 //!
-//! The program prints how long it would have taken on an idle machine (`programs/slowed.c`), so what
-//! is measured does not depend on what else the machine does; how long delays are does, and is in
-//! the outcome.
+//! The program prints how long it would have taken on an idle machine (`programs/slowed.c`), so the
+//! measured figure does not depend on other work of the machine. The length of the delays does, and
+//! is part of the outcome.
 
 use std::fs;
 use std::io::Read;
@@ -18,7 +18,7 @@ use syncline_conformance::{Program, delay_library, scratch, syncline};
 
 const SOURCE: &str = include_str!("../../programs/slowed.c");
 
-/// The place of the line that ends in this comment.
+/// The call site in the line that ends with this comment.
 fn place(comment: &str) -> String {
     let end = format!("// {comment}");
     let line = SOURCE.lines().position(|line| line.ends_with(&end)).expect("a line");
@@ -39,7 +39,7 @@ fn done(command: &mut Command) -> Output {
     output
 }
 
-/// What came out for each of these places, which are lines with these comments.
+/// The result for each of these call sites, given by the comments of their lines.
 fn measured(what: &str, runs: &str, places: &[&str]) -> Vec<Value> {
     let names: Vec<String> = places.iter().map(|comment| place(comment)).collect();
     let mut options = vec!["--json", "-n", runs];
@@ -52,8 +52,9 @@ fn measured(what: &str, runs: &str, places: &[&str]) -> Vec<Value> {
     found
 }
 
-/// What arrives of an added nanosecond, of each that is added: low, median, high. The program's own
-/// time is another one than that which delays were made to measure for.
+/// The share of each added nanosecond that arrives in the run time: low, median, high. The run time
+/// by the program's own figure differs from the one that the delays were chosen for, so the share
+/// is scaled.
 fn arrives(of: &Value, what: &str) -> [f64; 3] {
     let plain = Command::new(Program::compile("slowed.c").path()).arg(what).output().expect("runs");
     let text = String::from_utf8_lossy(&plain.stdout).into_owned();
@@ -95,7 +96,7 @@ fn a_loop_of_tries_waits_for_something_else() {
     assert!(none.abs() < 0.2, "nothing arrives, and not {none}");
 }
 
-/// A turn is waited for by one thread at a time; a barrier by both at the same time.
+/// One thread at a time waits for a turn; both threads wait for a barrier at the same time.
 #[test]
 fn ends_of_waits_in_turn_add_up_and_those_beside_each_other_do_not() {
     let turns = measured("wait", "7", &["turn"]);
@@ -105,7 +106,7 @@ fn ends_of_waits_in_turn_add_up_and_those_beside_each_other_do_not() {
     let meetings = measured("barrier", "7", &["meeting"]);
     assert_eq!(meetings[0]["times"], 400.0, "two threads, two hundred times");
     let [_, half, _] = arrives(&meetings[0], "barrier");
-    // Where others have the processors, less of it is waited for.
+    // If other programs use the processors, less of the delay is waited for.
     assert!((0.15..0.8).contains(&half), "half of it arrives, and not {half}");
 }
 
@@ -127,7 +128,7 @@ fn what_fails_or_is_not_reached_is_told() {
     assert!(errors.contains("`nothing.c:1` is not a call site"), "{errors}");
 }
 
-/// From a recording to its report, by its findings or what else takes time.
+/// From a recording to its report, with the call sites of its findings or of other waiting.
 #[test]
 fn a_report_shows_what_was_measured() {
     let folder = scratch();
@@ -177,7 +178,7 @@ fn an_interrupt_leaves_nothing_behind() {
     assert!(!is_running("slowed", folder.path()), "a program runs on");
 }
 
-/// Whether a process of this name has a file of this folder for its counts.
+/// Whether there is a process of this name whose counts go to a file in this folder.
 fn is_running(name: &str, folder: &Path) -> bool {
     let wanted = folder.to_string_lossy().into_owned();
     fs::read_dir("/proc").expect("processes").flatten().any(|process| {

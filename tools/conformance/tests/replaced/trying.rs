@@ -1,4 +1,4 @@
-//! `syncline try`: what is faster, what is not, and what an interrupt leaves.
+//! `syncline try`: verdicts on locks that are faster or not, and the result after an interrupt.
 
 use std::io::Read;
 use std::process::{Command, Stdio};

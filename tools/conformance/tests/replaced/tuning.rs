@@ -1,4 +1,5 @@
-//! `syncline tune`, and the mends and loads of `syncline try`: on programs whose cure is known.
+//! `syncline tune`, and the mends and loads of `syncline try`, on programs whose best choice is
+//! known.
 
 use std::fs;
 use std::path::Path;
@@ -20,8 +21,8 @@ fn text(output: &[u8]) -> String {
     String::from_utf8_lossy(output).into_owned()
 }
 
-/// Threads spin for a holder that sleeps; the cure is a lock that sleeps as well. What is found is
-/// in the policy that is written, with its measurement, and that policy does it.
+/// Threads spin for a holder that sleeps; a lock that sleeps as well is faster. The policy that is
+/// written has this lock, with its measurement, and running under the policy has the effect.
 #[test]
 fn a_lock_that_sleeps_is_found_where_others_spin() {
     let folder = scratch();
@@ -34,10 +35,12 @@ fn a_lock_that_sleeps_is_found_where_others_spin() {
     outcome.assert_status(0);
     let said = text(&outcome.stdout);
     let gate = said.lines().find(|line| line.trim().starts_with("gate")).expect("the lock");
-    // One target, and all of them together: two experiments must both be right.
+    // There are two experiments, on the one target and on all targets together, which must both be
+    // right.
     assert!(gate.contains("too few runs") && said.contains("--at-most 7"), "{said}");
 
-    // Six rounds of 24 can't say anything by themselves; so it goes on, and not to the end.
+    // Six of 24 rounds are too few for a verdict, so the search continues, but it ends before all
+    // 24.
     let words = [&tune[..], &["--", program]].concat();
     let outcome = run_limited(&mut syncline_in(folder.path(), &words), limit);
     outcome.assert_status(0);
@@ -66,7 +69,7 @@ fn where_no_lock_costs_time_nothing_is_tried() {
     assert!(text(&output.stdout).contains("nothing was tried"), "{output:?}");
 }
 
-/// A server of the shell's; the figure is the load's, and depends on the server's locks.
+/// The server is a shell script. The load prints the figure, which depends on the server's locks.
 #[test]
 fn a_servers_load_gives_the_figure() {
     let folder = scratch();
@@ -94,7 +97,7 @@ fn a_servers_load_gives_the_figure() {
     assert!(said.contains("1.30x (1.30 to 1.30)  faster"), "{output:?}");
 }
 
-/// What a mend does is seen by the program: where its threads may run, and which locks it has.
+/// The program sees the effect of a mend: where its threads may run, and which locks it has.
 #[test]
 fn mends_reach_the_program() {
     let folder = scratch();
@@ -127,7 +130,8 @@ fn mends_reach_the_program() {
     assert!(line("--place packed").contains("0.90x"), "{said}");
 }
 
-/// Threads go around the processors, and the first thread stays where it was put.
+/// Threads are placed on one processor after the other, and the first thread stays where it was
+/// put.
 #[test]
 fn threads_are_placed_one_after_the_other() {
     let folder = scratch();
@@ -150,7 +154,8 @@ fn threads_are_placed_one_after_the_other() {
     let said = text(&command.arg(&program).output().expect("it runs").stdout);
     let lines: Vec<&str> = said.lines().collect();
     assert!(lines.iter().all(|line| line.ends_with(" of 1")), "{said}");
-    // The second, third and fourth turn, and then the first thread itself.
+    // The lines are those of the second, third and fourth thread, and then of the first thread
+    // itself.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     if processors == 2 {
         assert!(lines[0] == lines[2] && lines[1] == lines[3] && lines[0] != lines[1], "{said}");

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::root;
 use crate::sources::{crate_sources, sources};
 
-/// A page: the lines that are prose, each with its number, without code blocks and `code`.
+/// The lines of a page that are prose, each with its number, without code blocks and `code`.
 pub fn prose(text: &str) -> Vec<(usize, String)> {
     let mut in_code = false;
     let mut lines = Vec::new();
@@ -38,7 +38,7 @@ pub fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The names by which links reach the headings of a page, as mdBook makes them.
+/// The names by which links refer to the headings of a page, as mdBook makes them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut in_code = false;
     let mut names = BTreeSet::new();
@@ -95,7 +95,7 @@ fn normal(path: &Path) -> Option<PathBuf> {
     Some(parts.into_iter().collect())
 }
 
-/// What is wrong with the book in a folder.
+/// The faults of the book in a folder.
 fn faults(folder: &Path) -> Vec<String> {
     let pages = pages(folder);
     let summary = Path::new("SUMMARY.md");

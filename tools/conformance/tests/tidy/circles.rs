@@ -1,9 +1,9 @@
-//! Files don't import each other in a circle: one of them is then above the other, and a reader can
-//! begin below.
+//! Files don't import each other in a circle: of two files, one is below the other, and a reader
+//! can begin there.
 //!
-//! Between files of different folders there is none, but that a file may use what it stands in. Outside of
-//! the folders that [`LEFT`] names there is none between any two files: there a `mod.rs` either has what
-//! its folder's files are built of, or is built of them.
+//! There is no circle between files of different folders; but a file may use the modules that
+//! contain it. Outside of the folders that [`LEFT`] names, there is no circle between any files: a
+//! `mod.rs` either has what its folder's files are built of, or is built of these files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use crate::crates;
 use crate::imports::{Files, Module, files, imports};
 
-/// Single folders of a crate whose files come back to each other, since what they make is one thing.
+/// Folders whose files import each other in circles, because together they make one thing.
 ///
-/// - `sim/engine`: the engine is one thing, which all its parts change. Each file has a part of it, and the
-///   functions of the engine that are about it.
+/// - `sim/engine`: all parts of the engine change the engine. Each file has one part, and the
+///   functions of the engine about that part.
 /// - `syncline/stm`: an engine makes cells, a cell is used by transactions, and a transaction runs on the
 ///   default engine unless it names another.
 const LEFT: [&str; 2] = ["sim/engine", "syncline/stm"];
 
-/// Which files import which.
+/// The files that each file imports.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
 
 /// An import: the file that has it, and the file that it names.
@@ -52,12 +52,13 @@ fn circles(graph: &Graph, files: &Files, counts: impl Fn(&Module, &Module) -> bo
     found
 }
 
-/// Those between any files.
+/// The imports that are part of a circle between any files.
 fn within_folders(files: &Files) -> Vec<Import> {
     circles(&imports(files), files, |_, _| true)
 }
 
-/// Those between files of different folders. What a file stands in doesn't count.
+/// The imports that are part of a circle between files of different folders. Imports of a
+/// containing module don't count.
 fn across_folders(files: &Files) -> Vec<Import> {
     let mut graph = imports(files);
     for (module, used) in &mut graph {
@@ -73,8 +74,8 @@ fn listed_folder(entry: &str, folder: &Path) -> Option<PathBuf> {
     folder.ends_with(name).then(|| folder.join("src").join(inside))
 }
 
-/// Takes the imports out that lie in a listed folder of the crate, and the folders that have some off
-/// those that are `unused`.
+/// Removes the imports within a listed folder of the crate. Folders that have such imports are
+/// removed from `unused`.
 fn but_for_listed<'l>(
     mut imports: Vec<Import>,
     folder: &Path,
@@ -94,8 +95,8 @@ fn but_for_listed<'l>(
     imports
 }
 
-/// Where a crate's paths begin: in its sources, and for each program of several files in a folder of
-/// its own.
+/// The folders in which a crate's paths begin: its sources, and the folder of each program that has
+/// several files.
 fn roots(folder: &Path) -> Vec<PathBuf> {
     let source = folder.join("src");
     let programs = std::fs::read_dir(source.join("bin")).into_iter().flatten();
@@ -103,7 +104,7 @@ fn roots(folder: &Path) -> Vec<PathBuf> {
     programs.chain([source.clone()]).collect()
 }
 
-/// Looks at all crates: what is listed must have what is looked for, and all else not.
+/// Checks all crates: each listed folder must have a circle, and no other files may.
 fn check(listed: &[&str], circles: impl Fn(&Files) -> Vec<Import>) {
     let mut looked_at = 0;
     let mut faults = Vec::new();
@@ -135,7 +136,7 @@ fn no_circle_of_files_at_all_where_none_is_left() {
     check(&LEFT, within_folders);
 }
 
-/// A crate that is made of texts.
+/// A crate that a test writes.
 struct Made(tempfile::TempDir);
 
 impl Made {

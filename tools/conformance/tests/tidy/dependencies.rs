@@ -10,7 +10,7 @@ use toml::{Table, Value};
 
 use crate::crates;
 
-/// Nothing depends on these.
+/// The crates on which nothing may depend.
 const LAST: [&str; 11] = [
     "syncline-cli",
     "syncline-capi",
@@ -25,7 +25,7 @@ const LAST: [&str; 11] = [
     "syncline-conformance",
 ];
 
-/// These depend on none of ours but those given.
+/// Crates that depend on none of ours except the given ones.
 const LIMITED: [(&str, &[&str]); 28] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
@@ -94,7 +94,8 @@ const LIMITED: [(&str, &[&str]); 28] = [
     ),
 ];
 
-/// The rooms, and those below each, of which its crates may use others.
+/// The rooms (top-level folders of crates). A room's crates may use crates of their own room and of
+/// the rooms listed with it.
 const ROOMS: [(&str, &[&str]); 8] = [
     ("base", &[]),
     ("library", &[]),
@@ -106,7 +107,8 @@ const ROOMS: [(&str, &[&str]); 8] = [
     ("tools", &["base", "library", "profile", "cluster", "kernel", "experiment", "lab"]),
 ];
 
-/// Which crates use one of a room above theirs, or beside it; `rooms` says where each one is.
+/// The crates that use a crate of a room that is not below theirs. `rooms` has the room of each
+/// crate.
 fn upward(
     graph: &BTreeMap<String, BTreeSet<String>>,
     rooms: &BTreeMap<String, String>,
@@ -128,7 +130,7 @@ fn upward(
     faults
 }
 
-/// What is wrong with a graph of crates.
+/// The faults of a graph of crates.
 fn faults(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let mut faults = Vec::new();
     for (name, used) in graph {
@@ -145,7 +147,8 @@ fn faults(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     faults
 }
 
-/// All dependencies of a manifest: normal, of tests, of build scripts, and of one platform.
+/// All dependencies of a manifest: normal ones, and those for tests, for build scripts and for
+/// single platforms.
 fn dependencies(manifest: &Table) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (key, value) in manifest {

@@ -1,8 +1,8 @@
-//! Which files of a crate import which.
+//! The imports between the files of a crate.
 //!
 //! What a file imports is read from its `use` lines and from the paths in its code; unit tests at a
-//! file's end don't count, and neither does the declaration of a module. What an exported macro names
-//! by `$crate` is imported by the files that use the macro.
+//! file's end don't count, and neither does the declaration of a module. If an exported macro names
+//! something by `$crate`, the files that use the macro import it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A module's path: `["findings", "order"]`.
 pub type Module = Vec<String>;
 
-/// The files of a crate, by the modules that they are.
+/// The files of a crate by module.
 pub type Files = BTreeMap<Module, PathBuf>;
 
 /// The files below a crate's `src`.
@@ -38,7 +38,7 @@ fn add(source: &Path, folder: &Path, into: &mut Files) {
     }
 }
 
-/// Which files import which others.
+/// The modules that each module imports.
 pub fn imports(files: &Files) -> BTreeMap<Module, BTreeSet<Module>> {
     let of = |(module, path): (&Module, &PathBuf)| {
         let text = fs::read_to_string(path).expect("a text");
@@ -76,7 +76,7 @@ fn named(module: &Module, text: &str, files: &Files) -> Vec<Module> {
             let kept = module.len().saturating_sub(ups);
             Some(module[..kept].iter().chain(path.iter().skip_while(is_step)).cloned().collect())
         }
-        // A module that stands in this one, or something of another crate.
+        // A module inside this one, or something of another crate.
         first => {
             let below: Module = module.iter().cloned().chain([first.to_owned()]).collect();
             files.contains_key(&below).then(|| module.iter().cloned().chain(path).collect())
@@ -85,8 +85,8 @@ fn named(module: &Module, text: &str, files: &Files) -> Vec<Module> {
     paths.into_iter().filter_map(from_root).collect()
 }
 
-/// A file's text without comments and unit tests. In a module that is written out in the file, `super`
-/// is made to say `self`.
+/// A file's text without comments and unit tests. Within an inline module, `super` is replaced by
+/// `self`.
 fn code(text: &str) -> String {
     let mut inside: Vec<usize> = Vec::new();
     let mut code = String::new();

@@ -1,5 +1,5 @@
-//! What the project is built of may be distributed as the project is: each package's licence is one of
-//! those known here. The packages are those that cargo finds for this system.
+//! The packages that the project is built of may be distributed under the project's terms: the
+//! licence of each is known here. The packages are those that cargo finds for this system.
 
 use std::process::Command;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use crate::root;
 
-/// Licences that ask for no more than to be named.
+/// Licences that only ask for attribution, or for nothing.
 const KNOWN: [&str; 8] =
     ["0BSD", "Apache-2.0", "BSD-2-Clause", "CC0-1.0", "ISC", "MIT", "Unicode-3.0", "Zlib"];
 
-/// Packages with another licence, and why that is no matter.
+/// Packages with another licence, and why that does not matter.
 const OTHERS: [(&str, &str); 1] = [
     // Its terms are about its own files, which are used unchanged.
     ("inferno", "CDDL-1.0"),
 ];
 
-/// Whether a licence's expression can be met by licences that are known.
+/// Whether known licences satisfy a licence expression.
 fn is_known(expression: &str) -> bool {
     expression.split(" AND ").all(|part| {
         let part = part.trim_matches(['(', ')']).replace('/', " OR ");

@@ -1,4 +1,4 @@
-//! Rules of the project that no compiler holds.
+//! Rules of the project that no compiler checks.
 
 mod book;
 mod circles;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::{crates, root};
 
 const LONGEST_FILE: usize = 500;
-/// A comment further up than this many lines is not about the line.
+/// A comment more than this many lines above a line is not taken to be about it.
 const COMMENT_REACH: usize = 12;
 
 /// Words of unfinished work, written so that this file does not contain them.
@@ -20,7 +20,7 @@ const UNFINISHED: [&str; 6] = [
     concat!("db", "g!("),
 ];
 
-/// What is wrong with a file, each with its line.
+/// The faults of a file, each with its line.
 fn faults(path: &Path, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
@@ -57,7 +57,7 @@ fn explained(lines: &[&str]) -> bool {
     lines.iter().rev().take(COMMENT_REACH).any(|line| line.contains("SAFETY:"))
 }
 
-/// The files that people write, below a folder.
+/// Adds the files that people write, below a folder.
 pub fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -1,5 +1,5 @@
-//! Each dependency in a manifest is named by the crate's own code: one for tests may be named by its
-//! tests alone, and any other not.
+//! Each dependency in a manifest is named by the crate's own code: a dependency for tests may be
+//! named in tests only, any other must be named outside of tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,8 +13,8 @@ use crate::sources::sources;
 /// Packages whose library has another name.
 const LIBRARIES: [(&str, &str); 1] = [("perf-event2", "perf_event")];
 
-/// Dependencies of a crate that its own files don't name: some of the checkers' mutants are files of
-/// the library, which name these.
+/// Dependencies of a crate that its own files don't name: some of the checkers' mutants are files
+/// of the library, which name them.
 const UNNAMED: [(&str, &str); 2] = [("checkers", "bytemuck"), ("checkers", "seize")];
 
 /// The parts of a crate that may name what a section of its manifest has.

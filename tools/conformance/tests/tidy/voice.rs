@@ -1,10 +1,10 @@
 //! Phrases that make a sentence hard to read, and what to write in their place. The page "Voice" in
-//! `CONTRIBUTING.md` says why; this list holds what a program can hold.
+//! `CONTRIBUTING.md` says why; this list has what a program can check.
 //!
-//! Pages are held to all of it, comments and messages to the phrases that no file has any more.
-//! Comments in the folders whose comments have been mended are held to a list of their own.
-//! First lines of documentation that begin with "The same" say nothing in an index: there are still
-//! some, and they may only become fewer.
+//! Pages must not have any of these phrases. Comments and messages must not have those of
+//! [`NOWHERE`]. Comments in the folders of [`MENDED`] must not have those of [`NOT_IN_COMMENTS`]
+//! either. First lines of documentation that begin with "The same" say nothing in an index: there
+//! are still some, and their number must not grow.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::book::prose;
 use crate::root;
 use crate::sources::{crate_sources, sources};
 
-/// Anywhere: in pages, comments and messages.
+/// Phrases that must be nowhere: neither in pages nor in comments and messages.
 const NOWHERE: [(&str, &str); 26] = [
     ("As of [`", "name it: \"Same requirements as [`f`]\""),
     ("Looked at are", "the subject first: \"Only timed acquisitions are sampled\""),
@@ -43,7 +43,7 @@ const NOWHERE: [(&str, &str); 26] = [
     ("held against", "\"compared with\""),
 ];
 
-/// In pages, as well as those above.
+/// Phrases that must not be in pages, besides those above.
 const NOT_IN_PAGES: [(&str, &str); 8] = [
     ("Who ", "name who: \"A thread that\", \"A user who\""),
     ("is told apart", "\"is identified by\""),
@@ -55,7 +55,7 @@ const NOT_IN_PAGES: [(&str, &str); 8] = [
     ("of which below", "a link"),
 ];
 
-/// In comments of the mended folders, as well as those of `NOWHERE`.
+/// Phrases that must not be in comments of the mended folders, besides those of `NOWHERE`.
 const NOT_IN_COMMENTS: [(&str, &str); 8] = [
     ("obody", "name it: \"no thread\", \"no rank\", \"no caller\""),
     ("omebody", "name it: \"another thread\", \"a rank\""),
@@ -67,11 +67,11 @@ const NOT_IN_COMMENTS: [(&str, &str); 8] = [
     ("are told", "say what happens: \"get\", \"learn\", \"are woken\""),
 ];
 
-/// Folders whose comments have been mended.
+/// The folders whose comments have been mended.
 const MENDED: [&str; 9] =
     ["base", "cluster", "experiment", "kernel", "lab", "library", "profile", "tools", "workloads"];
 
-/// The number of first lines of documentation that begin with "The same".
+/// The most first lines of documentation that may begin with "The same".
 const MOST_THE_SAME: usize = 6;
 
 /// The lines of a text that have one of the phrases.

@@ -19,7 +19,7 @@ pub enum Kind {
     Other,
 }
 
-/// What is at this path.
+/// Finds out what is at this path.
 pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
     let mut entries = match fs::read_dir(path) {
         Ok(entries) => entries,

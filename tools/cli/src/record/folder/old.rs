@@ -1,15 +1,15 @@
-//! The recording that is there already.
+//! Keeps the recording that is already at the path, under another name.
 //!
 //! It becomes `DIR.old`, and an older one of that name is removed. Removing thousands of files
-//! takes long, and slows down the creation of new ones for a while (ext4 passes over each number of
-//! a file that has just gone). So the older one is moved into the one that takes its name, and
-//! removed once the program has ended:
+//! takes long, and slows down the creation of new ones for a while (ext4 skips the inode numbers of
+//! files that were just removed). So the older recording is moved into the one that takes its name,
+//! and removed after the program has ended:
 //!
 //! ```text
 //! DIR.old --> DIR/older      DIR --> DIR.old      the program runs      DIR.old/older is removed
 //! ```
 //!
-//! A command that is killed in between has lost nothing.
+//! If a command is killed in between, no recording is lost.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,8 +24,8 @@ use super::kind::{Kind, kind_of};
 use super::parts::{failed, names, not_ours, older, parts, refuse_foreign};
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// Gives it the name `DIR.old`, unless a process still writes to it. A recording without any
-/// process's file is removed, and an earlier `DIR.old` stays.
+/// Renames the recording at `path` to `DIR.old`; fails if a process still writes to it. A recording
+/// without any process's file is removed instead, and an earlier `DIR.old` stays.
 pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
     if let Some(process) = Writers::of(path).processes().first() {
         let message = format!("process {process} is still being recorded to {}", path.display());
@@ -49,13 +49,14 @@ pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
         |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| failed("move away", from, e));
     if let Some(older) = &older {
         refuse_foreign(&old)?;
-        // A command was killed between the two moves.
+        // An earlier command was killed between the two moves.
         if older.symlink_metadata().is_ok() {
             remove(older)?;
         }
         moved(&old, older)?;
     }
-    // It leaves a recording with an older one in it, which is removed with it or before it.
+    // If the command is killed here, it leaves a recording with an older one in it, which is
+    // removed with that recording or before it.
     let forget = folder::Folder::open(path).map(|folder| folder.remove(Refusal::FILE));
     forget
         .map_err(|e| Failure::new(RECORD_FAILED, e))?
@@ -179,7 +180,7 @@ mod tests {
         remove_older(&path).unwrap_or_else(|_| panic!("there is none"));
     }
 
-    /// A command that is killed leaves one of these; the next run continues from there.
+    /// A command that is killed leaves one of these states; the next run continues from there.
     #[test]
     fn nothing_is_lost_when_the_moves_are_cut_off() {
         let between_the_moves = ["r/2.syncline", "r/older/1.syncline"];
@@ -207,7 +208,7 @@ mod tests {
         }
     }
 
-    /// A command that is killed at its beginning leaves what it had made, without a session.
+    /// A command that is killed at its beginning leaves a folder with no session file.
     #[test]
     fn what_was_begun_and_has_no_session_is_replaced() {
         for begun in ["r/1.syncline.next", "r/session.json.next", "r/others-1"] {

@@ -12,14 +12,14 @@ use syncline_recording::{Refusal, Samples, Session};
 
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// Where a recording waits for its end.
+/// The path, in a recording, of an older recording that is to be removed.
 pub fn older(path: &Path) -> PathBuf {
     path.join("older")
 }
 
-/// The folders in a recording that belong to it: traces, as `syncline inspect --from` left them, those
-/// of other users' processes, of further runs and of windows of time, what is known of a kernel, and an
-/// older recording.
+/// The folders in a recording that belong to it: traces that `syncline inspect --from` wrote; the
+/// folders of other users' processes, of further runs and of windows of time; the data about a
+/// kernel; and an older recording.
 pub fn parts(path: &Path) -> Vec<PathBuf> {
     let named = ["trace", "trace.old", NEXT_WINDOW, SUMS, run::FOLDER].map(|name| path.join(name));
     let listed = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
@@ -50,7 +50,7 @@ pub fn names(path: &Path) -> Vec<OsString> {
     names
 }
 
-/// Refuses a folder that has anything in it that is not a recording's.
+/// Refuses a folder with anything in it that does not belong to a recording.
 pub fn refuse_foreign(path: &Path) -> Result<(), Failure> {
     let (parts, names) = (parts(path), BTreeSet::from_iter(names(path)));
     for entry in fs::read_dir(path).map_err(|e| failed("read", path, e))? {
@@ -65,14 +65,14 @@ pub fn refuse_foreign(path: &Path) -> Result<(), Failure> {
     parts.iter().try_for_each(|part| refuse_foreign(part))
 }
 
-/// An operation on the existing folder failed.
+/// The failure of an operation on a recording's folder.
 pub fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
     let context = format!("can't {what} {}", path.display());
     Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
         .hint("choose another folder with -o")
 }
 
-/// The existing folder is not a recording.
+/// The failure if the existing folder is not a recording.
 pub fn not_ours(path: &Path) -> Failure {
     let message = format!(
         "{} exists and holds something other than a recording; it was left alone",

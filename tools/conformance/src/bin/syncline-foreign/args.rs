@@ -9,8 +9,8 @@ use crate::supervise::Supervised;
 
 /// Runs test programs, already built, with and without Syncline, and lists what differs.
 ///
-/// Exit status: 0 if nothing does but what is expected, 1 if something does, 2 for a wrong command
-/// line or where there is nothing to run.
+/// Exit status: 0 if all differences are expected, 1 if there are others, 2 if the command line is
+/// wrong or there is nothing to run.
 #[derive(Parser)]
 #[command(name = "./x foreign")]
 pub struct Arguments {
@@ -36,7 +36,7 @@ pub struct Arguments {
     supervised: Internal,
 }
 
-/// What the program tells itself when it starts a run.
+/// The arguments that the program gives itself when it starts a run.
 #[derive(Args)]
 struct Internal {
     #[arg(long, hide = true, value_parser = seconds)]
@@ -45,7 +45,7 @@ struct Internal {
     command: Vec<std::ffi::OsString>,
 }
 
-/// What this process is for.
+/// The task of this process.
 pub enum Task {
     /// To watch over one run.
     Supervise(Supervised),
@@ -54,7 +54,7 @@ pub enum Task {
 }
 
 impl Arguments {
-    /// What they ask for.
+    /// The task that the arguments ask for.
     pub fn task(self) -> Task {
         match self.supervised.supervise {
             Some(limit) => Task::Supervise(Supervised { limit, words: self.supervised.command }),

@@ -10,16 +10,16 @@ use std::path::Path;
 use crate::verdict::{Row, Verdict};
 use crate::ways::Way;
 
-/// One line.
+/// One line of the file.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     program: String,
     ways: Vec<String>,
-    /// Why it must be so.
+    /// Why the difference is expected.
     pub reason: String,
 }
 
-/// All lines.
+/// All lines of the file.
 #[derive(Debug, Default)]
 pub struct Expectations(Vec<Expectation>);
 
@@ -44,12 +44,12 @@ impl Expectations {
         Ok(Expectations(read.collect::<Result<_, _>>()?))
     }
 
-    /// The line about a program in a way.
+    /// The line about a program in a way; `None` if there is none.
     pub fn about(&self, program: &str, way: &Way) -> Option<&Expectation> {
         self.0.iter().find(|line| line.is_about(program, way))
     }
 
-    /// The lines that apply to one of these rows, and whose difference none of the rows has.
+    /// The lines that apply to some of these rows, none of which differs any more.
     pub fn no_longer<'a>(&'a self, rows: &[Row], ways: &[Way]) -> Vec<&'a Expectation> {
         let tried = |line: &&Expectation| {
             let cells = rows.iter().flat_map(|row| {

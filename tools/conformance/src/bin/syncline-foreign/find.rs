@@ -1,7 +1,7 @@
-//! Which files of a folder are test programs: executable ELF files for x86-64 with an interpreter,
-//! that is, dynamically linked programs, which are the ones that anything can be preloaded into; and
-//! scripts of the shell, for such programs. Libraries, static programs, other scripts and setuid
-//! programs are passed over.
+//! Finds the test programs in a folder: executable ELF files for x86-64 with an interpreter (that
+//! is, dynamically linked programs, into which a library can be preloaded), and shell scripts,
+//! which run such programs. Libraries, static programs, other scripts, and setuid or setgid
+//! programs are skipped.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const EXECUTABLE: u32 = 0o111;
 const SETUID_OR_SETGID: u32 = 0o6000;
-/// Program headers stand at the beginning of a file.
+/// The bytes, at the beginning of a file, that have its program headers.
 const HEADERS: u64 = 4096;
 
 /// A program to run.
@@ -19,11 +19,12 @@ const HEADERS: u64 = 4096;
 pub struct TestProgram {
     /// The name of the folder that was given.
     pub suite: String,
-    /// Its path in that folder.
+    /// The program's path in that folder.
     pub test: String,
-    /// Where it is.
+    /// The program's full path.
     pub path: PathBuf,
-    /// What is in its folder and is no test program: folders, libraries, data that it may open.
+    /// Everything beside the program that is no test program: folders, libraries, data that it may
+    /// open.
     pub beside: Arc<[PathBuf]>,
 }
 
@@ -34,7 +35,7 @@ impl TestProgram {
     }
 }
 
-/// All test programs of a folder and those in it, by name.
+/// All test programs in a folder and its subfolders, in the order of their names.
 ///
 /// # Errors
 /// A sentence if a folder can't be read.
@@ -51,7 +52,8 @@ pub fn programs(folder: &Path) -> Result<Vec<TestProgram>, String> {
     Ok(found)
 }
 
-/// Links are not followed: what they lead to may be anywhere.
+/// Calls a function for each test program. Symbolic links are not followed, because they may lead
+/// anywhere.
 fn walk(folder: &Path, found: &mut impl FnMut(PathBuf, Arc<[PathBuf]>)) -> std::io::Result<()> {
     let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut entries: Vec<PathBuf> = entries.collect::<Result<_, _>>()?;

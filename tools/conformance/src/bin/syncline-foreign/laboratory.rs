@@ -1,5 +1,6 @@
-//! The surroundings of a run: a new working directory, always of the same path, that has links to
-//! what is beside the program and is no test; no arguments; an empty standard input; files for the output.
+//! The surroundings of a run: a new working directory, always of the same path, with links to the
+//! files beside the program that are no tests; no arguments; an empty standard input; files for the
+//! output.
 
 use std::fs;
 use std::io::Read as _;
@@ -15,27 +16,28 @@ use crate::find::TestProgram;
 use crate::supervise::{self, End};
 use crate::ways::Way;
 
-/// Longest run of a program natively; one that takes longer is listed as unstable.
+/// The time limit of a native run. A program that takes longer is listed as unstable.
 const NATIVE_LIMIT: Duration = Duration::from_secs(120);
-/// How many times its native time a program may take under Syncline.
+/// The time limit under Syncline, in multiples of the program's native time.
 const SLOWER: u32 = 10;
-/// Output beyond this is not compared.
+/// The bytes of output that are compared; the rest is ignored.
 const COMPARED: u64 = 1 << 20;
 
-/// What a run left.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// How it ended.
     pub end: End,
     /// The lines of standard output, sorted: threads may print in any order.
     pub output: Vec<String>,
-    /// The last line that it printed, on standard output if there is one; Syncline's own aside.
+    /// The last line that the program printed on standard output or, if there is none, on standard
+    /// error. Syncline's own lines don't count.
     pub last_line: String,
     /// How long it took.
     pub took: Duration,
 }
 
-/// A place where one program runs at a time.
+/// A folder in which programs run, one at a time.
 #[derive(Debug)]
 pub struct Laboratory {
     folder: tempfile::TempDir,
@@ -43,12 +45,13 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    /// A new one; no run under Syncline is ended before `least_limit`.
+    /// A new laboratory. No run under Syncline is ended before `least_limit`.
     pub fn new(least_limit: Duration) -> Laboratory {
         Laboratory { folder: scratch(), least_limit }
     }
 
-    /// Runs the program in a way, or natively if there is none; `native` is how long it took then.
+    /// Runs the program in a way or, if there is none, natively. The duration beside the way is the
+    /// time that the program took natively.
     ///
     /// # Panics
     /// If the system refuses a file or a process.
@@ -56,7 +59,7 @@ impl Laboratory {
         let folder = self.folder.path();
         let (work, output) = (folder.join("work"), folder.join("output"));
         for old in [&work, &output, &folder.join("output.old")] {
-            // Mostly it isn't there.
+            // Usually it does not exist.
             let _ = fs::remove_dir_all(old);
         }
         fs::create_dir(&work).expect("a new folder");
@@ -72,8 +75,8 @@ impl Laboratory {
         if let Some((way, _)) = way {
             command.arg(syncline()).args(way.words(&output));
         }
-        // In a group of its own, so that Ctrl-C reaches this process only, and what goes on below
-        // sees that this one is gone.
+        // In a process group of its own, so that Ctrl-C reaches only this process. The supervisor
+        // then sees that this process is gone.
         command.arg(&program.path).current_dir(&work).env("TMPDIR", &work).process_group(0);
         let supervisor = command.output().expect("it starts");
         let said = String::from_utf8_lossy(&supervisor.stdout);
@@ -88,7 +91,7 @@ impl Laboratory {
     }
 }
 
-/// The command beside this program.
+/// The command `syncline` in this program's folder.
 fn syncline() -> PathBuf {
     std::env::current_exe().expect("its own path").with_file_name("syncline")
 }

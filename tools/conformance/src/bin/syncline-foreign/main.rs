@@ -8,7 +8,7 @@
 //! - `laboratory` gives each run the same surroundings;
 //! - `verdict` distinguishes a difference from chance, by repeating runs;
 //! - `expected` is the file of differences that are known, with a reason each;
-//! - `report` adds up, and prints.
+//! - `report` adds the verdicts up, and prints them.
 
 mod args;
 mod expected;

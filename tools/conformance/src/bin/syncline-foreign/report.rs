@@ -1,4 +1,4 @@
-//! What came out: progress while it runs, then a table, the differences, and a line of JSON.
+//! The output: progress meanwhile, then a table, the differences, and a line of JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::expected::Expectations;
 use crate::verdict::{Difference, Row, Verdict};
 use crate::ways::Way;
 
-/// How many programs; the differences that are expected are among those that differ or hang.
+/// The numbers of programs by verdict. Those in `expected` are also in `differ` or `hang`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Counts {
     same: usize,
@@ -41,10 +41,10 @@ impl Counts {
 /// All that is printed in the end.
 #[derive(Debug)]
 pub struct Report {
-    /// By suite, then by the number of the way.
+    /// The counts by suite, then by the number of the way.
     table: BTreeMap<(String, usize), Counts>,
     ways: Vec<String>,
-    /// What differs.
+    /// The differences that are not expected.
     unexpected: Entries,
     expected: Entries,
     unstable: Vec<String>,
@@ -52,10 +52,10 @@ pub struct Report {
     programs: usize,
 }
 
-/// Sentences, each with the ways that it is true of.
+/// Sentences, each with the ways to which it applies.
 type Entries = BTreeMap<String, Vec<String>>;
 
-/// The last line.
+/// The last line of the output.
 #[derive(Serialize)]
 struct Summary {
     programs: usize,
@@ -67,7 +67,7 @@ struct Summary {
 }
 
 impl Report {
-    /// Adds up.
+    /// Adds the verdicts up.
     pub fn new(rows: &[Row], ways: &[Way], expectations: &Expectations) -> Report {
         let no_longer =
             expectations.no_longer(rows, ways).iter().map(ToString::to_string).collect();
@@ -100,7 +100,7 @@ impl Report {
         report
     }
 
-    /// Whether anything differs that must not.
+    /// Whether there is a difference that is not expected.
     pub fn has_unexpected(&self) -> bool {
         !self.unexpected.is_empty()
     }
@@ -163,7 +163,8 @@ fn list(f: &mut fmt::Formatter<'_>, title: &str, entries: &Entries) -> fmt::Resu
     writeln!(f)
 }
 
-/// Says that one more is done, how long the rest will take, and what differs in which way.
+/// Prints that one more program is done, how long the rest will take, and what differs in which
+/// way.
 pub fn progress(row: &Row, ways: &[Way], done: usize, all: usize, started: Instant) {
     let left = started.elapsed().as_secs_f64() / done as f64 * (all - done) as f64 / 60.0;
     let name = row.program.name();

@@ -1,9 +1,9 @@
-//! Runs one command with a limit on its time, and ends all that it leaves behind.
+//! Runs one command with a limit on its time, and ends all processes that it leaves behind.
 //!
-//! A process of its own does this for each run: it makes itself the one that adopts orphans below
-//! it (`PR_SET_CHILD_SUBREAPER`). So whatever the program starts stays below this process, also
-//! daemons and what leaves its group or session, and when this process has no child any more,
-//! nothing is left. If the process that compares goes away, the run is ended as well.
+//! A process of its own does this for each run. It adopts the orphans among its descendants
+//! (`PR_SET_CHILD_SUBREAPER`). So everything that the program starts stays below this process, even
+//! daemons and processes that leave their group or session. When this process has no child any
+//! more, nothing is left. If the process that compares goes away, the run is ended as well.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -20,13 +20,13 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 const POLL: Duration = Duration::from_millis(2);
-/// Said if the program could not be started.
+/// The status if the program could not be started.
 const NOT_RUN: i32 = 127;
 
 /// A command, and how long it may take.
 #[derive(Debug)]
 pub struct Supervised {
-    /// From its start to the end of its first process.
+    /// The longest time from the command's start to the end of its first process.
     pub limit: Duration,
     /// The program and its arguments.
     pub words: Vec<OsString>,
@@ -42,8 +42,8 @@ pub enum End {
 }
 
 impl Supervised {
-    /// Runs it, and says on standard error (the program's own goes to a file) how it ended and
-    /// after how many seconds; [`read`] reads that.
+    /// Runs the command, and prints on standard output (the command's own goes to a file) how it
+    /// ended and after how many seconds. [`read`] reads that.
     pub fn run(&self) -> ExitCode {
         set_child_subreaper(true).expect("Linux 3.4 has it");
         let parent = parent_id();
@@ -72,7 +72,7 @@ impl Supervised {
         Some(Pid::from_raw(i32::try_from(child.id()).ok()?))
     }
 
-    /// `None` if the process that waits for the answer is gone.
+    /// Waits for the end of the child; `None` if the process that waits for the answer is gone.
     fn wait(&self, child: Pid, mut abandoned: impl FnMut() -> bool) -> Option<End> {
         let deadline = Instant::now() + self.limit;
         loop {
@@ -98,7 +98,8 @@ impl Supervised {
     }
 }
 
-/// What [`Supervised::run`] said: how it ended, and after how long.
+/// Reads what [`Supervised::run`] printed: how the command ended, and after how long. `None` if it
+/// printed anything else.
 pub fn read(said: &str) -> Option<(End, Duration)> {
     let (end, seconds) = said.trim().split_once(' ')?;
     let end = if end == "hang" { End::Hang } else { End::Status(end.parse().ok()?) };
@@ -123,7 +124,7 @@ fn end_descendants() {
     }
 }
 
-/// The processes that this one has started, and those that they have, and so on.
+/// All descendants of this process.
 fn descendants() -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

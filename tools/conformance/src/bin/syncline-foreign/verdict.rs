@@ -18,7 +18,7 @@ use crate::ways::Way;
 const FIRST: usize = 2;
 /// The number of runs in each way, if the first one differs.
 const REPEATS: usize = 3;
-/// The number of further native runs, if not all of these end differently.
+/// The number of further native runs, unless each repeated run ends differently.
 const MORE: usize = 6;
 
 /// The verdict on one program under one command.
@@ -169,8 +169,8 @@ mod tests {
         Outcome { end, output, last_line, took: Duration::from_millis(1) }
     }
 
-    /// The verdict if native runs, and runs under a command, end one after the other as these lists
-    /// say. The last entry of a list is repeated without end.
+    /// The verdict if successive native runs, and successive runs under a command, end as these
+    /// lists say. The last entry of a list is repeated.
     fn verdict(natively: &[(i32, &str)], ours: &[(i32, &str)]) -> Verdict {
         let (mut native_runs, mut our_runs) = (0, 0);
         let ways = [Way::Record];

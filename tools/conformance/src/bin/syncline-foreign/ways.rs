@@ -12,7 +12,7 @@ pub enum Way {
     Record,
     /// `syncline inspect`, which traces every section.
     Inspect,
-    /// `syncline exec --lock` with these.
+    /// `syncline exec --lock` with these locks.
     Exec(String),
 }
 
@@ -26,12 +26,13 @@ impl Way {
         }
     }
 
-    /// The words after `syncline`, up to the program's; what is written goes to `output`.
+    /// The words after `syncline`, up to the program's own. The recording or trace goes to
+    /// `output`.
     pub fn words(&self, output: &Path) -> Vec<OsString> {
         let output = || output.into();
         match self {
             Way::Record => vec!["record".into(), "-o".into(), output(), "--".into()],
-            // The report on a trace is no part of the program's run.
+            // No report is made, since that is not part of the program's run.
             Way::Inspect => {
                 let options = ["--budget", "0", "--trace-only", "-o"].map(OsString::from);
                 ["inspect".into()]
@@ -45,10 +46,10 @@ impl Way {
     }
 }
 
-/// The ways that these names say.
+/// The ways with these names.
 ///
 /// # Errors
-/// A sentence about a name that says none.
+/// A sentence about a name that no way has.
 pub fn chosen(names: &[String]) -> Result<Vec<Way>, String> {
     let mut ways = Vec::new();
     for name in names {
@@ -69,8 +70,8 @@ pub fn chosen(names: &[String]) -> Result<Vec<Way>, String> {
     Ok(ways)
 }
 
-/// Each lock that replaces mutexes and sleeps while it waits, with each in turn of those for
-/// readers and writers; and the C library's own with spinning.
+/// Each lock that replaces mutexes and sleeps while it waits, paired with one for readers and
+/// writers, which take turns; and the C library's own locks with spinning.
 fn pairs() -> Vec<String> {
     let shared = replacements(true);
     let exclusive = replacements(false).into_iter().enumerate();
@@ -78,8 +79,8 @@ fn pairs() -> Vec<String> {
     pairs.chain(["libc-spin".to_owned()]).collect()
 }
 
-/// Of each lock that can take the place of a mutex (or if `shared` of a reader-writer lock) the
-/// form that `syncline exec --lock` takes if no policy of waiting is named.
+/// The names of the locks that can replace a mutex or, if `shared`, a reader-writer lock. Without a
+/// waiting policy in the name, `syncline exec --lock` takes the form that parks.
 fn replacements(shared: bool) -> Vec<&'static str> {
     let entries = catalogue();
     let forms = forms();

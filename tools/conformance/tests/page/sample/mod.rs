@@ -1,5 +1,4 @@
-//! A hand-made analysis that has something of everything that the page shows, and what it
-//! is made of.
+//! A hand-made analysis with an example of everything that the page shows, and its parts.
 
 mod findings;
 mod server;
@@ -76,7 +75,7 @@ pub fn frame(function: &str, file: &str, line: u32) -> Frame {
     }
 }
 
-/// Figures with this waiting, contention and rate.
+/// Figures with this waiting in seconds, contention as a share, and rate per second.
 pub fn figures(waited: f64, contention: f64, rate: f64) -> Figures {
     let calls = (rate * 8.0) as u64;
     let waits = (calls as f64 * contention) as u64;
@@ -139,7 +138,7 @@ pub fn lock(
     }
 }
 
-/// A thread that lived from the first to the last second.
+/// A thread that lived for the whole run.
 pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> Thread {
     let known = Thread {
         index,
@@ -164,7 +163,7 @@ pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> 
     Thread { times: known.divided(), ..known }
 }
 
-/// The process with its sources and its program in a folder, where they can be read.
+/// A process whose sources and program are in a folder, where they can be read.
 pub fn with_sources(mut process: Process, folder: &Path) -> Process {
     fs::create_dir_all(folder.join("src")).expect("a folder");
     for frame in &mut process.frames {

@@ -1,4 +1,4 @@
-//! The server.
+//! The process of a server.
 
 use syncline_analysis::Thresholds;
 use syncline_analysis::model::*;
