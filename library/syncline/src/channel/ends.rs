@@ -189,7 +189,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
 
     /// Whether the receiver is gone, so that nothing more can be sent.
     pub fn is_disconnected(&self) -> bool {
-        // SAFETY: see above.
+        // SAFETY: see above; other threads that share this end can only ask the same meanwhile.
         unsafe { self.channel.queue.room(&self.writer) == Look::Gone }
     }
 

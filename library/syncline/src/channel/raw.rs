@@ -29,8 +29,9 @@ pub enum Look {
 /// was written happens before it is taken.
 ///
 /// Every unsafe method requires that its first argument is the notes of this end, the same as in
-/// all earlier calls, and that calls of one end are not concurrent. No method is called for an end
-/// that was closed, except that messages may still be taken.
+/// all earlier calls, and that calls of one end are not concurrent, except that threads may call
+/// [`room`](Self::room) at the same time. No method is called for an end that was closed, except
+/// that messages may still be taken.
 pub unsafe trait RawChannel: Send + Sync {
     /// What is sent.
     type Item: Send;
