@@ -7,6 +7,8 @@
 //! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 4.1; counters with rounds
 //! are from Mellor-Crummey and Scott (TOCS 1991), section 3.1.
 
+use std::collections::BTreeSet;
+
 use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout};
@@ -15,6 +17,33 @@ use crate::shape::{Control, Layout};
 #[derive(Debug, Default)]
 pub struct Meeting {
     rounds: u64,
+    /// Found by the first round.
+    machine: Option<Machine>,
+}
+
+/// The machine of a rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Machine {
+    /// Its first rank.
+    first: usize,
+    /// How many ranks it has.
+    ranks: u64,
+    /// How many machines there are.
+    machines: u64,
+}
+
+impl Machine {
+    /// That of rank `own` among this many ranks. The ranks of a machine need not be neighbours.
+    fn of(own: usize, ranks: usize, machine: impl Fn(usize) -> usize) -> Machine {
+        let own = machine(own);
+        let mine = || (0..ranks).filter(|&rank| machine(rank) == own);
+        let machines: BTreeSet<usize> = (0..ranks).map(&machine).collect();
+        Machine {
+            first: mine().next().expect("a rank is one of its machine"),
+            ranks: mine().count() as u64,
+            machines: machines.len() as u64,
+        }
+    }
 }
 
 impl Meeting {
@@ -26,23 +55,12 @@ impl Meeting {
     pub fn meet(&mut self, fabric: &impl Fabric, layout: &Layout) -> Result<(), Dead> {
         self.rounds += 1;
         let round = self.rounds;
-        let mine = fabric.machine(fabric.rank());
-        let (mut near, mut machines, mut first) = (0, 0, None);
-        let mut last = None;
-        for rank in 0..fabric.ranks() {
-            let machine = fabric.machine(rank);
-            if machine == mine {
-                near += 1;
-                first = first.or(Some(rank));
-            }
-            if last != Some(machine) {
-                machines += 1;
-                last = Some(machine);
-            }
-        }
-        let first = first.unwrap_or(fabric.rank());
+        let of_rank = |rank| fabric.machine(rank);
+        let Machine { first, ranks, machines } = *self
+            .machine
+            .get_or_insert_with(|| Machine::of(fabric.rank(), fabric.ranks(), of_rank));
         let over = layout.control(first, Control::Over);
-        if fabric.add(layout.control(first, Control::Arrived), 1)? + 1 < round * near {
+        if fabric.add(layout.control(first, Control::Arrived), 1)? + 1 < round * ranks {
             return wait(fabric, over, round);
         }
         if machines > 1 {
@@ -65,4 +83,18 @@ pub fn wait(fabric: &impl Fabric, word: Position, least: u64) -> Result<(), Dead
         looks = looks.saturating_add(1);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Machine;
+
+    #[test]
+    fn the_ranks_of_a_machine_need_not_be_neighbours() {
+        let machines = [3, 7, 3, 7, 5];
+        let of = |own| Machine::of(own, machines.len(), |rank| machines[rank]);
+        assert_eq!(of(2), Machine { first: 0, ranks: 2, machines: 3 });
+        assert_eq!(of(3), Machine { first: 1, ranks: 2, machines: 3 });
+        assert_eq!(of(4), Machine { first: 4, ranks: 1, machines: 3 });
+    }
 }
