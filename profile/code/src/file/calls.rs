@@ -19,9 +19,9 @@ const LONGEST: usize = 8;
 /// The call that returns to an address, found in `code`, the bytes that end there; `None` if there
 /// is no call.
 pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
-    // The lengths of calls that are direct, through a slot of the loader's, through a register, or
-    // through memory. Encodings with a prefix come before those without, since their last bytes
-    // alone are a call too.
+    // The lengths of calls that are direct, through a slot that the loader fills, through a
+    // register, or through memory. An encoding with a prefix has to be tried before the same
+    // encoding without it, whose bytes are by themselves a call too.
     [5, 6, LONGEST, 7, 4, 3, 2].into_iter().find_map(|length| {
         let bytes = &code[code.len().checked_sub(length)?..];
         let start = address.checked_sub(length as u64)?;
@@ -85,7 +85,7 @@ mod tests {
             (&[0xff, 0xd0], true),
             (&[0x41, 0xff, 0xd2], true),
             (&[0x41, 0xff, 0x94, 0x24, 0, 1, 0, 0], true),
-            // A jump through a slot is no call.
+            // A jump through a slot is not a call.
             (&[0xff, 0x25, 0, 1, 0, 0], false),
         ];
         for (code, is_call) in calls {
