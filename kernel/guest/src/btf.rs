@@ -1,8 +1,8 @@
 //! The kernel's types, as `/sys/kernel/btf/vmlinux` describes them.
 //!
 //! Source: `Documentation/bpf/btf.rst` of the Linux kernel. The file has a header, then consecutive
-//! types, which refer to each other by number, then their names. The parser keeps structures, unions,
-//! arrays, aliases, the sizes of plain types, the types of variables, and the values of
+//! types, which refer to each other by number, then their names. The parser keeps structures,
+//! unions, arrays, aliases, the sizes of plain types, the types of variables, and the values of
 //! enumerations.
 
 use std::collections::HashMap;
