@@ -1,6 +1,6 @@
 //! Numbers for people: with three significant digits, and a unit.
 
-/// A time in seconds: `850 ns`, `12.3 ms`, `4.10 s`, `26 min 40 s`.
+/// Formats a time that is given in seconds: `850 ns`, `12.3 ms`, `4.10 s`, `26 min 40 s`.
 pub fn duration(seconds: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
     if seconds <= 0.0 {
@@ -21,12 +21,12 @@ pub fn duration(seconds: f64) -> String {
     format!("{value} {name}")
 }
 
-/// A number of things: `9,999`, `12.3 k`, `4.56 M`.
+/// Formats a number of things: `9,999`, `12.3 k`, `4.56 M`.
 pub fn count(number: u64) -> String {
     if number < 10_000 { grouped(number) } else { large(number as f64) }
 }
 
-/// A number of things per second: `0.3`, `870`, `12.3 k`.
+/// Formats a number of things per second: `0.3`, `870`, `12.3 k`.
 pub fn rate(per_second: f64) -> String {
     match per_second {
         r if r <= 0.0 => "0".to_owned(),
@@ -37,7 +37,7 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A share of one: `43.2 %`.
+/// Formats a share of one as a percentage: `43.2 %`.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p <= 0.0 => "0 %".to_owned(),
@@ -48,12 +48,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A number and the name of what is counted: `1 lock`, `1,200 locks`, `2 processes`.
+/// Formats a number and the name of what is counted: `1 lock`, `1,200 locks`, `2 processes`.
 pub fn counted(number: usize, one: &str) -> String {
     format!("{} {}", grouped(number as u64), of_so_many(number, one))
 }
 
-/// The name of what is counted, in the singular or the plural.
+/// The name of what is counted, in the singular for the number 1, otherwise in the plural.
 pub fn of_so_many(number: usize, one: &str) -> String {
     let ending = match number {
         1 => "",
@@ -63,7 +63,7 @@ pub fn of_so_many(number: usize, one: &str) -> String {
     format!("{one}{ending}")
 }
 
-/// A number of bytes: `12 KiB`, `5 MiB`, `1.2 GiB`. KiB are rounded up.
+/// Formats a number of bytes: `12 KiB`, `5 MiB`, `1.2 GiB`. KiB are rounded up.
 pub fn bytes(bytes: u64) -> String {
     let tenths = |unit: u64, name: &str| {
         let text = format!("{:.1}", bytes as f64 / unit as f64);
@@ -76,7 +76,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A number with a comma between groups of three digits.
+/// Formats a number with a comma between groups of three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

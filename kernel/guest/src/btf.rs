@@ -1,8 +1,9 @@
 //! The kernel's types, as `/sys/kernel/btf/vmlinux` describes them.
 //!
 //! Source: `Documentation/bpf/btf.rst` of the Linux kernel. The file has a header, then consecutive
-//! types, which refer to each other by number, then their names. Only what is needed to name fields
-//! is kept: structures, unions, arrays, aliases of types, and the values of enumerations.
+//! types, which refer to each other by number, then their names. The parser keeps structures,
+//! unions, arrays, aliases, the sizes of plain types, the types of variables, and the values of
+//! enumerations.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,7 @@ enum Type {
     Array(u32, u32),
     /// A structure or union.
     Struct(String, u32, Vec<Member>),
-    /// Another name of a type.
+    /// Another name for a type, a qualified type such as a `const` one, or a variable's type.
     Alias(u32),
     /// Any other type; none of these has a size here.
     Other,
@@ -33,7 +34,8 @@ enum Type {
 struct Member {
     name: String,
     kind: u32,
-    /// Offset from the structure's start in bytes; for a bit field, that of its first bit.
+    /// Offset from the structure's start in bytes; for a bit field, that of the byte with its first
+    /// bit.
     offset: u32,
 }
 
@@ -135,8 +137,8 @@ impl Btf {
         Some(btf)
     }
 
-    /// Offset of a member in a structure, in bytes: `task_struct`, `thread.sp`. Members of nested
-    /// anonymous structures are found as in C.
+    /// Offset in bytes of a member in a structure, such as of `thread.sp` in `task_struct`. Members
+    /// of nested anonymous structures are found as in C.
     pub fn offset(&self, structure: &str, path: &str) -> Option<u64> {
         let mut at = *self.by_name.get(structure)?.first()?;
         let mut offset = 0;
@@ -158,9 +160,9 @@ impl Btf {
         self.values.get(name).copied()
     }
 
-    /// The path of the member at an offset of a structure, `d_lockref.lock`; `None` if there is no
-    /// such structure or the offset is beyond its end. In a union, it is the first member that
-    /// covers the offset.
+    /// The path, such as `d_lockref.lock`, of the member at an offset of a structure; `None` if
+    /// there is no such structure, or no plain member covers the offset. In a union, it is the
+    /// first member that covers the offset.
     pub fn field(&self, structure: &str, offset: u64) -> Option<String> {
         let at = *self.by_name.get(structure)?.first()?;
         let mut path = String::new();
@@ -168,8 +170,8 @@ impl Btf {
         Some(path)
     }
 
-    /// The path of the lock that begins at an offset of a structure: `d_lockref.lock`. In a union,
-    /// it is the member that is a lock.
+    /// The path, such as `d_lockref.lock`, of the lock that begins at an offset of a structure;
+    /// `None` if no lock begins there. In a union, it is the member that is a lock.
     pub fn lock(&self, structure: &str, offset: u64) -> Option<String> {
         let at = *self.by_name.get(structure)?.first()?;
         let mut path = String::new();
@@ -177,8 +179,8 @@ impl Btf {
         Some(path)
     }
 
-    /// Like [`Btf::field`], for a variable; the path begins with the name of its structure:
-    /// `rq.__lock`.
+    /// Like [`Btf::field`], for a variable; the path begins with the name of its structure, as in
+    /// `rq.__lock`. `None` also if the variable is a lock itself, or has no named structure.
     pub fn field_of_variable(&self, variable: &str, offset: u64) -> Option<String> {
         let mut at = *self.variables.get(variable)?;
         for _ in 0..DEPTH {

@@ -40,7 +40,7 @@ const TYPES: [(&str, &str); 17] = [
     ("jbd2_journal_head", "journal_head"),
 ];
 
-/// The paths of the first word within a lock, from the inside out.
+/// Ends of paths that lead from a lock to its first word. They are stripped in this order.
 const INSIDE: [&str; 7] = [
     ".raw_lock.val.counter",
     ".raw_lock.cnts.counter",
@@ -73,7 +73,7 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Reads the files that the guest and the plugin have left.
+    /// Parses the texts of `caches` and `places`, two files that a run has left.
     pub fn new(symbols: Symbols, types: Btf, caches: &str, places: &str) -> Classes {
         let mut classes = Classes {
             symbols,
@@ -202,7 +202,8 @@ impl Classes {
         line.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// The function that contains an address, and the distance from its start.
+    /// The name of the function that contains an address, with the distance from its start; the
+    /// address itself if no function is known there.
     pub fn function(&self, address: u64) -> String {
         match self.symbols.find(address) {
             Some((symbol, distance)) => match &symbol.module {

@@ -17,13 +17,13 @@ use syncline_trace::Trace;
 /// The two counts of waits, compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Compared {
-    /// The least number of waits that the kernel counted.
+    /// The least number of waits that the kernel's counts imply.
     pub of_kernel: u64,
-    /// Number of locks with such waits.
+    /// Number of locks in the kernel's histogram.
     pub locks: usize,
     /// Waits for the same locks that the plugin followed.
     pub followed: u64,
-    /// Waits that the kernel counted and the plugin did not follow.
+    /// Waits in `of_kernel` that the plugin did not follow.
     pub missed: u64,
     /// Waits for which the kernel's histogram had no room.
     pub dropped: u64,

@@ -12,7 +12,8 @@ const SIZE: u64 = 256 << 20;
 /// Makes the disk.
 ///
 /// # Errors
-/// [`Error::Missing`] without `mke2fs`; [`Error::Image`] with what `mke2fs` printed.
+/// [`Error::Missing`] without `mke2fs`; [`Error::Image`] with what `mke2fs` printed, if it fails;
+/// [`Error::Io`] if the file can't be written or `mke2fs` can't be run.
 pub fn make(path: &Path) -> Result<(), Error> {
     File::create(path)?.set_len(SIZE)?;
     let mut command = Command::new("/sbin/mke2fs");

@@ -1,4 +1,4 @@
-//! Why a kernel could not be run, in sentences that say what to do.
+//! Why a kernel could not be run, in sentences for the user.
 
 /// Why a kernel could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -33,13 +33,13 @@ pub enum Error {
     Load {
         /// The cause.
         why: String,
-        /// The console's last lines before that.
+        /// The console's last lines before the failure.
         said: String,
     },
     /// QEMU ended, or was ended, before the load did.
     #[error("{0}")]
     Run(String),
-    /// A file or program of this machine.
+    /// A file of this machine can't be read or written, or a program can't be started.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }

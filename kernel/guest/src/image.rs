@@ -16,15 +16,15 @@ const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/tmp", "/root"];
 #[derive(Debug)]
 pub struct Image {
     archive: Archive,
-    /// Paths that it already contains.
+    /// The paths that [`Image::file`] has added.
     paths: BTreeSet<PathBuf>,
 }
 
 impl Image {
-    /// Makes an image that contains this program.
+    /// Makes an image whose first process is this program.
     ///
     /// # Errors
-    /// [`Error::Image`], if the program or one of its libraries can't be read.
+    /// [`Error::Image`], if the program or one of its libraries is missing or can't be read.
     pub fn new(init: &Path) -> Result<Image, Error> {
         let mut image = Image { archive: Archive::default(), paths: BTreeSet::new() };
         FOLDERS.iter().for_each(|folder| image.archive.folder(folder));
@@ -69,7 +69,7 @@ impl Image {
     /// programs among them need.
     ///
     /// # Errors
-    /// Same errors as [`Image::file`].
+    /// [`Error::Image`], if the folder, a file or a library can't be read.
     pub fn tree(&mut self, folder: &Path, name: &str) -> Result<(), Error> {
         let failed = |error| Error::Image(format!("can't read {}: {error}", folder.display()));
         self.archive.folder(name);

@@ -1,4 +1,4 @@
-//! Which kernel is booted: a given image, the one in a package, or the newest of this machine.
+//! Which kernel is booted: a given image, the one in a package, or the newest on this machine.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -30,11 +30,11 @@ pub struct Kernel {
 }
 
 /// Finds the named kernel: an image or a `.deb`, which is unpacked into the cache. Without a name,
-/// it chooses the newest kernel of this machine with "cloud" in its name, or else the newest. If
+/// it chooses the newest kernel on this machine with "cloud" in its name, or else the newest. If
 /// the machine has none, as in a container, it makes the same choice among the unpacked ones.
 ///
 /// # Errors
-/// [`Error::Kernel`] with a sentence that says what to do.
+/// [`Error::Kernel`] if there is no usable kernel; [`Error::Io`] if the cache can't be written.
 pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     let image = match named {
         Some(path) if path.extension() == Some(OsStr::new("deb")) => unpack(path, cache)?,
@@ -46,7 +46,8 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     let bytes = fs::read(&image).map_err(|error| {
         Error::Kernel(format!("can't read the kernel {}: {error}", image.display()))
     })?;
-    // The boot protocol: a signature, followed by the kernel's version.
+    // The header of the boot protocol: a signature, the protocol's version, and at 0x20e the
+    // position of the kernel's version.
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
         let path = image.display();
         return Err(Error::Kernel(format!("{path} is not an image of a Linux kernel for x86-64")));
@@ -66,7 +67,7 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     Ok(Kernel { image, release, hash: hasher.finish() })
 }
 
-/// The images of unpacked kernels; `./x setup --kernel` puts one there.
+/// The `boot` folders of the unpacked packages; `./x setup --kernel` unpacks one.
 fn unpacked(cache: &Path) -> Vec<PathBuf> {
     let packages = fs::read_dir(cache.join(PACKAGES)).into_iter().flatten().flatten();
     packages.map(|package| package.path().join("boot")).collect()

@@ -67,7 +67,8 @@ impl Load {
     /// Adds the files that the load needs to the image.
     ///
     /// # Errors
-    /// [`Error::Image`], if a file is missing; [`Error::Missing`], if a program is.
+    /// [`Error::Image`], if a file is missing; [`Error::Missing`], if a program is; [`Error::Io`],
+    /// if the compiler can't be run.
     pub fn add_to(&self, image: &mut Image) -> Result<(), Error> {
         match self {
             Load::Small | Load::Files => Ok(()),

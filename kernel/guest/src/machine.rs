@@ -1,4 +1,4 @@
-//! One boot of the guest: QEMU with the plugin, whose console is watched until it ends.
+//! One boot of the guest: runs QEMU with the plugin, and watches the console until QEMU ends.
 //!
 //! Two facts decide the command line. QEMU supports plugins only under software emulation, for
 //! which it runs one host thread for each virtual processor. And the interface of plugins shows no
@@ -67,8 +67,9 @@ impl Machine<'_> {
     /// console; setting `told_to_end` ends the run.
     ///
     /// # Errors
-    /// [`Error::Missing`] without QEMU; [`Error::Panic`], [`Error::Load`] or [`Error::Run`],
-    /// depending on the console.
+    /// [`Error::Missing`] without QEMU; [`Error::Panic`] or [`Error::Load`], depending on the
+    /// console; [`Error::Run`] if QEMU fails, or the run is ended early; [`Error::Io`] if QEMU
+    /// can't be started.
     pub fn boot(
         &self,
         each_line: &mut dyn FnMut(&str),
@@ -247,7 +248,7 @@ fn lines_of(console: impl Read + Send + 'static) -> Receiver<String> {
     from
 }
 
-/// The result of a boot, according to the console.
+/// The result of a boot, according to the console and to QEMU's error messages.
 fn outcome(console: &[String], errors: &str) -> Result<(), Error> {
     let after = |mark: &str| console.iter().find_map(|line| Some(line.split_once(mark)?.1));
     if after("SYNCLINE: done").is_some() {

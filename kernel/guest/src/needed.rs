@@ -16,11 +16,11 @@ use object::{Endianness, ReadRef};
 const FOLDERS: [&str; 5] =
     ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"];
 
-/// The paths of all libraries that a program needs, directly or indirectly.
+/// The paths of the interpreter and of all libraries that a program needs, directly or indirectly;
+/// none for a file that is not an ELF program.
 ///
 /// # Errors
-/// A sentence, if the program can't be read or a library is missing. A file that is not an ELF
-/// program needs nothing.
+/// A sentence, if the program or a library can't be read, or a library is missing.
 pub fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let mut found = BTreeSet::new();
     let mut left = vec![program.to_owned()];

@@ -1,4 +1,4 @@
-//! Makes the plan that the plugin follows from a kernel's symbols and types.
+//! Makes the plugin's plan from a kernel's symbols and types.
 
 use syncline_kernel_follow::plan::Plan;
 use syncline_kernel_follow::role::name_of;
@@ -45,7 +45,7 @@ pub fn plan(symbols: &Symbols, types: &Btf) -> Result<Plan, Error> {
     }
 }
 
-/// The entries and exits of the kernel.
+/// Adds the entries and exits of the kernel.
 fn entries(symbols: &Symbols, plan: &mut Plan) {
     let kind = |name: &str| match name {
         // Non-maskable interrupts return in a way of their own, and are not used here.
@@ -65,7 +65,7 @@ fn entries(symbols: &Symbols, plan: &mut Plan) {
     }
 }
 
-/// The offsets of the members that are read in the kernel's structures.
+/// Adds the offsets of the members that the plugin reads in the kernel's structures.
 fn structures(types: &Btf, plan: &mut Plan) -> Result<(), Error> {
     for (structure, member) in [
         ("task_struct", "thread.sp"),

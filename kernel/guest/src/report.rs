@@ -45,7 +45,7 @@ pub struct Row {
     pub held: u64,
     /// Total time that was spent waiting, in instructions.
     pub waited: u64,
-    /// Sections that were ended by another task than the one that began them.
+    /// Sections that were ended by a task other than the one that began them.
     pub handed_over: u64,
     /// The cause of most conflicts, with its share of the conflicting pairs.
     pub cause: Option<(String, f64)>,

@@ -146,7 +146,8 @@ pub const INVARIANTS: [&str; 5] =
 /// Learns about the kernel, or finds it in the cache; returns the folder with the result.
 ///
 /// # Errors
-/// Same errors as [`Machine::boot`], and [`Error::Lacks`] for a kernel that can't be followed.
+/// Same errors as [`Machine::boot`] and [`Image::new`], [`Error::Lacks`] for a kernel that can't be
+/// followed, and [`Error::Io`] if the cache can't be written.
 pub fn learn(
     settings: &Settings,
     cache: &Path,
@@ -184,7 +185,8 @@ pub fn learn(
     Ok(folder)
 }
 
-/// Names what the kernel lacks if that is why the first process could hand nothing over.
+/// If the first process could not hand over symbols or types, returns the error that names what the
+/// kernel lacks; returns other errors as they are.
 fn lacks(error: Error) -> Error {
     match &error {
         Error::Load { why, .. } if why.starts_with("/proc/kallsyms") => NO_SYMBOLS,
@@ -197,7 +199,8 @@ fn lacks(error: Error) -> Error {
 /// into [`FOLDER`].
 ///
 /// # Errors
-/// Same errors as [`Machine::boot`]. What was recorded until then is kept.
+/// Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and [`crate::disk::make`].
+/// What was recorded before an error is kept.
 pub fn run(
     settings: &Settings,
     learned: &Path,

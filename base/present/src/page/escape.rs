@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A text that is escaped for HTML, in elements and in attributes.
+/// Text, escaped for HTML, in elements and in attributes.
 pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -22,7 +22,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// A text as a JSON string for a `script` element: nothing in it can end the element.
+/// Text as a JSON string for a `script` element: nothing in it can end the element.
 pub struct Json<'a>(pub &'a str);
 
 impl fmt::Display for Json<'_> {

@@ -1,39 +1,40 @@
-//! Numbers for the page: those of [`crate::number`] as HTML, with narrow spaces, at which no line
-//! breaks, between groups of digits and before units.
+//! Numbers for the page: those of [`crate::number`] as HTML, with narrow no-break spaces between
+//! groups of digits and before units.
 
 use crate::number;
 
-/// A time in seconds: `12.3 ms`.
+/// Formats a time that is given in seconds: `12.3 ms`.
 pub fn duration(seconds: f64) -> String {
     narrow(number::duration(seconds))
 }
 
-/// A number of things: `9 999`, `12.3 k`.
+/// Formats a number of things: `9 999`, `12.3 k`.
 pub fn count(number: u64) -> String {
     narrow(number::count(number))
 }
 
-/// A number of things, with all its digits.
+/// Formats a number of things with all its digits.
 pub fn grouped(number: u64) -> String {
     narrow(number::grouped(number))
 }
 
-/// A number of things per second.
+/// Formats a number of things per second.
 pub fn rate(per_second: f64) -> String {
     narrow(number::rate(per_second))
 }
 
-/// A share of one: `43.2 %`.
+/// Formats a share of one as a percentage: `43.2 %`.
 pub fn percent(share: f64) -> String {
     narrow(number::percent(share))
 }
 
-/// A number and the name of what is counted: `1 200 locks`.
+/// Formats a number and the name of what is counted: `1 200 locks`.
 pub fn counted(number: usize, one: &str) -> String {
     format!("{} {}", grouped(number as u64), number::of_so_many(number, one))
 }
 
-/// A number that a program reads, with up to five significant digits; 0 if it is not finite.
+/// Formats a number that a program reads: whole numbers below ten million with all their digits,
+/// others with up to five significant ones; `0` if the number is not finite.
 pub fn compact(number: f64) -> String {
     if !number.is_finite() {
         "0".to_owned()

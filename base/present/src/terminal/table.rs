@@ -21,7 +21,7 @@ pub enum Paint {
 }
 
 impl Paint {
-    /// The text with its colour, if the style has colours.
+    /// Returns the text, in this colour if the style has colours.
     pub fn on(self, text: &str, style: &Style) -> String {
         let code = match self {
             _ if !style.color || text.is_empty() => return text.to_owned(),
@@ -41,7 +41,7 @@ pub struct Cell {
     paint: Paint,
 }
 
-/// A plain cell with this text.
+/// A plain cell with this text, made [`printable`].
 pub fn cell(text: impl Into<String>) -> Cell {
     Cell { text: printable(&text.into()), paint: Paint::Plain }
 }
@@ -93,7 +93,8 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// The text, with its middle left out if it is too long: names differ at both ends.
+/// The text, with its middle left out if it is too long. Both ends are kept, since names differ
+/// there.
 pub fn shorten(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {

@@ -1,7 +1,7 @@
 //! A node: it performs the lists of `step.rs` as the rules give them, one step at a time. It has
 //! the state that the steps use: a cache, what it knows about each line, a word of notices.
 //!
-//! A node has one thread, and caches the lines of its own home like any others.
+//! A node has one thread. It also caches the lines whose home it is, like any other line.
 
 use syncline_dsm::carina::{
     Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules, Scheme,
@@ -57,9 +57,9 @@ pub struct Node {
     pub todo: Vec<Do>,
     pub known: Vec<Known>,
     pub slots: Vec<Option<Copy>>,
-    /// A bit for each line, set by other nodes.
+    /// A bit for each line: set by other nodes' notices, and when this node reads the logs.
     pub notices: u64,
-    /// The number of entries in all logs when they were last read.
+    /// The count of all logs' entries, as loaded before the logs were last read.
     pub counted: u64,
     /// The number of entries of each home's log that were read.
     pub read: [usize; MOST_NODES],
@@ -209,7 +209,7 @@ impl World<'_> {
         }
     }
 
-    /// Drops a line. If it may have been written, it is downgraded first.
+    /// Drops a line. If it was written, it is downgraded first.
     fn drop_line(&mut self, me: usize, line: usize, written: bool) {
         self.nodes[me].todo.push(Do::Drop(line));
         if written && self.rules != Broken::DirtyDropped {
@@ -284,7 +284,8 @@ impl World<'_> {
         }
     }
 
-    /// Tries to deposit a node in an entry that is expected to have this value.
+    /// Tries to add this node to the line's directory entry, by a compare-and-swap that expects
+    /// `supposed`.
     fn deposit(&mut self, me: usize, line: usize, role: Role, supposed: Entry) {
         let new = self.rules.deposit(self.scheme, me, role, supposed).entry;
         self.network.send(me, self.home(line), Op::Swap { line, expected: supposed, new });

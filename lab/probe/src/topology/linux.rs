@@ -1,6 +1,6 @@
 //! The topology without hwloc, read from Linux's lists of processors: the groups that the library's
-//! hierarchical locks use. The lists don't distinguish the threads of a core from those that share
-//! a second-level cache.
+//! hierarchical locks use. The lists don't distinguish threads that share a core from threads that
+//! share only a second-level cache.
 
 use std::thread;
 
@@ -40,7 +40,8 @@ pub fn topology(usable: &[usize], why: String) -> Result<Topology, Error> {
     Ok(Topology { source: Source::Linux { why }, ..of_groups(&groups) })
 }
 
-/// The topology of processors with their groups: sockets, last-level caches, second-level caches.
+/// The topology of processors, each with the numbers of its socket, its last-level cache and its
+/// second-level cache.
 fn of_groups(groups: &[(usize, [usize; 3])]) -> Topology {
     // A single group may mean that nothing is known.
     let divided = |level: usize| groups.iter().any(|(_, of)| of[level] != groups[0].1[level]);

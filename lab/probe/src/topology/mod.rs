@@ -2,9 +2,9 @@
 //!
 //! The position of a hardware thread is a list of what it shares with others: its core, its
 //! second-level and last-level cache, its NUMA node, its package. The distance of two threads is
-//! the first of these that they have in common; if they are on different nodes, also the distance
-//! that the firmware gives for the nodes. Each distance that occurs is a [`Class`], and the probe
-//! measures each class.
+//! the first of these that they have in common, if any; if they are on different nodes, also the
+//! distance that the firmware gives for the nodes. Each distance that occurs is a [`Class`], and
+//! the probe measures each class.
 
 mod here;
 pub mod hwloc;
@@ -54,9 +54,9 @@ pub struct HardwareThread {
 pub struct Class {
     /// What the two threads have in common, in words.
     pub name: String,
-    /// Whether they are hardware threads of one core.
+    /// Whether the two are hardware threads of one core.
     pub same_core: bool,
-    /// Whether they have a cache in common.
+    /// Whether the two have a cache in common.
     pub same_cache: bool,
 }
 
@@ -100,7 +100,8 @@ enum Level {
 }
 
 impl Topology {
-    /// A topology of these places; `nodes` is the firmware's distance of two NUMA nodes.
+    /// A topology of these threads; `nodes` gives the firmware's distance of two NUMA nodes, 0 if
+    /// it is unknown.
     pub(crate) fn of_threads(
         threads: Vec<HardwareThread>,
         nodes: impl Fn(usize, usize) -> u32,
@@ -133,7 +134,8 @@ impl Topology {
         })
     }
 
-    /// A topology of these threads, where `distance` gives the distance of two of them.
+    /// A topology of these threads; `distance` gives the distance of two threads, and `class` the
+    /// class of a distance.
     fn of_distances<D: Ord + Clone>(
         threads: Vec<HardwareThread>,
         distance: impl Fn(&HardwareThread, &HardwareThread) -> D,
@@ -157,7 +159,8 @@ impl Topology {
         }
     }
 
-    /// The class of the distance between two different threads.
+    /// The index in [`Topology::classes`] of the distance between two different threads, which are
+    /// given by their indices in [`Topology::threads`].
     pub fn class(&self, a: usize, b: usize) -> usize {
         usize::from(self.class_of[a * self.threads.len() + b])
     }

@@ -7,8 +7,8 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{Caches, HardwareThread, Source, Topology};
 
-/// Reads the topology of these processors from an XML text; `None` if the text is not a topology
-/// that contains them.
+/// Reads the topology of these processors from hwloc's XML; `None` if the text is not a topology
+/// that contains them all, or if there are none.
 pub fn topology(text: &str, usable: &[usize]) -> Option<Topology> {
     // The text declares a document type, but uses nothing of it.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
@@ -43,7 +43,7 @@ fn number(node: &Node<'_, '_>, attribute: &str) -> Option<usize> {
     node.attribute(attribute)?.parse().ok()
 }
 
-/// The outermost object around a unit that is of one of these kinds.
+/// The outermost object of one of these kinds that contains a unit.
 fn around<'a>(unit: &Node<'a, 'a>, kinds: &[&str]) -> Option<Node<'a, 'a>> {
     let kind = |node: &Node<'_, '_>| node.attribute("type").is_some_and(|t| kinds.contains(&t));
     unit.ancestors().filter(kind).last()
@@ -59,7 +59,8 @@ fn place(unit: &Node<'_, '_>, processor: usize, nodes: &[(usize, Vec<bool>)]) ->
         core: id(&["Core"]).unwrap_or(usize::MAX - processor),
         l2: id(&["L2Cache"]),
         llc: id(&["L3Cache", "L4Cache", "L5Cache"]),
-        // The nearest node: memory of a whole package has more processors than that of its parts.
+        // The node with the fewest processors is the nearest: memory of a whole package has more
+        // processors than that of its parts.
         node: nodes.iter().filter(in_node).min_by_key(size).map_or(0, |&(node, _)| node),
         package: id(&["Package"]).unwrap_or(0),
     }
@@ -74,13 +75,13 @@ fn caches_of(unit: &Node<'_, '_>) -> Caches {
     }
 }
 
-/// The NUMA nodes with the processors that are near them.
+/// The number of each NUMA node, and for each processor whether it is near the node.
 fn numa_nodes(document: &Document<'_>) -> Vec<(usize, Vec<bool>)> {
     let nodes = objects(document, "NUMANode");
     nodes.filter_map(|n| Some((number(&n, "os_index")?, set(n.attribute("cpuset")?)?))).collect()
 }
 
-/// A set of processors: hexadecimal numbers of 32 bits, the highest first.
+/// Parses a set of processors: hexadecimal numbers of 32 bits, the highest first.
 fn set(text: &str) -> Option<Vec<bool>> {
     let mut bits = Vec::new();
     for word in text.split(',').rev() {
@@ -111,7 +112,7 @@ fn distances(document: &Document<'_>) -> BTreeMap<(usize, usize), u32> {
     distances
 }
 
-/// The processor's name.
+/// The processor's name, if hwloc gives it.
 fn name(document: &Document<'_>) -> Option<String> {
     let infos = document.descendants().filter(|node| node.has_tag_name("info"));
     let mut models = infos.filter(|node| node.attribute("name") == Some("CPUModel"));

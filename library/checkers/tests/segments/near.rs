@@ -1,5 +1,6 @@
-//! Waiters of queue locks poll only words of their own segment while they spin; those of a ticket
-//! lock all poll one word. The locks report what they poll when they pause.
+//! Waiters of pure queue locks poll only words of their own segment while they spin. Waiters of
+//! ticket locks, and of a cohort lock whose global lock is test-and-set, also poll words of other
+//! segments. The locks report what they poll when they pause.
 
 use syncline::lock::{
     CohortMcs, CohortTtasMcs, FairRw, HierarchicalTicket, Hmcs, Mcs, RawLock, Ticket,

@@ -61,9 +61,9 @@ pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<File
 /// The text that the kernel appends to the path of a deleted file.
 pub const REPLACED: &str = " (deleted)";
 
-/// The path of a program whose file was replaced while it ran, which the kernel then calls `NAME
-/// (deleted)`: the path of the present file if that is the same build, which can't be known without
-/// a build-id.
+/// The path of the present file of a program whose file was replaced while it ran; the kernel then
+/// calls the old file `NAME (deleted)`. `None` if `path` is not such a name, or if the present file
+/// is not known to be the same build, which takes a build-id.
 pub fn replaced(path: &Path, build_id: &[u8]) -> Option<PathBuf> {
     let now = path.as_os_str().as_bytes().strip_suffix(REPLACED.as_bytes())?;
     let now = Path::new(OsStr::from_bytes(now));
@@ -72,7 +72,8 @@ pub fn replaced(path: &Path, build_id: &[u8]) -> Option<PathBuf> {
     (is_same && Facts::read(now)?.build_id == build_id).then(|| now.to_owned())
 }
 
-/// `DIR/.build-id/ab/cdef.debug`
+/// The paths of a build-id's debug file, such as `DIR/.build-id/ab/cdef.debug`; none without a
+/// build-id.
 fn by_build_id(build_id: &[u8], debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let Some((first, rest)) = build_id.split_first() else { return Vec::new() };
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -113,8 +114,8 @@ impl Facts {
     }
 }
 
-/// Opens a regular file; `None` if it is not one: a path from a recording may name a pipe or a
-/// device by now.
+/// Opens a regular file; `None` if it can't be opened or is not a regular file. A path from a
+/// recording may name a pipe or a device by now.
 pub fn open(path: &Path) -> Option<ReadCache<File>> {
     let plain = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
     plain.then(|| File::open(path).ok()).flatten().map(ReadCache::new)

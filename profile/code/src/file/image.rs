@@ -169,7 +169,8 @@ impl Image {
         self.tables.functions.find(address).map(|(name, offset)| (demangle(name), offset))
     }
 
-    /// The start of the function at an address, even if it has no name.
+    /// The start of the function at an address, or of the last function before it if none is there.
+    /// The function needs no name, but the file needs unwind information.
     pub fn start_of(&self, address: u64) -> Option<u64> {
         self.unwind()?.start_before(address)
     }
@@ -184,8 +185,8 @@ impl Image {
         self.calls.get_or_init(|| Calls::open(self.binary()?)).as_ref()
     }
 
-    /// The variable of the function at an address that lies this many bytes below the end of its
-    /// frame, and how far behind the variable's start that is.
+    /// The variable that lies `below` bytes below the end of the frame of the function at
+    /// `address`, and the offset of that position in the variable.
     pub fn local(&self, address: u64, below: u64) -> Option<(String, u64)> {
         let open = || Locals::read(self.debug_file.as_deref().or(self.binary())?);
         self.locals.get_or_init(open).as_ref()?.find(address, below)
@@ -215,8 +216,8 @@ impl Image {
             let location = frame.location.as_ref();
             let function = frame.function.as_ref().and_then(|f| f.raw_name().ok());
             let function = function.map(|name| demangle(&name));
-            // Debug information of assembly has lines but no functions: these are in the symbol
-            // table.
+            // Debug information of assembly has lines but no functions: the functions are in the
+            // symbol table.
             let function = function.or_else(|| name_at(&self.tables.functions, address))?;
             found.push(Found {
                 function,

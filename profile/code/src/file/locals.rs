@@ -41,8 +41,8 @@ impl Locals {
         self.sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian))
     }
 
-    /// The variable of the function at an address that lies this many bytes below the end of its
-    /// frame, and how far behind the variable's start that is.
+    /// The variable that lies `below` bytes below the end of the frame of the function at
+    /// `address`, and the offset of that position in the variable.
     pub fn find(&self, address: u64, below: u64) -> Option<(String, u64)> {
         let (_, at) = self.units.iter().find(|(code, _)| code.contains(&address))?;
         let dwarf = self.dwarf();
@@ -66,8 +66,8 @@ fn units(dwarf: &gimli::Dwarf<Bytes<'_>>) -> Vec<(Range<u64>, gimli::DebugInfoOf
     found
 }
 
-/// The variable of the function at `at` that lies at `place`, a distance from the frame's end, and
-/// the offset in the variable.
+/// The variable that lies at the distance `place` from the end of the frame of the function at
+/// `at`, and the offset of that position in the variable.
 fn in_unit(
     dwarf: &gimli::Dwarf<Bytes<'_>>,
     unit: &gimli::Unit<Bytes<'_>>,
@@ -107,8 +107,8 @@ fn in_unit(
     None
 }
 
-/// The most types behind types that are followed: a constant array of arrays of structures has
-/// some.
+/// The most types that are followed from a variable to a size: for a constant array of arrays of
+/// structures there are several.
 const MOST_TYPES: u32 = 16;
 
 /// The distance of a variable from its frame's end; `None` if that is not fixed.

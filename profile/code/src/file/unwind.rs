@@ -27,10 +27,10 @@ pub struct Unwind {
     bases: BaseAddresses,
 }
 
-/// The end of a function's frame, which is behind its return address.
+/// The end of a function's frame: the address right above its return address on the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameEnd {
-    /// The end is at this distance above the stack pointer.
+    /// The end is this many bytes above the stack pointer.
     FromStack(i64),
     /// The end is at a distance from another register, usually the frame pointer.
     FromFrame,
@@ -73,18 +73,18 @@ impl Unwind {
         let offset = table.pointer_to_offset(found).ok()?;
         let cie = EhFrame::cie_from_offset;
         let entry = self.frames().fde_from_offset(&self.bases, offset, cie).ok()?;
-        // The look-up gives the first function for an address before it.
+        // For an address before the first function, the look-up gives the first function.
         Some(entry.initial_address()).filter(|&start| start <= address)
     }
 
-    /// The addresses of the function that contains an address.
+    /// The range of addresses of the function that contains an address.
     pub fn function(&self, address: u64) -> Option<Range<u64>> {
         let entry = self.entry(address)?;
         Some(entry.initial_address()..entry.initial_address().checked_add(entry.len())?)
     }
 
-    /// The end of the frame of the function that contains an address, when it executes the
-    /// instruction there.
+    /// The end of a function's frame when the function executes the instruction at `address`;
+    /// `None` if the unwind information has no register and offset for it.
     pub fn frame_end(&self, address: u64) -> Option<FrameEnd> {
         let entry = self.entry(address)?;
         let mut context = UnwindContext::new();

@@ -66,7 +66,7 @@ impl Placement {
 fn topology() -> Result<Topology, Failure> {
     let topology = Topology::here().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     match topology.threads.is_empty() {
-        true => Err(Failure::message(RECORD_FAILED, "no processor may be used")),
+        true => Err(Failure::message(RECORD_FAILED, "this process may not use any processor")),
         false => Ok(topology),
     }
 }

@@ -135,8 +135,8 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
         quantum => {
             let _ = writeln!(
                 text,
-                "  processors were held within {} instructions of each other; {} of {} times one gave \
-                 up waiting for another",
+                "  processors were kept within {} instructions of each other; {} of {} waits for \
+                 this were given up",
                 count(quantum),
                 count(of("waits_given_up")),
                 count(of("waits")),

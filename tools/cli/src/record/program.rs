@@ -49,7 +49,7 @@ fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Failure> {
     Err(refused.unwrap_or_else(|| {
         let message = format!("no program named `{}` in PATH", name.display());
         Failure::message(NOT_FOUND, message)
-            .hint("give its path, such as ./app, if it is not in a folder of PATH")
+            .hint("give its path, such as ./app, if it is not in a folder that PATH lists")
     }))
 }
 

@@ -1,4 +1,4 @@
-//! The file is what hwloc 2.9 writes of its synthetic topology `pack:2 group:2 [numa]
+//! `two-packages.xml` is what hwloc 2.9 writes for its synthetic topology `pack:2 group:2 [numa]
 //! l3:1(size=32MB) l2:2(size=2MB) l1:1(size=48KB) core:1 pu:2`, with distances of 12 within a
 //! package and 32 between packages added by `hwloc_distances_add_values`.
 

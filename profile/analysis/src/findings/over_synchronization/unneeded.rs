@@ -1,8 +1,8 @@
-//! Sections that need no lock, since their accesses are already atomic, or touch nothing that other
-//! threads can reach (SyncPerf, Table 1, rows 8 and 9).
+//! Sections that need no lock: either all their changes are atomic already, or they touch nothing
+//! that other threads can reach (SyncPerf, Table 1, rows 8 and 9).
 //!
-//! Both are found in the sections' instructions, or in a trace, of all call sites that take the
-//! lock.
+//! Both are found by looking at the sections of all call sites that take the lock: at their
+//! instructions, or at a trace of them.
 
 use crate::findings::evidence::{ask_inspect, count, rate, seconds, share, traced};
 use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
@@ -32,8 +32,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 }
 
 fn local_data(process: &Process, family: &Family) -> Finding {
-    // The instructions of a function are proof; which data threads shared in a trace is an
-    // observation.
+    // A function's instructions are proof. A trace only shows what threads shared while it was
+    // recorded.
     let sure = is_read(process, family, Touches::Nothing);
     let (title, why) = match sure {
         true => (
@@ -120,7 +120,8 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::{Data, Inspected, Section};
 
-    /// A lock that is taken this many times in a second around such a section.
+    /// A process with one lock, which is taken `calls_per_second` times a second around `section`,
+    /// and the call site.
     fn lock(calls_per_second: u64, section: Section) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);
