@@ -113,8 +113,8 @@ impl Facts {
     }
 }
 
-/// Opens a regular file; `None` if it is not one: a path from a recording may name a pipe or a
-/// device by now.
+/// Opens a regular file; `None` if it is not one or can't be opened: a path from a recording may
+/// name a pipe or a device by now.
 pub fn open(path: &Path) -> Option<ReadCache<File>> {
     let plain = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
     plain.then(|| File::open(path).ok()).flatten().map(ReadCache::new)

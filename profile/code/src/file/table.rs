@@ -87,8 +87,8 @@ pub struct Tables {
     pub functions: Table,
     /// Variables.
     pub variables: Table,
-    /// Whether the file has a symbol table besides the one for dynamic linking: it was not
-    /// stripped.
+    /// Whether the file has a symbol table with functions besides the one for dynamic linking: it
+    /// was not stripped.
     pub complete: bool,
 }
 
