@@ -1,4 +1,5 @@
 //! What Syncline's preloaded libraries need to interpose the C library's functions.
+//! The main parts:
 //!
 //! ```text
 //!   entry!         exports a function, whose body learns where the program called it

@@ -1,6 +1,6 @@
-//! Numbers for people: with three significant digits, and a unit.
+//! Numbers for people: rounded, mostly to three significant digits, and with a unit.
 
-/// A time in seconds: `850 ns`, `12.3 ms`, `4.10 s`, `26 min 40 s`.
+/// A time in seconds: `850 ns`, `12.3 ms`, `4.10 s`, `26 min 40 s`, `2 h 1 min`.
 pub fn duration(seconds: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
     if seconds <= 0.0 {

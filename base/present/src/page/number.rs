@@ -33,7 +33,8 @@ pub fn counted(number: usize, one: &str) -> String {
     format!("{} {}", grouped(number as u64), number::of_so_many(number, one))
 }
 
-/// A number that a program reads, with up to five significant digits; 0 if it is not finite.
+/// A number that a program reads: a whole number below ten million with all digits, any other with
+/// up to five significant ones; 0 if it is not finite.
 pub fn compact(number: f64) -> String {
     if !number.is_finite() {
         "0".to_owned()

@@ -6,7 +6,7 @@ use super::style::Style;
 const MORE: usize = 3;
 
 /// Breaks lines that are too long, but not between a number and its unit: after a comma, semicolon
-/// or colon if there is one near the end, otherwise at a space.
+/// or colon if there is one in the second half of the line, otherwise at a space.
 pub fn wrapped(text: &str, style: &Style) -> String {
     let mut all = String::new();
     for line in text.lines() {
@@ -24,7 +24,7 @@ pub fn wrapped(text: &str, style: &Style) -> String {
 }
 
 /// The position at which to break a line that is indented by this many spaces; `None` if the line
-/// is short enough, or is a single word.
+/// is short enough, or has no place for a break.
 fn break_of(line: &str, indent: usize, width: usize) -> Option<usize> {
     let (end, _) = line.char_indices().nth(width)?;
     let from = indent + MORE;
@@ -63,7 +63,8 @@ mod tests {
         assert_eq!(joined, words.trim());
     }
 
-    /// The text after the indent may begin with a space, if a line begins with a short word.
+    /// The text that is searched for a break begins three bytes behind the indent, with a space if
+    /// a line begins with a short word.
     #[test]
     fn lines_break_between_words_and_not_in_them() {
         let numbers = vec!["100 % of"; 30].join(" ");
