@@ -49,7 +49,7 @@ pub enum Advice {
     },
     /// Most sections only read.
     LetReadersShare,
-    /// Sections are mostly independent, but the data is not many pieces.
+    /// Sections are mostly independent, but the data does not consist of many pieces.
     UseOptimistic,
     /// At least half of the conflicts are on one field alone, the first of the causes.
     SplitField {

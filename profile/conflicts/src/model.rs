@@ -259,7 +259,7 @@ pub struct Site {
     pub outside_share: f64,
     /// Share of instructions that may access data that several threads accessed.
     pub shared_share: f64,
-    /// The mean number of distinct words outside of the stack in a section.
+    /// The mean number of distinct words outside of the stack in a section that can be compared.
     pub words: f64,
     /// How many of those words are read.
     pub words_read: f64,

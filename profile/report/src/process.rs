@@ -69,7 +69,7 @@ const MOSTLY: f64 = 0.5;
 /// What had the processors that threads were ready for.
 #[derive(PartialEq)]
 enum Had {
-    /// The run itself, all of them.
+    /// The run itself, nearly all of them.
     Itself,
     /// The run a part; what had the rest is unknown, and its threads could have used more than there are.
     TooFew,

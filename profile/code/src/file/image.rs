@@ -43,8 +43,8 @@ pub struct Image {
     /// acquired the lock on behalf of their caller.
     pub returned: RefCell<HashMap<u64, usize>>,
     /// The functions that acquire on behalf of their caller, as
-    /// [`held::look_everywhere`](crate::section::held::look_everywhere) finds them; set when it was
-    /// called.
+    /// [`held::look_everywhere`](crate::section::held::look_everywhere) finds them; set by its
+    /// first call.
     pub wrappers: OnceCell<Vec<Range<u64>>>,
 }
 
@@ -117,7 +117,7 @@ impl Image {
         }
     }
 
-    /// The file, if it is unchanged on disk since the recording.
+    /// The file, if it still has the build-id that was recorded.
     pub fn binary(&self) -> Option<&Path> {
         self.binary.as_deref()
     }

@@ -87,7 +87,8 @@ fn read_all(
     })
 }
 
-/// Calls a function with the instructions of a file; `None` if the file can't be read.
+/// Calls a function with the instructions of a file; `None` if the file can't be read, is not the
+/// recorded one, or is not for x86-64.
 fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;

@@ -32,8 +32,8 @@ fn valid() -> Vec<u8> {
     f.bytes()
 }
 
-/// Overwrites, flips or cuts bytes. Half of the damage is in the first 512 bytes, which are the
-/// header's; a quarter stores extreme values in whole words.
+/// Overwrites, flips or cuts bytes. At least half of the damage is in the first 512 bytes, which
+/// are the header's; a quarter stores extreme values in whole words.
 fn damage(bytes: &mut Vec<u8>, random: &mut fastrand::Rng) {
     for _ in 0..random.usize(1..6) {
         let at = match random.bool() {
