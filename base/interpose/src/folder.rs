@@ -82,7 +82,8 @@ impl Folder {
     /// subfolder are not opened, because another user may have made them.
     ///
     /// # Errors
-    /// [`Errno::NOENT`] if the process has made none, and the system's errors.
+    /// [`Errno::NOENT`] if the process has made none, [`Errno::STALE`] if the path leads to another
+    /// folder, and the system's errors.
     pub fn last(&self, pid: u32, ending: &str) -> Result<impl AsFd + use<>, Errno> {
         let folder = self.open()?;
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -97,7 +98,8 @@ impl Folder {
         last
     }
 
-    /// Makes `PID.ENDING` or, if that exists, the first `PID.N.ENDING` that does not.
+    /// Makes `PID.ENDING` or, if that exists, the first `PID.N.ENDING` that does not; in the
+    /// subfolder, if the process has no right to do it in the folder.
     pub(crate) fn create(&self, pid: u32, ending: &str) -> Result<Created, Errno> {
         let folder = self.open()?;
         match make(&folder, pid, ending) {

@@ -43,8 +43,9 @@ pub fn can_ask() -> bool {
     function().is_some()
 }
 
-/// The object that covers an address, as the loader knows it now; `None` if there is none. Valid
-/// only while the object can't be unloaded, for example while its code is on the stack.
+/// The object that covers an address, as the loader knows it now; `None` if there is none, or if
+/// the loader lacks `_dl_find_object`. Valid only while the object can't be unloaded, for example
+/// while its code is on the stack.
 pub fn object_at(address: u64) -> Option<Object> {
     let find = function()?;
     let mut found = MaybeUninit::<Found>::zeroed();

@@ -1,4 +1,5 @@
 //! What Syncline's preloaded libraries need to interpose the C library's functions.
+//! The main parts:
 //!
 //! ```text
 //!   entry!         exports a function, whose body learns where the program called it
@@ -17,7 +18,8 @@
 //!   for_each_frame the calls that led here
 //! ```
 //!
-//! Except for the last, nothing here allocates, takes a lock, changes `errno` or calls functions
+//! Except for the last, and for the C library's own functions that are called by `real!` or by
+//! their second names, nothing here allocates, takes a lock, changes `errno` or calls functions
 //! that a program may have interposed itself. So it may be used while the program holds a lock, in
 //! a signal handler, before the program's constructors and after a fork.
 

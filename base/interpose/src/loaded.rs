@@ -16,7 +16,8 @@ pub fn for_each_loaded<F: FnMut(Object)>(each: F) {
 }
 
 impl Object {
-    /// The object of a link map; `None` if the address of its program headers is unknown.
+    /// The object of a link map; `None` if the address of its program headers is unknown, or
+    /// nothing of it is loaded.
     fn of(map: &LinkMap) -> Option<Object> {
         let headers = headers(map)?;
         let loads = || headers.iter().filter(|header| header.p_type == PT_LOAD);
@@ -59,7 +60,7 @@ mod tests {
 
     use super::{Object, for_each_loaded};
 
-    /// The kernel's list of mappings has the same objects at the same addresses.
+    /// The kernel's list of mappings has the C library and this program at the same addresses.
     #[test]
     fn what_is_loaded_is_where_the_kernel_has_it() {
         let mut objects: Vec<Object> = Vec::new();

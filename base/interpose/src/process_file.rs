@@ -34,12 +34,13 @@ pub struct ProcessFile {
 
 impl ProcessFile {
     /// Creates and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for a later program of the
-    /// same process. It has `wanted` bytes, or fewer if the limits allow no more, with disk space
-    /// for the first `real` of them. If the file system has no room for these, an empty file is
-    /// left behind as a sign of that.
+    /// same process. It has `wanted` bytes, or 16 MiB if that is more, or fewer if the limits allow
+    /// no more, with disk space for the first `real` of them. If the file system has no room for
+    /// these, an empty file is left behind as a sign of that.
     ///
     /// # Errors
-    /// The system's error, if the file can't be made, or less than 16 MiB of it.
+    /// The system's error, if the file can't be made, or less than 16 MiB of it; [`Errno::NOSPC`]
+    /// if there is no disk space for the first `real` bytes.
     pub fn create(
         folder: &Folder,
         ending: &'static str,
@@ -57,7 +58,8 @@ impl ProcessFile {
     /// Maps an open, empty file, as [`ProcessFile::create`] maps the one that it makes.
     ///
     /// # Errors
-    /// The system's error, if less than 16 MiB of the file can be mapped.
+    /// The system's error, if less than 16 MiB of the file can be mapped; [`Errno::NOSPC`] if there
+    /// is no disk space for the first `real` bytes.
     pub fn of(file: BorrowedFd<'_>, wanted: u64, real: usize) -> Result<ProcessFile, Errno> {
         let mapped = map(file, wanted.max(SMALLEST))?;
         if !populate(mapped.base, mapped.base.wrapping_add(real)) {
@@ -70,7 +72,8 @@ impl ProcessFile {
     }
 }
 
-/// Maps the file, as large as the limits on this process allow.
+/// Maps the file with `wanted` bytes or what the limit on file sizes allows; if that fails, with a
+/// quarter of it, and so on.
 fn map(file: BorrowedFd<'_>, wanted: u64) -> Result<ProcessFile, Errno> {
     let allowed = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
     let whole_pages = !(PAGE as u64 - 1);

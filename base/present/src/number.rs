@@ -1,4 +1,4 @@
-//! Numbers for people: with three significant digits, and a unit.
+//! Numbers for people: rounded, mostly to three significant digits, and with a unit.
 
 /// Formats a time that is given in seconds: `850 ns`, `12.3 ms`, `4.10 s`, `26 min 40 s`.
 pub fn duration(seconds: f64) -> String {

@@ -94,7 +94,8 @@ mod tests {
         assert_eq!(Interval::or_range(&values, 0.05 / 3.0).low, 4.0);
     }
 
-    /// The interval misses as often as allowed, for a skewed distribution with a known median.
+    /// The interval misses as often as calculated, which is less often than allowed, for a skewed
+    /// distribution with a known median.
     #[test]
     fn it_misses_no_more_often_than_it_may() {
         const TRIALS: u32 = 4000;

@@ -1,4 +1,5 @@
-//! Values by their order: the median and other quantiles. The values may be any numbers except NaN.
+//! The median and other quantiles of values, and their geometric mean. The values may be any
+//! numbers except NaN.
 
 /// The middle value, or the mean of the two in the middle; `None` if there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {

@@ -1,4 +1,5 @@
-//! Summarises many samples: their median, their quartiles, and how many are far off.
+//! Summarises many samples: their median, their quartiles, how many are far off, and the mean of
+//! the middle half.
 //!
 //! Disturbances make a measurement longer, sometimes much longer: an interrupt, another thread, a
 //! hypervisor that takes the processor away. So the median, not the mean, represents the samples;

@@ -3,11 +3,13 @@
 //! - [`mod@file`]: one file's symbols, debug information, unwind tables and calls;
 //! - [`executable`]: how a program is loaded, and whether it was built with a sanitizer;
 //! - `section`: critical sections, followed through the instructions from an acquisition to its
-//!   release, and functions that acquire a lock for their callers;
+//!   release; functions that acquire a lock for their callers; loops that sleep or spin;
 //! - [`symbols`]: the names of the addresses of one process, and which frame to show for a stack;
-//! - [`locate`]: the reverse, from a name in a report to addresses.
+//! - [`locate`]: the reverse, from a name in a report to addresses;
+//! - [`model`]: the results, as plain data.
 //!
-//! A file is read when it is first needed, and only once, however many processes mapped it.
+//! A file's names are read when they are first needed, and only once, however many processes mapped
+//! the file. Its instructions are read again for each group of questions.
 
 pub mod executable;
 pub mod file;

@@ -18,8 +18,9 @@ const ENOUGH_CUT: u64 = 4;
 const INDEPENDENT: f64 = 0.8;
 /// A field is worth splitting off if at least this share of pairs is independent without it.
 const INDEPENDENT_WITHOUT: f64 = 0.5;
-/// Fewer pieces than this are too few to give each a lock of its own: two threads would often need
-/// the same piece, and sections that need several pieces would have to acquire more locks.
+/// Fewer pieces of one lock than this are too few to give each a lock of its own: two threads would
+/// often need the same piece, and sections that need several pieces would have to acquire more
+/// locks.
 const MANY_PIECES: u64 = 8;
 /// If a smaller share of sections than this writes data, most of them only read. Writes to any data
 /// count, since a small sample doesn't show which data is shared.
@@ -39,7 +40,7 @@ pub enum Advice {
     NothingShared,
     /// Sections write only with atomic instructions.
     AlreadyAtomic,
-    /// Sections touch one shared word, so one atomic operation could replace each.
+    /// No section touches more than one shared word, so one atomic operation could replace each.
     UseAtomic,
     /// The data consists of many independent pieces.
     Shard {
@@ -48,9 +49,9 @@ pub enum Advice {
     },
     /// Most sections only read.
     LetReadersShare,
-    /// Sections are mostly independent, but the data is one piece.
+    /// Sections are mostly independent, but the data does not consist of many pieces.
     UseOptimistic,
-    /// Most conflicts are on one field, the first of the causes.
+    /// At least half of the conflicts are on one field alone, the first of the causes.
     SplitField {
         /// The share of pairs that would be independent without it.
         independence_without: f64,
@@ -62,7 +63,8 @@ pub enum Advice {
         /// The share of instructions that touch nothing shared.
         share: f64,
     },
-    /// Sections conflict, and not on a single field.
+    /// No other advice fits: sections conflict, and not on a single field, or they do input and
+    /// output.
     Leave,
     /// Too little was traced to say anything.
     TooFewSections,
@@ -163,9 +165,9 @@ fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     Some(advice)
 }
 
-/// Whether sharing would show in this sample if threads shared the data: most sections accessed
-/// data that another section accessed as well. In a small sample of a large table, no entry occurs
-/// twice.
+/// Whether sharing would show in this sample if threads shared the data: at least half of the
+/// sections accessed data that another section accessed as well. In a small sample of a large
+/// table, no entry occurs twice.
 fn would_have_met(lock: &LockFacts) -> bool {
     let alone = lock.groups.groups - lock.groups.met_again;
     2 * alone <= lock.groups.sections

@@ -62,7 +62,7 @@ impl Comparison {
     /// Pairs have sections in common, so the number of sections counts, not that of pairs. The
     /// variance of a mean over the pairs of n sections is at most 2/n of the variance of one pair
     /// (Hoeffding 1948), and nearly that much if a few sections conflict with all others. If no
-    /// pair or every pair conflicts, the rule of three for sections gives about as much.
+    /// pair or every pair conflicts, it is twice the 3/n of the rule of three for n sections.
     pub fn uncertainty(&self) -> f64 {
         let (share, sections) = (self.share(), self.sections as f64);
         match self.sections {

@@ -28,14 +28,14 @@ impl Options {
 /// The facts about all locks together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overall {
-    /// The mean independence, weighted by the time that the locks were held; `None` if no pair was
-    /// compared.
+    /// The mean independence, weighted by [`LockFacts::weight`]; `None` if no pair was compared, or
+    /// only pairs of locks without weight.
     pub independence: Option<f64>,
     /// Its uncertainty from sampling, as in
-    /// [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if no pair was compared.
+    /// [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if `independence` is `None`.
     pub uncertainty: f64,
     /// How many of the machine's processors optimistic sections with that independence could keep
-    /// busy; `None` if no pair was compared.
+    /// busy; `None` if `independence` is.
     pub busy: Option<f64>,
     /// How many of the 15 processors of Syncchar's machine they could keep busy.
     pub busy_of_15: Option<f64>,
@@ -76,7 +76,7 @@ pub struct Untraced {
 /// All facts of a trace.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// The locks that were traced, ordered by the time that they were held, the longest first.
+    /// The locks that were traced, those with the largest [`LockFacts::weight`] first.
     pub locks: Vec<LockFacts>,
     /// The facts about all locks together.
     pub overall: Overall,
@@ -108,7 +108,7 @@ pub fn facts_with(
 }
 
 /// Like [`facts_with`], but `family` gives locks that belong together the same number. A lock for
-/// which it gives `None` belongs to the call site of most of its traced sections.
+/// which it gives `None` belongs to the call site of most of its sections that can be compared.
 pub fn facts_by(
     trace: &Trace,
     options: &Options,
@@ -145,7 +145,7 @@ pub fn facts_by(
     Facts { locks, overall, scarce }
 }
 
-/// The call site with the most traced sections of a lock.
+/// The call site with the most sections of a lock that can be compared; 0 if there is none.
 fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     for set in &lock.sets {

@@ -69,7 +69,7 @@ struct Entry {
 }
 
 /// The most comparisons of words for one section. A section of very many words is compared with
-/// fewer others.
+/// fewer others, but with one at least.
 const MOST: usize = 1 << 16;
 
 /// A section in the window.

@@ -14,10 +14,12 @@
 //!             +--> section     instructions and system calls, of each lock and call site
 //!             +--> groups      the number of independent pieces of data that the lock guards
 //!             +--> touched     the variables and blocks of the heap that sections touch
-//!             +--> enough      whether enough sections were traced of the locks with most waiting
 //!             v
-//!      lock --> facts --> advice --> naming --> model (with names)
+//!      lock --> enough --> facts --> advice --> naming --> model (with names)
 //! ```
+//!
+//! `totals` has the counts of all locks, traced or not. `enough` says whether enough sections were
+//! traced of the locks with most waiting.
 //!
 //! Everything up to `facts` is a pure function over plain data and knows only addresses. [`Names`]
 //! gives names to addresses.

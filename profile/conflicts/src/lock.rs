@@ -1,4 +1,5 @@
-//! The facts of one lock, or of several that are acquired at the same call site.
+//! The facts of one lock, or of a family: several locks that belong together, such as those that
+//! are acquired at one call site.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::sets::{Loader, LockSections, Set, Sets};
 use crate::totals::{Total, Totals};
 use crate::touched::{Object, Touched, touched};
 
-/// The facts of a lock, or of several that are acquired at the same call site.
+/// The facts of a lock, or of a family of locks that belong together.
 #[derive(Clone, Debug)]
 pub struct LockFacts {
     /// The lock's address; that of the first, if there are several.

@@ -15,7 +15,8 @@ pub trait Names {
     fn place(&mut self, return_address: u64) -> String;
     /// The source line of an instruction: `queue.c:120`, or its function if lines are not known.
     fn line(&mut self, instruction: u64) -> String;
-    /// The global variable that contains an address: `name+0x8 (binary)`; `None` if there is none.
+    /// The variable that contains an address, global or on a stack: `name+0x8 (binary)`; `None` if
+    /// there is none.
     fn variable(&mut self, address: u64) -> Option<String>;
     /// The name of that variable without the offset: `name (binary)`.
     fn whole_variable(&mut self, address: u64) -> Option<String>;
@@ -70,8 +71,8 @@ pub struct Report {
     /// The budget: the largest share of the program's time that inspecting was allowed to take;
     /// `None` if there was no limit.
     pub budget: Option<f64>,
-    /// The mean share of independent pairs, weighted by the time that the locks were held; `None`
-    /// if no pair was compared.
+    /// The mean share of independent pairs, weighted by the time that the locks were held, or by
+    /// their instructions; `None` if no pair was compared, or only pairs of locks without weight.
     pub independence: Option<f64>,
     /// The uncertainty of `independence` from sampling: in 19 of 20 cases, it is within this
     /// distance of the true value.
@@ -86,7 +87,8 @@ pub struct Report {
     pub processors_busy_of_15: Option<f64>,
     /// How many earlier sections of its lock each section was compared with.
     pub window: usize,
-    /// The locks, ordered by the time that they were held, the longest first.
+    /// The locks, ordered by the time that they were held, or by their instructions, the most
+    /// first.
     pub locks: Vec<Lock>,
 }
 
@@ -102,7 +104,7 @@ impl Report {
 /// A lock with much waiting, of which too few sections were traced.
 #[derive(Clone, Debug, Serialize)]
 pub struct TooFew {
-    /// Its name or its position, and its call site.
+    /// Its name or its position, and its call site; for several locks, their number and call site.
     pub lock: String,
     /// Seconds that threads waited for it.
     pub waited_seconds: f64,
@@ -136,7 +138,7 @@ pub struct Pairs {
     /// The uncertainty from sampling: in 19 of 20 cases, the share is within this distance of the
     /// true one.
     pub uncertainty: f64,
-    /// The mean number of bytes in the address set of a conflicting section.
+    /// The mean number of bytes in the later section's address set, over the conflicting pairs.
     pub mean_set_bytes: f64,
     /// The mean number of bytes that conflict in a conflicting pair.
     pub mean_conflicting_bytes: f64,
@@ -147,10 +149,11 @@ pub struct Pairs {
 pub struct Lock {
     /// Its address; that of the first, if there are several.
     pub address: String,
-    /// Its name, if it is a global variable; if there are several, that of the first.
+    /// Its name, if it is a variable, global or on a stack; if there are several, that of the
+    /// first.
     pub name: Option<String>,
-    /// Its position if it is not a global variable: `+0x8 of a block of 64 bytes from table.c:20`,
-    /// or the stack that it is on.
+    /// Its position if it lies in a block of the heap: `+0x8 of a block of 64 bytes from
+    /// table.c:20`.
     pub lies: Option<String>,
     /// The number of locks.
     pub locks: usize,
@@ -256,7 +259,7 @@ pub struct Site {
     pub outside_share: f64,
     /// Share of instructions that may access data that several threads accessed.
     pub shared_share: f64,
-    /// The mean number of distinct words outside of the stack in a section.
+    /// The mean number of distinct words outside of the stack in a section that can be compared.
     pub words: f64,
     /// How many of those words are read.
     pub words_read: f64,

@@ -50,7 +50,7 @@ pub struct StepFacts {
     pub address: u64,
     /// How often it was executed.
     pub times: u64,
-    /// Whether it ever accessed a word that several threads accessed.
+    /// Whether it may have accessed a word that several threads accessed.
     pub shared: bool,
 }
 
@@ -73,7 +73,8 @@ pub struct SiteFacts {
     pub outside_instructions: u64,
     /// How many of the latter may have accessed a word that several threads accessed.
     pub shared_instructions: u64,
-    /// The mean number of distinct words outside of its stack that a section accessed.
+    /// The mean number of distinct words outside of its stack that a section accessed. This and
+    /// what follows, down to `plainly_writing`, is over the sections that can be compared.
     pub words: f64,
     /// How many of those words it read.
     pub words_read: f64,
@@ -108,7 +109,7 @@ pub struct SiteFacts {
 }
 
 impl SiteFacts {
-    /// The share of instructions that certainly touched no shared data; 0 if none was traced.
+    /// The share of instructions that certainly touched no shared data; 1 if none was traced.
     pub fn unshared_share(&self) -> f64 {
         1.0 - ratio(self.shared_instructions, self.total_instructions).min(1.0)
     }

@@ -52,8 +52,8 @@ impl Totals {
         totals
     }
 
-    /// Raises the counts of a process that was killed to those of its traced sections: it has not
-    /// written all of its counts.
+    /// Raises the counts of a process that was killed, or still runs, to those of its traced
+    /// sections: it has not written all of its counts.
     fn add_unwritten(&mut self, trace: &Trace) {
         let mut seen: FxHashMap<u64, Total> = FxHashMap::default();
         for section in &trace.sections {

@@ -56,7 +56,7 @@ pub fn seen(process: &Process, finding: usize) -> Option<String> {
     })
 }
 
-/// Time ready without a processor has a line if it takes at least this share of the threads' time.
+/// Time ready without a processor has a line if it takes more than this share of the threads' time.
 const SHORT: f64 = 0.05;
 /// If threads could use this many processors more than there are, the processors are too few.
 const MORE: f64 = 0.5;
@@ -69,7 +69,7 @@ const MOSTLY: f64 = 0.5;
 /// What had the processors that threads were ready for.
 #[derive(PartialEq)]
 enum Had {
-    /// The run itself, all of them.
+    /// The run itself, nearly all of them.
     Itself,
     /// The run a part; what had the rest is unknown, and its threads could have used more than there are.
     TooFew,
@@ -103,7 +103,8 @@ pub fn short_of_processors(process: &Process) -> Option<String> {
     Some(processors.sentence())
 }
 
-/// Whether threads were ready to run for a good part of the run, and other programs had the processors.
+/// Whether threads were ready to run for a good part of the run, and other programs had the processors,
+/// or the number of processors is unknown.
 pub fn had_others(process: &Process) -> bool {
     process.ready() > SHORT * process.thread_seconds
         && Processors::of(process).is_none_or(|processors| processors.had() == Had::Others)

@@ -22,11 +22,11 @@ pub fn what(whatif: &WhatIf) -> String {
     format!("{times} {what} a run{}", each.unwrap_or_default())
 }
 
-/// An effect matters if at least this share of the added time arrives in the run.
+/// An effect matters if more than this share of the added time arrives in the run.
 const LITTLE: f64 = 0.2;
 
-/// Whether an interval excludes an effect that matters; `None` if it neither excludes nor shows
-/// one.
+/// Whether an interval excludes an effect that matters: `false` if it shows an effect, however
+/// small; `None` if it does neither.
 fn is_nothing(arrives: Range) -> Option<bool> {
     match arrives {
         Range { low, .. } if low > 0.0 => Some(false),

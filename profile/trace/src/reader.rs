@@ -58,7 +58,7 @@ pub struct StackPart {
     pub start: u64,
     /// The word that was written to.
     pub written: u64,
-    /// The words from there on.
+    /// The words from `start` on.
     pub words: Box<[u64]>,
 }
 
@@ -103,9 +103,10 @@ impl Trace {
         Trace::open_within(path, u64::MAX, &mut |_, _| {})
     }
 
-    /// Like [`Trace::open`], but reads only as many sections as fit into `memory` bytes: the first
-    /// ones in the file, which are roughly the first of the run. All counts are read. `progress` is
-    /// called with the number of bytes read so far, and the number of all bytes.
+    /// Like [`Trace::open`], but stops reading sections once they take `memory` bytes: it has the
+    /// first ones in the file, which are roughly the first of the run. All counts and stacks are
+    /// read. `progress` is called in each chunk with the bytes of records read so far, and the
+    /// bytes of all chunks.
     ///
     /// # Errors
     /// Same errors as [`Trace::open`].
@@ -215,7 +216,8 @@ fn stack(bytes: &[u8]) -> Option<StackPart> {
 /// process file; the list is empty if the folder has none.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::Refused`] if the files are not from the last run.
+/// [`Error::Io`], or [`Error::Refused`] if the last run recorded nothing, so that the files are
+/// from an earlier one.
 pub fn trace_files(trace: &Path) -> Result<Vec<PathBuf>, Error> {
     check_answers(trace)?;
     files(trace, "trace")

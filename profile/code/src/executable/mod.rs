@@ -40,7 +40,7 @@ impl Executable {
     /// Reads a file's headers.
     ///
     /// # Errors
-    /// If the file is damaged, or not an executable.
+    /// If the file can't be read, is damaged, or is not an ELF file.
     pub fn read(file: File) -> Result<Executable, Error> {
         examine(&ReadCache::new(file))
     }

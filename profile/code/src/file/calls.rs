@@ -41,7 +41,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Opens a file; `None` if it has no code.
+    /// Opens a file; `None` if it can't be read or has no code.
     pub fn open(path: &Path) -> Option<Calls> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;
@@ -55,7 +55,8 @@ impl Calls {
         Some(Calls { file, texts, found: RefCell::default() })
     }
 
-    /// The call that returns to an address of the file; `None` if there is no call.
+    /// The call that returns to an address of the file; `None` if there is no call, or its bytes
+    /// can't be read.
     pub fn before(&self, address: u64) -> Option<Instruction> {
         *self.found.borrow_mut().entry(address).or_insert_with(|| self.read(address))
     }

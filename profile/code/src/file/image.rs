@@ -42,8 +42,9 @@ pub struct Image {
     /// For return addresses of acquisitions that were analysed: how many of the innermost frames
     /// acquired the lock on behalf of their caller.
     pub returned: RefCell<HashMap<u64, usize>>,
-    /// All functions that acquire on behalf of their caller; set when all of the file's calls were
-    /// analysed.
+    /// The functions that acquire on behalf of their caller, as
+    /// [`held::look_everywhere`](crate::section::held::look_everywhere) finds them; set by its
+    /// first call.
     pub wrappers: OnceCell<Vec<Range<u64>>>,
 }
 
@@ -52,7 +53,7 @@ pub type Acquired = (u64, bool);
 
 /// A frame at an address: its function, file and line.
 pub struct Found {
-    /// The name of the function; with an offset if its lines are not known.
+    /// The name of the function; with an offset if no debug information covers the address.
     pub function: String,
     /// The name without the offset, if `function` has one.
     pub whole: Option<String>,
@@ -116,7 +117,7 @@ impl Image {
         }
     }
 
-    /// The file, if it is unchanged on disk since the recording.
+    /// The file, if it still has the build-id that was recorded.
     pub fn binary(&self) -> Option<&Path> {
         self.binary.as_deref()
     }
@@ -175,12 +176,14 @@ impl Image {
         self.unwind()?.start_before(address)
     }
 
-    /// The file's unwind information; `None` if it has none, or if the recorded file is missing.
+    /// The file's unwind information; `None` if it has none, or if the recorded file is missing or
+    /// has changed.
     pub fn unwind(&self) -> Option<&Unwind> {
         self.unwind.get_or_init(|| Unwind::read(self.binary()?)).as_ref()
     }
 
-    /// The file's calls; `None` if it has no code, or if the recorded file is missing.
+    /// The file's calls; `None` if it has no code, or if the recorded file is missing or has
+    /// changed.
     pub fn calls(&self) -> Option<&Calls> {
         self.calls.get_or_init(|| Calls::open(self.binary()?)).as_ref()
     }

@@ -18,7 +18,7 @@ pub struct Library {
     debug_dirs: Vec<PathBuf>,
     images: RefCell<HashMap<Build, Rc<Image>>>,
     /// The paths of files that were replaced while their programs ran; `None` if the present file
-    /// is another build.
+    /// is not known to be the same build.
     replaced: RefCell<HashMap<Build, Option<PathBuf>>>,
     opened: Cell<usize>,
 }
@@ -36,7 +36,7 @@ impl Library {
         })
     }
 
-    /// The number of files that were read for names.
+    /// The number of files in which names were looked for, including those that could not be read.
     pub fn opened(&self) -> usize {
         self.opened.get()
     }

@@ -37,7 +37,7 @@ pub enum FrameEnd {
 }
 
 impl Unwind {
-    /// Reads a file; `None` if it has no unwind information.
+    /// Reads a file; `None` if it can't be read, or lacks `.eh_frame` or its index.
     pub fn read(path: &Path) -> Option<Unwind> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;

@@ -20,12 +20,12 @@ pub struct Found {
     pub wider: Option<Wider>,
 }
 
-/// Why a whole function is used instead of a line in it.
+/// Why a whole function is used instead of a position in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wider {
-    /// The files have no line information.
+    /// No file has line information for the function.
     NoLines,
-    /// The function has no code on that line any more.
+    /// The function has no code on that line of that file any more.
     Moved,
     /// The file has changed since its addresses were noted.
     Changed,
@@ -36,7 +36,7 @@ pub enum Wider {
 pub enum Missing {
     /// No file has it.
     NoSuchName,
-    /// No file has it, and one of them has no symbols.
+    /// No file has it, and the program itself has no symbol table.
     NoSymbols,
     /// The file has changed since its addresses were noted.
     Changed,

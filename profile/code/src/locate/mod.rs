@@ -6,6 +6,7 @@
 //! | name | stands for |
 //! |---|---|
 //! | `push at /src/queue.c:120`, `push  queue.c:120` | calls from that line of that function |
+//! | `push at /src/queue.c` | calls from that function in that file |
 //! | `queue.c:120` | calls from that line |
 //! | `push` | calls from anywhere in that function |
 //! | `push+0x12` | the call at that offset in the function, in the recorded file |
@@ -49,7 +50,8 @@ impl Locator {
     /// Reads the names of these files: the program, and its libraries.
     ///
     /// # Errors
-    /// If the first file, the program, can't be read. An unreadable library is left out.
+    /// If the first file, the program, can't be read or is not an object file. Such a library is
+    /// left out.
     pub fn new(paths: &[PathBuf], debug_dirs: &[PathBuf]) -> io::Result<Locator> {
         let mut found = Vec::new();
         for (position, path) in paths.iter().enumerate() {
@@ -73,7 +75,7 @@ impl Locator {
     /// its name, whether it is still the one that addresses in `name` refer to.
     ///
     /// # Errors
-    /// If no address has this name.
+    /// If no address has this name, or if it names an address of a file that has changed.
     pub fn site(&self, name: &str, unchanged: impl Fn(&str) -> bool) -> Result<Found, Missing> {
         match Name::parse(name) {
             Name::Offset { of, offset } => self.offset(of, offset, &unchanged),
@@ -114,7 +116,7 @@ impl Locator {
     }
 
     /// The functions that are known to wrap locks, and the beginnings of the names of libraries
-    /// that do nothing else. Calls from these are not call sites.
+    /// that count as wrappers as a whole. Calls from these are not call sites.
     pub fn wrappers(&self) -> (Vec<Span>, &'static [&'static str]) {
         let of = |file: &File| -> Vec<Span> {
             search::wrappers(&file.image).into_iter().map(|range| file.span(range)).collect()

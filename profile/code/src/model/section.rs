@@ -4,14 +4,14 @@ use serde::Serialize;
 
 /// The instructions from an acquisition to its release, read from the program's file. A section is
 /// complete if every path from the acquisition leads to a release within the same function, or
-/// within functions that were inlined into it.
+/// within functions that were inlined into it, or to a call that does not return.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Section {
-    /// Whether every path leads to a release; if not, the counts are those of the instructions that
-    /// were followed.
+    /// Whether every path that goes on leads to a release; if not, the counts are those of the
+    /// instructions that were followed.
     pub complete: bool,
-    /// The number of instructions on all paths together, without the calls that acquire and
-    /// release.
+    /// The number of instructions on all paths together, without padding and without the calls that
+    /// acquire and release.
     pub instructions: usize,
     /// Whether it has a loop.
     pub loops: bool,
@@ -26,9 +26,9 @@ pub struct Section {
     /// addressed. Words that are only read to find the address of another, and words that only get
     /// a copy of another, do not count. `None` if unknown, as in a loop over an array.
     pub words: Option<usize>,
-    /// The functions that it calls, as far as they have names, in alphabetical order. Functions
-    /// that acquire and release inner locks are included, but not the release that ends the
-    /// section.
+    /// The functions that it calls, in alphabetical order. Functions without names, unknown
+    /// functions and system calls each have one entry that says so. Functions that acquire and
+    /// release inner locks are included, but not the release that ends the section.
     pub calls: Vec<String>,
     /// The global variables that it reads or writes at addresses that the instructions contain.
     pub variables: Vec<String>,

@@ -13,8 +13,8 @@ pub struct Stack {
     /// The number of frames of each address. Not part of the JSON report.
     #[serde(skip)]
     pub frames_at: Vec<usize>,
-    /// The frame to show for the stack: the innermost that is not a lock wrapper; `None` if the
-    /// stack has no frames.
+    /// The frame to show for the stack: the innermost that is not a lock wrapper, or one of the
+    /// wrappers if all are; `None` if the stack has no frames.
     pub place: Option<usize>,
     /// Whether there were more frames than a recording keeps.
     pub cut: bool,
@@ -25,8 +25,8 @@ pub struct Stack {
 /// A function's frame in a stack, with its position in the code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Frame {
-    /// The function, demangled; if its lines are not known, `function+0x12`, and if it has no name,
-    /// `binary+0x1234`.
+    /// The function, demangled; if no debug information covers it, `function+0x12`; if it has no
+    /// name, `binary+0x1234`; if no file was mapped there, the address.
     pub function: String,
     /// The function as a whole, without the offset that `function` may have: `push` of `push+0x12`,
     /// and where it starts, `binary+0x1200` of `binary+0x1234`. Not part of the JSON report.

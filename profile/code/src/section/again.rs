@@ -2,12 +2,12 @@
 //!
 //! The function's instructions are followed along all paths from the return address of the sleep. If a
 //! path comes back to the same call, the sleep is in a loop. A path on which something is handed over
-//! (a condition is signalled or waited for, a semaphore posted) does not count: a loop with a hand-over
-//! in each round does work, and the sleep may be part of this work or set its pace. A loop that only
-//! continues an interrupted sleep (`while (nanosleep(&left, &left) == -1 && errno == EINTR)`) does not
-//! count: the path on which an error number was equal to `EINTR` is left out. A function that does
-//! nothing but sleep, such as `SDL_Delay`, sleeps for its caller; in that case the caller's loops
-//! count.
+//! (such as when a condition is signalled or waited for, or a semaphore posted) does not count: a loop
+//! with a hand-over in each round does work, and the sleep may be part of this work or set its pace. A
+//! loop that only continues an interrupted sleep (`while (nanosleep(&left, &left) == -1 && errno ==
+//! EINTR)`) does not count: the path on which an error number was equal to `EINTR` is left out. A
+//! function that does nothing but sleep, such as `SDL_Delay`, sleeps for its caller; in that case the
+//! caller's loops count.
 
 use std::collections::HashSet;
 use std::ops::Range;

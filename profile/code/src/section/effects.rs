@@ -13,7 +13,8 @@ use iced_x86::{FlowControl, Instruction, Mnemonic};
 use super::code::{Code, Namer, slot};
 use super::names::{Effect, effect};
 
-/// The most instructions that are read of a function.
+/// The most points that are read of a function. A point is an instruction with the number of locks
+/// held there.
 const POINTS: usize = 512;
 /// How many levels of calls of the program's own functions are followed.
 const LEVELS: u8 = 3;

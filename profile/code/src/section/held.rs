@@ -49,8 +49,8 @@ fn look_at<'a>(image: &Image, code: &Code, addresses: impl IntoIterator<Item = &
     }
 }
 
-/// All functions of a file that acquire a lock for their callers. Reads all calls of the file;
-/// empty if the file's code is too large.
+/// The functions of a file that acquire a lock for their callers. Reads all direct calls of the
+/// file; empty if the file can't be read, or its code is too large.
 pub fn look_everywhere(image: &Image) -> &[Range<u64>] {
     image
         .wrappers
@@ -90,7 +90,8 @@ fn all_wrappers(image: &Image, code: &Code) -> Vec<Range<u64>> {
 }
 
 /// How many of the frames at the return address of an acquisition, counted from the innermost, have
-/// returned when the lock is released. `None` if the call is not an acquisition.
+/// returned when the lock is released. `None` if the call can't be read, or neither acquires a lock
+/// nor waits with one, or if it waits for a semaphore and the function does more than that.
 fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     let call = code.call_before(address)?;
     let namer: Namer = &mut |address| function_at(image, address);

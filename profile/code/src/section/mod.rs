@@ -8,14 +8,16 @@
 //! only reads from one that writes.
 //!
 //! Calls are not followed, but the names of the called functions are kept, and the program's own
-//! functions are examined for what they do to locks (`effects`). Jumps through tables, exceptions,
-//! and releases in a caller are not followed either: such a section is not `complete`. A branch on
-//! the outcome of the acquisition is followed as if the lock was acquired. A branch on the
-//! condition under which the lock was acquired is followed in the same direction as before the
-//! acquisition: `if (shared) lock(); ... if (shared) unlock();`.
+//! functions are examined for what they do to locks (`effects`). Jumps through tables, and releases
+//! in a caller, are not followed either: such a section is not `complete`. A path ends where an
+//! exception is thrown, or the program ends; that leaves the section `complete`. A branch on the
+//! outcome of the acquisition is followed as if the lock was acquired. A branch on the condition
+//! under which the lock was acquired is followed in the same direction as before the acquisition:
+//! `if (shared) lock(); ... if (shared) unlock();`.
 //!
-//! The same paths show which functions acquire a lock on behalf of their callers (`held`), and
-//! which sleep again and again (`again`).
+//! The same paths show which functions acquire a lock on behalf of their callers (`held`). Paths
+//! from other calls and loops show which functions sleep again and again (`again`), and which only
+//! wait for another thread (`spin`).
 //!
 //! Only files for x86-64 are read, and only if they are those of the recording.
 
@@ -85,7 +87,8 @@ fn read_all(
     })
 }
 
-/// Calls a function with the instructions of a file; `None` if the file can't be read.
+/// Calls a function with the instructions of a file; `None` if the file can't be read, is not the
+/// recorded one, or is not for x86-64.
 fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;

@@ -1,8 +1,8 @@
 //! What a function does to locks, judged by its name.
 //!
-//! Names are demangled. The functions of OpenMP, and those that don't return, are known exactly.
-//! For all others, the last part of the name says what they do: `std::mutex::unlock()`,
-//! `cache_unlock`, `std::lock_guard<std::mutex>::~lock_guard()`, `absl::MutexLock::~MutexLock()`.
+//! Names are demangled. The functions of OpenMP, and those that don't return, are listed. For all
+//! others, the last part of the name says what they do: `std::mutex::unlock()`, `cache_unlock`,
+//! `std::lock_guard<std::mutex>::~lock_guard()`, `absl::MutexLock::~MutexLock()`.
 
 /// What a function does to locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

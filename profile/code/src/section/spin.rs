@@ -3,12 +3,12 @@
 //! Such a loop differs from work in that every round begins like the one before: the loop stores
 //! nothing, calls nothing, and carries no value from one round into the next, except for a count of
 //! the rounds. So only a store of another thread can end it. A try of a lock in the loop counts as
-//! a read, not a store: an exchange, or a compare-and-exchange whose new value is the same each
-//! time. A short loop with the processor's `pause` instruction counts as such a loop, whatever else
-//! it does.
+//! a read, not a store: an exchange, a locked `bts`, or a compare-and-exchange whose new value is
+//! the same each time. A short loop with the processor's `pause` instruction counts as such a loop,
+//! whatever else it does except calls.
 //!
 //! Loops of many instructions, and loops that call functions, are not examined: a thread in them
-//! counts as working.
+//! counts as working, except at a `pause` or right behind it.
 
 use std::collections::HashMap;
 

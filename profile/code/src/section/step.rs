@@ -1,7 +1,8 @@
 //! The effects of an instruction on the values of registers and memory.
 //!
 //! This module follows instructions that move values, compute addresses, and compare. Any other
-//! instruction makes a new value, which is the same for the same operation on the same values.
+//! instruction makes a new value, which is the same for the same operation on the same values, if
+//! it uses no flags or vector registers.
 
 use iced_x86::{FlowControl, Instruction, InstructionInfo, Mnemonic, OpKind, Register};
 
@@ -136,8 +137,10 @@ impl State {
         }
     }
 
-    /// Applies an operation that makes a new value: one that depends only on the inputs, if none of
-    /// them is a flag or a vector register, or else a value of this instruction's own.
+    /// Applies an operation that makes new values. The first register that is written gets one that
+    /// depends only on the inputs, if no flag is read and no vector register is used. Otherwise,
+    /// and for further registers, it is a value of this instruction's own; memory gets an unknown
+    /// one.
     fn compute(&mut self, i: &Instruction, info: &InstructionInfo, values: &mut Values) {
         let mut inputs = Vec::new();
         for used in info.used_registers().iter().filter(|used| reads(used.access())) {

@@ -18,7 +18,8 @@ use super::ways::{Acquisition, Point, Ways};
 
 /// The most points of one walk. Reading the instructions says little about a longer section.
 const POINTS: usize = 1024;
-/// The most points of the walk from the beginning of the function to its acquisition.
+/// The most points of the walk from the beginning of the function, which finds the state at its
+/// acquisition.
 const POINTS_BEFORE: usize = 4096;
 /// The most locks on one path, besides the first, that are counted.
 const NESTED: u8 = 8;

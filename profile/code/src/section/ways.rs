@@ -11,7 +11,7 @@ use super::names::{is_guard_begin, is_guard_end};
 use super::state::{RDI, State};
 use super::value::Value;
 
-/// An address, and the number of locks acquired on the path there.
+/// An address, and the number of locks acquired on the path there besides the section's own.
 pub type Point = (u64, u8);
 
 /// The results of all paths.
@@ -25,9 +25,9 @@ pub struct Ways {
     pub ends: BTreeSet<u64>,
     /// The names of the functions that are called.
     pub calls: BTreeSet<String>,
-    /// How many paths end with the release.
+    /// How often the walk came to a release that ends the section.
     pub released: usize,
-    /// How many paths end with a return of the function while the lock is held.
+    /// How often the walk came to the function's return, or its last call, while the lock is held.
     pub returned: usize,
     /// Whether a path could not be followed.
     pub lost: bool,

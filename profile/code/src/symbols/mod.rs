@@ -157,7 +157,7 @@ impl Symbols {
         })
     }
 
-    /// The function that starts at this address, without its arguments.
+    /// The function that starts at this address, as in [`Frame::function`].
     pub fn function(&mut self, address: u64) -> String {
         // The frames of a return address are those of the byte before it, hence one more.
         let frames = self.frames_at(address.saturating_add(1));
@@ -166,8 +166,8 @@ impl Symbols {
     }
 
     /// The global variable that contains an address: `name+0x8 (binary)`, or `binary+0x1234` if its
-    /// name was stripped. `None` if the address is in no module, or in an unnamed variable of a
-    /// library that wraps locks.
+    /// name was stripped. A variable of a library that wraps locks is `name` alone. `None` if the
+    /// address is in no module, or in an unnamed variable of a library that wraps locks.
     pub fn variable(&mut self, address: u64) -> Option<String> {
         let m = self.module_of(address)?;
         let at = address.wrapping_sub(self.modules[m].bias);
@@ -208,7 +208,8 @@ impl Symbols {
     }
 
     /// Whether the function that sleeps at a stack's call site does so again and again; `None` if that
-    /// is unknown. A function that only sleeps does it for its caller, which is then examined.
+    /// is unknown, or if the loop hands something over in each round. A function that only sleeps does
+    /// it for its caller, which is then examined.
     pub fn sleeps_again(&mut self, stack: &Stack) -> Option<bool> {
         let place = stack.place?;
         let mut passed = false;
@@ -300,7 +301,7 @@ impl Symbols {
     fn module_of(&self, address: u64) -> Option<usize> {
         let after = self.by_address.partition_point(|&m| self.modules[m].start <= address);
         // If modules overlap, because one was unloaded, the one with the highest start that
-        // contains the address is found.
+        // contains the address is found, among the last eight that start before it.
         let before = self.by_address[..after].iter().rev().take(8);
         before.copied().find(|&m| address < self.modules[m].end)
     }

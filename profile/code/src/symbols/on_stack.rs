@@ -70,7 +70,8 @@ struct Frame {
 
 impl Symbols {
     /// The variable on a stack that contains an address: `total+0x8 on the stack of main (app)`, or
-    /// its offset in the frame if it has no name. `None` if the frame is not found.
+    /// its offset in the frame if it has no name. `None` if the frame is not found, or its function
+    /// has no name.
     pub fn stack_variable(&mut self, address: u64, part: Part<'_>) -> Option<String> {
         let frame =
             self.frame_by_callee(address, part).or_else(|| self.frame_by_caller(address, part))?;

@@ -1,10 +1,10 @@
 //! Shortens names of functions so that they fit into a line.
 
-/// Template arguments of up to this many characters are kept.
+/// Template arguments of up to this many characters, brackets included, are kept.
 const SHORT_ARGUMENTS: usize = 16;
 
 /// The name of a C++ or Rust function without its parameters, its return type and long template
-/// arguments: `Queue<…>::push` of `void Queue<std::pair<int, int>>::push<int>(int) const`.
+/// arguments: `Queue<…>::push<int>` of `void Queue<std::pair<int, int>>::push<int>(int) const`.
 pub fn function(name: &str) -> String {
     if name.starts_with('<') {
         return name.to_owned(); // Rust: `<Type as Trait>::function`

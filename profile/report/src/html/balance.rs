@@ -9,7 +9,7 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{counted, duration, percent};
 
-/// The number of threads of a group that get a bar of their own; the others share one.
+/// The most bars of a group. If it has more threads, the last bar is the mean of the others.
 const BARS: usize = 24;
 /// The number of groups that are shown.
 const GROUPS: usize = 12;

@@ -13,7 +13,7 @@ const HEIGHT: f64 = 90.0;
 /// The number of bars from one label of the axis to the next.
 const STEP: usize = 5;
 
-/// Lengths up to this many seconds share the first bar of the holds.
+/// Lengths below twice this many seconds share the first bar of the holds.
 const SHORTEST: f64 = 64e-9;
 
 /// The section: waits for locks, and also holds if the recording has the timeline of these.

@@ -1,8 +1,8 @@
 //! The report as one HTML page, which needs no other file and no network.
 //!
 //! The page is complete without scripts: the scripts only sort and search tables, add rows that are
-//! far down, and draw the timeline. A process is a list of [`Section`]s: a new view is one more
-//! line there.
+//! far down, open folded parts for links, copy commands, name the points of the quadrants, and draw
+//! the timeline. A process is a list of [`Section`]s: a new view is one more line there.
 //!
 //! Names come from programs and may hold anything. They are escaped when they are written
 //! ([`syncline_present::page::Escaped`]), and the shell of the page ([`syncline_present`]) forbids

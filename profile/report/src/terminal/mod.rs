@@ -1,8 +1,8 @@
 //! The report for a terminal: what matters most first, on one screen.
 //!
-//! The process that lost most time waiting for locks is shown with its findings, and each other
-//! process in one line. The tables behind the findings are printed if requested, or if there is no
-//! finding.
+//! The process that lost most time waiting for locks is shown with its findings, and each of the
+//! next [`PROCESSES`] in one line. The tables behind the findings are printed if requested; those
+//! of locks and call sites also if there is no finding.
 
 mod diff;
 mod findings;

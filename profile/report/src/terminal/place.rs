@@ -7,8 +7,8 @@ use syncline_present::terminal::shorten;
 /// The text between the function of a call site and its file.
 const AT: &str = " at ";
 
-/// A call site in this many characters. Folders at the front of its path are left out first, then
-/// the middle of the function's name.
+/// A call site in this many characters. If it is longer, its function loses arguments first; then
+/// folders at the front of its path are left out, and then the middle of the function's name.
 pub fn fitting(place: &str, width: usize) -> String {
     let length = |text: &str| text.chars().count();
     if length(place) <= width {

@@ -14,7 +14,7 @@ use syncline_present::terminal::{Style, table};
 
 /// Waiting for locks is shown as a problem if it takes at least this share of the threads' time.
 const COSTLY: f64 = 0.05;
-/// Time that threads do not wait has a line if its kind takes at least this share of their time.
+/// Time that threads do not wait has a line if its kind takes more than this share of their time.
 const LEAST_SHOWN: f64 = 0.001;
 /// The number of threads that are shown as waiting.
 const WAITING: usize = 6;

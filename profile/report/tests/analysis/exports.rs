@@ -19,7 +19,8 @@ use crate::fixture::{Fixture, MS, SECOND, US};
 use crate::program::Program;
 use crate::sections::CPP;
 
-/// Two cooks who wait for one stove and for work. One holds two locks that overlap.
+/// Two cooks: Anna waits for the stove that Ben holds, and Ben for a pot and for work. Ben holds
+/// two locks at overlapping times.
 fn kitchen() -> Fixture {
     let mut f = Fixture::new(&["/bin/kitchen"], 2);
     f.module("/nowhere/bin/kitchen", 0x1000..0x9000, 0x1000, &[0xab; 20]);

@@ -238,7 +238,7 @@ fn add_table(arena: &mut Vec<u8>, record: &mut ThreadRecord, rows: &[(Row, Optio
     arena.extend_from_slice(&waits);
 }
 
-/// Adds a log of events that is not full.
+/// Adds a log of events that has lost none.
 fn add_log(arena: &mut Vec<u8>, record: &mut ThreadRecord, log: &[EventRecord]) {
     if log.is_empty() {
         return;

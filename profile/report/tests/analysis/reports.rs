@@ -257,7 +257,7 @@ fn every_field_of_the_json_report_is_documented() {
     assert!(fields.is_empty(), "docs/report-json.md does not mention {fields:?}");
 }
 
-/// One run has every finding but the last, and the other has the last one alone.
+/// One run has every finding but the last, and the other has the first and the last.
 #[test]
 fn of_several_runs_each_finding_is_told_with_how_often_it_was_seen() {
     let (mut one, mut other) = (shop().load(), shop().load());

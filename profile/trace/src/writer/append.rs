@@ -15,7 +15,8 @@ use crate::layout::{
 use crate::packed::{Contents, Writing};
 
 /// How many bytes longer the first section of a chunk may be than one that is written relative to
-/// another section: six numbers of at most ten bytes each.
+/// another section. Five numbers are relative to that section (`Before`), each of at most ten
+/// bytes; this is enough for six.
 const LONGER_IF_FIRST: usize = 60;
 
 /// Appends a thread's records to the file. It belongs to that thread. Calls must not overlap, so it
@@ -129,7 +130,7 @@ impl Writer {
         let at = self.used + size_of::<RecordHeader>();
         let mut none: [u8; 0] = [];
         let chunk = if self.chunk.is_null() { &raw mut none[..] } else { self.chunk };
-        // SAFETY: the chunk is empty, or mapped with its pages allocated. Only this thread writes
+        // SAFETY: the chunk is empty, or mapped with its pages allocated. Only this writer writes
         // to it, and no thread reads beyond the whole records.
         let chunk = unsafe { &mut *chunk };
         self.writing.write(chunk, at, section, contents)
@@ -192,7 +193,7 @@ impl Writer {
         // at a multiple of 8.
         unsafe { self.chunk.cast::<u8>().add(self.used).cast::<RecordHeader>().write(header) };
         self.used += length;
-        // SAFETY: the chunk begins with its header, and this word is only stored by this thread.
+        // SAFETY: the chunk begins with its header, and this word is only stored by this writer.
         // Release, so that a reader of the word (with Acquire, or through the file) finds the records.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.chunk.cast::<ChunkHeader>()).used) }
             .store(self.used as u64, Ordering::Release);

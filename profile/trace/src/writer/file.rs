@@ -9,8 +9,8 @@ use syncline_recording::layout::{ModuleRecord, Region};
 
 use crate::layout::{CHUNK, Header, ThreadRecord};
 
-/// The room divided by this is reserved for counts. They are few and small, and without them it
-/// would be unknown how many sections the traced ones are a sample of.
+/// The room divided by this is reserved for counts and parts of stacks. They are few and small, and
+/// without counts it would be unknown how many sections the traced ones are a sample of.
 const KEPT: u64 = 16;
 
 /// A process's file, mapped for the rest of the process's life. All copies of this value refer to
@@ -163,7 +163,7 @@ impl File {
     }
 
     /// Hands out a chunk of at least this many bytes, which are allocated and zero; null and empty
-    /// if there is no room. Sections don't get the room that is reserved for counts.
+    /// if there is no room. Sections don't get the room that is reserved for other records.
     pub(super) fn chunk(self, bytes: u64, for_sections: bool) -> *mut [u8] {
         let none = slice_from_raw_parts_mut(null_mut(), 0);
         let size = bytes.next_multiple_of(CHUNK);

@@ -1,7 +1,7 @@
 //! Writes a trace from inside the program that is traced.
 //!
 //! Nothing here allocates, acquires a lock, or waits. It makes plain system calls; only [`modules`]
-//! asks the loader. So everything except `modules` may be used where the program's own allocator
+//! asks the loader which objects are loaded. So it may be used where the program's own allocator
 //! must not be called.
 //!
 //! ```no_run

@@ -6,8 +6,9 @@ use syncline_recording::layout::ModuleRecord;
 
 use super::file::File;
 
-/// Adds the loaded objects that the file does not have yet. Acquires the loader's lock, so it is
-/// only called at the start, at the end, and when code is found that no module covers.
+/// Adds the loaded objects that the file does not have yet. Takes no lock, so an object that was
+/// opened later may be unloaded meanwhile. Called when tracing of a process begins, and when the
+/// process ends.
 pub fn note_loaded(file: File) {
     for_each_loaded(|object| {
         let place = (object.start, object.end, object.bias);

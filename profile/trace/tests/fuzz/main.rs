@@ -103,7 +103,7 @@ fn every_length() {
     }
 }
 
-/// Replaces words of the structure that the reader relies on by each special value.
+/// Replaces every third word that the reader relies on by each special value.
 #[test]
 fn every_word_with_every_special_value() {
     let (folder, whole) = (folder(), sample());

@@ -1,5 +1,5 @@
-//! A small trace with records of all kinds, made by hand. It has three chunks: the second was
-//! claimed and never used, and the last is cut off behind its records.
+//! A small trace with sections, counts and records of an unknown kind, made by hand. It has three
+//! chunks: the second was claimed and never used, and the last is cut off behind its records.
 
 use bytemuck::{Pod, Zeroable, bytes_of};
 use syncline_recording::Op;

@@ -152,7 +152,8 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// Writes a wait, with an arrow from the hold that it waited for, or, if that was not recorded,
-    /// from a mark on the holder's track.
+    /// from a mark on the holder's track; without an arrow if no other thread is known as the
+    /// holder.
     fn wait(
         &mut self,
         place: &Place,

@@ -1,5 +1,5 @@
-// Formats numbers like the Rust code that makes the page: three significant digits, and a unit.
-// Spaces are narrow and do not break.
+// Formats numbers like the Rust code that makes the page: mostly three significant digits, and a
+// unit. Spaces are narrow and do not break.
 const SPACE = "\u202f";
 
 function grouped(number) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use syncline_analysis::model::{Activity, Kind, Span, Timeline};
 
-/// The number of pieces of a whole timeline; about 2 MB of page.
+/// The most pieces of a whole timeline; about 2 MB of page.
 pub const MOST: usize = 50_000;
 
 /// The first cell to be tried is this many times shorter than a cell that keeps any log within the
