@@ -139,7 +139,8 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
 }
 
 /// The row of the lock itself for an operation, which is made if there is none. Null if it can't be
-/// made; then the operation is counted as dropped.
+/// made; then the operation is counted as dropped or, in a signal handler that interrupted the
+/// recorder, as interrupted.
 ///
 /// # Safety
 /// Same requirements as [`spot`].
