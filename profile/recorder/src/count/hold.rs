@@ -22,8 +22,8 @@ const AFTER_SHORT_WAITS: u64 = 8;
 /// two measurements take at most a twentieth of such a hold.
 const LONG_HOLD: u64 = 10;
 
-/// Notes a lock as held after an acquisition that did not wait and is timed. The hold stands for
-/// `weight` holds.
+/// Notes a lock as held after an acquisition that did not wait and is timed. The hold counts
+/// `weight` times in the sums.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is the acquisition's.

@@ -73,7 +73,7 @@ pub struct Hold {
     /// When it was acquired, in ticks, plus the waits in which it was released; `None` if it is not
     /// timed.
     pub since: Option<u64>,
-    /// The number of acquisitions for which the time counts.
+    /// How often the time counts in the sums.
     pub weight: u32,
     /// Whether the thread had to wait for it.
     pub waited: bool,

@@ -162,7 +162,7 @@ pub unsafe fn of(op: Op, lock: usize, caller: Caller) -> *mut Row {
 /// the next sample. If this operation belongs to such a handler, it is left to the next sample as
 /// well.
 ///
-/// Returns for how many operations this one stands, as [`weight`] does.
+/// Returns the operation's [`weight`]: how often it counts in the sums of samples.
 ///
 /// # Safety
 /// `row` is the row that [`spot`] gave for this operation.
