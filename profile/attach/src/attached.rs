@@ -165,7 +165,7 @@ impl Attached {
                 another
                     || match error {
                         Error::Executed(_) | Error::Lacks { .. } => true,
-                        // The loader has no list of modules yet.
+                        // The headers or the tables of a module are not there yet.
                         Error::System { source, .. } => source.kind() == ErrorKind::NotFound,
                         _ => false,
                     }

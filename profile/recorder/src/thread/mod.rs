@@ -45,7 +45,7 @@ pub struct ThreadState {
     /// The locks that it holds. Other threads read this to find the holder of a lock.
     pub held: Held,
 
-    /// The calls that it made last.
+    /// The calls whose operations were sampled last.
     pub recent: Recent,
 
     /// Its rows by lock and place, in the file.

@@ -80,8 +80,8 @@ pub unsafe fn spot(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The path of [`spot`] for a call that was not made lately. Its row is mostly in the first slot
-/// searched.
+/// The path of [`spot`] for a call that is not among the recent ones. Its row is mostly in the first
+/// slot searched.
 #[inline(never)]
 unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: as in `spot`.
