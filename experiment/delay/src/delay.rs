@@ -12,7 +12,7 @@ use crate::counts;
 use crate::options::{self, Kind};
 use crate::sites::Site;
 
-/// Two readings that are further apart than this many ticks (5 to 10 µs) are a jump.
+/// Two readings that are at least this many ticks (5 to 10 µs) apart are a jump.
 const JUMP: u64 = 20_000;
 
 /// The call site and kind that are delayed, encoded by [`key`]; 0 for none.

@@ -33,9 +33,9 @@ impl Document {
         Document { schema: SCHEMA.to_owned(), command, executable, places }
     }
 
-    /// Saves the document in the recording's folder. Earlier results there stay, unless they are
-    /// for the same operation at the same call site. Returns the file's path; `None` if the
-    /// recording is a single file.
+    /// Saves the document in the recording's folder. Earlier results there stay, unless they can't
+    /// be read, or are for the same operation at the same call site. Returns the file's path;
+    /// `None` if the recording is a single file.
     pub fn save(&self, recording: &Path) -> io::Result<Option<PathBuf>> {
         if !recording.is_dir() {
             return Ok(None);

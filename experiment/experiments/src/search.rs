@@ -40,7 +40,8 @@ pub struct Search<'a> {
 pub struct Tried {
     /// The target.
     pub target: Target,
-    /// Its candidates with their results; empty if the search ended before there were any.
+    /// Its candidates with their results; empty if the search ended before there were any, or if
+    /// the program can't be run with one of them.
     pub others: Vec<Comparison>,
     /// The index of the candidate that was kept; `None` if none was.
     pub kept: Option<usize>,
@@ -79,7 +80,7 @@ impl<'a> Search<'a> {
     /// runs that remain.
     ///
     /// # Errors
-    /// If the program fails with the rules kept so far.
+    /// If the program fails with the rules kept so far, or can't be run with them.
     pub fn target(
         &mut self,
         target: Target,
@@ -123,7 +124,7 @@ impl<'a> Search<'a> {
     /// Measures all kept rules together, compared with the program's own locks.
     ///
     /// # Errors
-    /// If the program fails with its own locks.
+    /// If the program fails with its own locks, or can't be run with the rules.
     pub fn together(
         &mut self,
         begun: impl FnMut(Step<'_>, usize),

@@ -104,7 +104,8 @@ impl Slowed {
     /// name and the total number of runs.
     ///
     /// # Errors
-    /// If the program without delays fails, or an interrupt came before a round was complete.
+    /// If the program without delays fails or does not load the delay library, if the counts can't be
+    /// read, or if an interrupt came before a round was complete.
     pub fn measure(
         &self,
         targets: Vec<Target>,

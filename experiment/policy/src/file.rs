@@ -121,7 +121,7 @@ impl Policy {
     /// with them.
     ///
     /// # Errors
-    /// If the file can't be read or is not a policy. The error has the line that is wrong.
+    /// If the file can't be read or is not a policy. [`Error::Wrong`] has the line that is wrong.
     pub fn read(
         path: &Path,
         check: impl Fn(&str) -> Result<String, String>,

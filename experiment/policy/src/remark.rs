@@ -7,7 +7,8 @@ use syncline_code::locate::{Missing, Wider};
 /// A remark on a rule that does not match as it did when it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// The line of the rule, from 1.
+    /// The line of the rule, from 1; for [`Plan::of_places`](crate::Plan::of_places), the number of
+    /// the list.
     pub line: usize,
     /// The name in the rule.
     pub name: String,

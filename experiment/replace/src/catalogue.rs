@@ -41,8 +41,9 @@ pub struct Set {
     pub rwlocks: Option<&'static rwlock::Ops>,
 }
 
-/// The locks of these names, joined by `+`. `libc` leaves everything to the C library, and so does
-/// `libc-spin`, except that mutexes spin before they sleep.
+/// The locks of these names, joined by `+`. `libc` leaves everything to the C library. `libc-spin`
+/// is for mutexes only, and leaves these to the C library except that they spin before they sleep.
+/// A name that the catalogue does not have ends the program.
 pub fn set(names: &[u8]) -> Set {
     let mut set = Set::default();
     if names == LIBC {

@@ -24,7 +24,7 @@
 //!
 //! **Objects that can't be replaced are left to the C library completely**: objects shared between
 //! processes, robust mutexes, and those with a priority protocol. No object is ever handled by both
-//! libraries.
+//! libraries at the same time.
 //!
 //! The library also places threads on processors, if that is requested (`placement`).
 //!

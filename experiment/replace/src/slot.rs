@@ -24,7 +24,7 @@ use crate::memory::{Cells, LINE, Own};
 /// The number of large locks that a process may have of each kind of object and each size. At three
 /// kilobytes for the largest, they take at most 200 MB; only a policy has several sizes.
 const MOST: u32 = 1 << 16;
-/// The number of lines of the largest lock.
+/// The most lines that a lock may have.
 const LINES: usize = 64;
 
 /// In place of a pointer: this object is left to the C library.

@@ -15,7 +15,8 @@ impl<T> Table<T> {
     /// The functions.
     #[inline(always)]
     pub fn get(&self) -> &'static T {
-        // Relaxed: the tables are constants.
+        // Relaxed: the tables are constants, except one that is written before `set`, and x86
+        // keeps the order of stores.
         // SAFETY: the pointer comes from a `'static` reference.
         unsafe { &*self.0.load(Relaxed) }
     }

@@ -2,8 +2,8 @@
 
 use syncline_analysis::model::Process;
 
-/// The call site of a stack, and the address of its call: `file+0xaddress`. `None` if it is in no
-/// known file.
+/// The call site of a stack, and the address of its call: `file+0xaddress`. `None` if the stack has
+/// no call site, or the call is in no known file.
 pub fn call_of(process: &Process, stack: usize) -> Option<(String, String)> {
     let stack = &process.stacks[stack];
     let frame = stack.place?;

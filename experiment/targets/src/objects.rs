@@ -57,7 +57,7 @@ pub struct Predicted {
 
 /// The targets of a program that was recorded several times, in the order in which to try them.
 /// Waits and predictions differ between runs. The median is used, and a gain counts as predicted if
-/// most recordings predict one.
+/// at least half of the recordings predict one.
 pub fn targets(recorded: &[Process], wanted: &[Locks]) -> Vec<Target> {
     let mut by_name: BTreeMap<String, Vec<Target>> = BTreeMap::new();
     for process in recorded {
@@ -138,7 +138,7 @@ fn found(process: &Process, wanted: &[Locks]) -> BTreeMap<String, Target> {
     by_name
 }
 
-/// `mutex`, `spinlock` or `rwlock`.
+/// `mutex`, `spinlock` or `rwlock`; `other` for what a policy can't replace.
 fn kind(lock: &Lock) -> &'static str {
     use syncline_recording::Primitive;
     match lock.primitive {

@@ -23,8 +23,9 @@ pub struct Target {
     pub predicted: Option<f64>,
 }
 
-/// The targets of a report: its findings first, then its remaining costs. A target is left out if
-/// an earlier one delays the same operation at one of its calls.
+/// The targets of a report: its findings first, then its remaining costs, without those of idle
+/// threads. A target is left out if no operation there can be delayed, or if an earlier one delays
+/// the same operation at one of its calls.
 pub fn found(process: &Process) -> Vec<Target> {
     let findings = process.findings.iter().map(|finding| {
         let delayed = finding.rule.about().delayed;
@@ -135,7 +136,8 @@ pub fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) ->
     }
 }
 
-/// The most frequent kind of operation at a call site: sections, unless most tries are refused.
+/// The kind of operation to delay at a call site: refused tries if they are more than the sections,
+/// waits if there are no sections, and otherwise sections.
 pub fn most_frequent(sections: u64, tries: u64, waits: u64) -> Delayed {
     match (sections, tries, waits) {
         (sections, tries, _) if tries > sections => Delayed::Try,

@@ -51,7 +51,7 @@ impl Measure {
     /// The value of a run: its seconds, or the number.
     ///
     /// # Errors
-    /// If there is no number above zero.
+    /// If there is no number above zero, or the command can't be run.
     pub fn of(&self, sample: &Sample) -> Result<f64, NotANumber> {
         match self {
             Measure::Wall => Ok(sample.seconds),

@@ -62,7 +62,8 @@ pub struct Attached {
     copy: Option<OwnCopy>,
     /// How many words point to the recorder.
     pub slots: usize,
-    /// How long the borrowed thread was stopped. Other threads are stopped only to read their
+    /// How long the borrowed thread was stopped: while this command attached, or in one
+    /// [`Attached::follow`] if that was longer. Other threads are stopped only to read their
     /// seccomp filters, or to clean up after a killed command if the loader's lock can't be had.
     pub stopped: Duration,
     /// The modules that were loaded at the last check.
@@ -74,8 +75,8 @@ pub struct Attached {
 /// The result of [`Attached::detach`].
 #[derive(Clone, Debug)]
 pub struct Left {
-    /// How long the borrowed thread was stopped. No other thread was, unless the loader's lock
-    /// could not be had.
+    /// The longest time for which a borrowed thread was stopped. No other thread was, unless the
+    /// loader's lock could not be had.
     pub stopped: Duration,
     /// How many words got their old values back.
     pub slots: usize,
@@ -164,7 +165,7 @@ impl Attached {
                 another
                     || match error {
                         Error::Executed(_) | Error::Lacks { .. } => true,
-                        // The loader has no list of modules yet.
+                        // The headers or the tables of a module are not there yet.
                         Error::System { source, .. } => source.kind() == ErrorKind::NotFound,
                         _ => false,
                     }
@@ -271,8 +272,9 @@ impl Attached {
     /// Ends the recording and restores what was changed, also in the processes that it has forked.
     ///
     /// # Errors
-    /// [`Error::Gone`] if the process has ended. Its recording is complete, and its children were
-    /// detached from.
+    /// [`Error::Gone`] if the process has ended or runs another program: its recording is complete.
+    /// Other errors if a step fails; then the next command cleans up. In both cases, the processes
+    /// that it has forked were detached from, as far as possible.
     pub fn detach(self) -> Result<Left, Error> {
         // The process itself comes first: otherwise it could fork more recorded children meanwhile.
         let left = match self.goes_on() {

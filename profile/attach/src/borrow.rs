@@ -2,9 +2,9 @@
 //!
 //! Each call is laid out as the kernel lays out a signal handler's: with a frame that has the
 //! thread's state, and a return to `rt_sigreturn`. The thread then repeats its system call with the
-//! same arguments, so a wait for a relative time begins anew. The first call maps memory for a
-//! stack and some code, and all other calls use these. So a small stack of the program only has to
-//! hold a signal frame.
+//! same arguments, so a wait for a relative time begins anew. The first two calls map memory for a
+//! stack and some code, and the last call unmaps it; these three run on the thread's own stack, and
+//! all others in that memory. So a small stack of the program only has to hold a signal frame.
 
 use std::time::{Duration, Instant};
 

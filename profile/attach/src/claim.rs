@@ -26,7 +26,8 @@ impl Claim {
     /// Claims a process.
     ///
     /// # Errors
-    /// [`Refusal::Claimed`], with the command that has the process.
+    /// [`Refusal::Claimed`], with the command that has the process; [`Error::System`] if the socket
+    /// can't be made.
     pub fn new(target: &Target) -> Result<Claim, Error> {
         let claim = || {
             enter_network(target.pid);

@@ -123,8 +123,8 @@ fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
     file.read_exact_at(&mut bytes, offset).map(|()| bytes)
 }
 
-/// Opens the file of a mapping, by the path that it has for the process. `None` if another file is
-/// there by now.
+/// Opens the file of a mapping, by the path that it has for the process. `None` if it can't be
+/// opened, or another file is there by now.
 fn open(pid: u32, map: &Map) -> Option<File> {
     // There may be a pipe by now, and opening it must not wait.
     let mut options = File::options();

@@ -55,7 +55,7 @@ impl Memory {
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// Reads a text that ends in a zero byte.
+    /// Reads a text that ends in a zero byte, within 4096 bytes.
     pub fn text(self, at: u64) -> io::Result<String> {
         let bytes = self.read_up_to(at, 4096);
         let end = bytes.iter().position(|&b| b == 0).ok_or(io::ErrorKind::UnexpectedEof)?;

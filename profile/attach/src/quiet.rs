@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 /// A thread that has run for this many nanoseconds has left the recorder.
 const LONG: u64 = 5_000_000;
-/// System calls that the recorder makes for itself: mmap, mprotect, munmap, rt_sigprocmask,
-/// madvise, ftruncate, openat, fallocate. It may make others for a program that has called
-/// `syscall`.
+/// System calls that the recorder makes for its memory, files and signals: mmap, mprotect, munmap,
+/// rt_sigprocmask, madvise, ftruncate, openat, fallocate. It makes others too: for itself, such as
+/// read and getrusage, and for a program that has called `syscall`.
 const OWN: &[u32] = &[9, 10, 11, 14, 28, 77, 257, 285];
 const PATIENCE: Duration = Duration::from_secs(5);
 

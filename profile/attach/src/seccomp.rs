@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use crate::refusal::{Error, Refusal};
 use crate::trace::{self, Stop};
 
-/// System calls that are made in the process. Filters look at some arguments, such as the
-/// protection of memory.
+/// The system calls, of those that are made in the process, by which filters are judged. (The
+/// recorder's `rt_sigprocmask` and `process_vm_readv` are not among them.) Filters look at some
+/// arguments, such as the protection of memory.
 const NEEDED: &[(&str, u32, [u64; 4])] = &[
     ("socketpair", 53, [1, 2 | 0o2_000_000, 0, 0]),
     ("recvmsg", 47, [3, 0, 0, 0]),

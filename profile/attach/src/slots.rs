@@ -28,7 +28,7 @@ pub struct Found {
     pub pointers: u64,
 }
 
-/// Searches all modules except the recorder, whose first address is `recorder`.
+/// Searches all modules except the loader and the recorder, whose first address is `recorder`.
 pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, Error> {
     let failed = |source| Error::System { what: "read the process's modules", source };
     let maps = maps::of(memory.0).map_err(failed)?;

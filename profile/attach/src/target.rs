@@ -134,7 +134,7 @@ impl Target {
     }
 }
 
-/// The auxiliary vector of a process; empty if there is no such process.
+/// The auxiliary vector of a process; empty if it can't be read.
 pub fn told(pid: u32) -> Vec<u8> {
     read(format!("/proc/{pid}/auxv")).unwrap_or_default()
 }

@@ -15,7 +15,7 @@ const SETSIGMASK: libc::c_uint = 0x420b;
 pub enum Stop {
     /// At the beginning or the end of a system call.
     SystemCall,
-    /// [`interrupt`] has stopped it.
+    /// [`interrupt`] has stopped it, or a signal such as `SIGSTOP` has stopped the process.
     Asked,
     /// A signal is about to be delivered to it.
     Signal(i32),

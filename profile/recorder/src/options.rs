@@ -60,7 +60,7 @@ static OPTIONS: Once = Once {
 // process that is attached to, no thread runs code of ours between two recordings.
 unsafe impl Sync for Once {}
 
-/// The options; `None` if nothing is recorded.
+/// The options; `None` if nothing is recorded, or while another thread reads them.
 pub fn get() -> Option<&'static Options> {
     match OPTIONS.stage.load(Ordering::Acquire) {
         // SAFETY: see `Once`.

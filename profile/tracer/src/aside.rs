@@ -4,8 +4,8 @@
 //! **System calls.** A program may forbid itself system calls (seccomp). The kernel then kills it at
 //! any call that it didn't allow. After the program is left alone ([`close`]), this library makes no
 //! system calls: the gate lets no thread in any more, and [`close`] returns when all threads that
-//! were inside are out. Only then does the program's own call go on, which may forbid system calls
-//! to all of its threads.
+//! were inside are out, or when its patience ends. Only then does the program's own call go on,
+//! which may forbid system calls to all of its threads.
 //!
 //! **Stack.** A thread may have 16 KiB of stack and use most of it; the stack of a coroutine or a
 //! signal handler may be smaller. [`work`] runs on one of this library's stacks.
@@ -101,8 +101,8 @@ pub fn work<R>(action: impl FnOnce() -> R) -> Option<R> {
     })?
 }
 
-/// Leaves the program alone from here on: waits until no thread is inside. False if the program was
-/// left alone before.
+/// Leaves the program alone from here on: waits until no thread is inside, for about a second at
+/// most. False, without a wait, if the program was left alone before.
 pub fn close() -> bool {
     if CLOSED.swap(true, SeqCst) {
         return false;

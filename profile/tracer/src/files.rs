@@ -2,7 +2,8 @@
 
 use core::ops::Range;
 
-/// Reads a file whose name ends in a zero byte; empty if that fails.
+/// Reads a file whose name ends in a zero byte. Empty if it can't be opened, and incomplete if a
+/// read fails.
 ///
 /// libc's `open`, `read` and `close` are cancellation points. This function also runs inside
 /// functions that are not, such as `pthread_mutex_lock`, in which a cancelled thread must not end.

@@ -8,9 +8,9 @@ thread_words! {
     "syncline_inspect_thread" of 1088 bytes;
     /// The address of the context in which this thread is traced; 0 when it is not.
     context, set_context at 0: usize;
-    /// The address of this thread's record; 0 before its first acquisition.
+    /// The address of this thread's state; 0 before its first acquisition, 1 while the state is made.
     thread, set_thread at 8: usize;
-    /// A word of `heap`.
+    /// Unused: the words of `heap` are in a block of their own (`heap/words.rs`).
     heap, set_heap at 16: usize;
     /// The lock whose hold is being measured; 0 if none is.
     timed, set_timed at 24: usize;

@@ -1,8 +1,8 @@
 //! `pthread_cond_*`.
 //!
-//! A condition variable is ours from its first wait on, with any mutex. Until then it is as the C
-//! library made it, and has no waiters. A mark in a word that neither library otherwise changes
-//! says which of the two holds.
+//! If a lock replaces mutexes, a condition variable is ours from its first wait on, with any mutex.
+//! Until then it is as the C library made it, and has no waiters. A mark in a word that neither
+//! library otherwise changes says which of the two holds.
 //!
 //! A condition variable that processes share stays the C library's if it is used with mutexes that
 //! are left to the C library: another process may not have this library. If the process uses a
@@ -22,7 +22,7 @@
 //! in the order of arrival. A waiter that was about to sleep when another was notified may return
 //! without a notification, as POSIX allows.
 //!
-//! Waiters count themselves. So a notification without waiters only reads one word, and
+//! Waiters count themselves. So a notification without waiters writes nothing, and
 //! `pthread_cond_destroy` can wait until the woken threads have left, as POSIX requires.
 //!
 //! A thread that is cancelled while it waits may have consumed a notification, so it wakes another

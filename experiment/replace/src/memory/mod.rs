@@ -1,8 +1,9 @@
-//! The memory of replaced locks. It is like [`Native`], with two differences.
+//! The memory of replaced locks. It is like [`Native`], with three differences.
 //!
 //! A function of POSIX threads may be called by the program's allocator, so nodes come from lines
 //! of our own ([`lines`]). Such a function also must not change `errno`, as system calls for
-//! sleeping and waking would.
+//! sleeping and waking would. And before the program's start, all processors count as near each
+//! other ([`learn_groups_if_needed`]).
 
 mod arena;
 mod cells;

@@ -1,7 +1,7 @@
 //! The fast path for normal mutexes, which nearly all calls take.
 //!
 //! [`general`](super::general) handles all other cases: another kind, a lock that has yet to be
-//! made, or a holder from before a fork.
+//! made, a holder from before a fork, or a release without a holder.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;

@@ -29,8 +29,8 @@ impl<L: TimedLock<Memory = Own>> Until<L> for Timed {
     }
 }
 
-/// Repeated tries, for a lock whose waiters can't give up: at first without a pause, then with
-/// sleeps of up to [`LONGEST_NAP`]. Other threads may overtake.
+/// Repeated tries, for a lock whose waiters can't give up: at first with the pauses of a spinning
+/// waiter, then with sleeps of up to [`LONGEST_NAP`]. Other threads may overtake.
 pub struct Polled(PhantomData<()>);
 
 /// The longest sleep between two tries: a compromise between useless wake-ups and noticing the

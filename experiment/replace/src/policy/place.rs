@@ -6,7 +6,7 @@ use syncline_interpose::{Position, for_each_frame, object_at, position};
 const DEPTH: usize = 16;
 
 /// Goes through the calls that led here, the innermost first and without this library's own, until
-/// `each` returns `false` or the position of a call is unknown.
+/// `each` returns `false`, the position of a call is unknown, or [`DEPTH`] calls were read.
 pub fn walk(mut each: impl FnMut(Position) -> bool) {
     let here = own_function as *const () as u64;
     let own = object_at(here).map_or(0..0, |own| own.start..own.end);

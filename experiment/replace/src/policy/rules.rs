@@ -6,13 +6,13 @@
 //!   c N FROM TO MODULE     objects that are initialised by a call from there
 //!   a N FROM TO MODULE     objects that are first acquired by a call from there
 //!   s N, y N               objects in a module's static data; all others (dynamic)
-//!   d N                    all objects
+//!   d N                    all objects that no other rule matches
 //!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the call site
 //!   l START                so is any call from a library whose name begins with START
 //! ```
 //!
-//! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.
-//! A module is a file's name without its folders.
+//! Numbers and addresses are hexadecimal. Addresses are those of the module's file; a call's is that
+//! of its last byte. A module is a file's name without its folders.
 
 use core::mem::{align_of, size_of};
 use core::ptr::null_mut;

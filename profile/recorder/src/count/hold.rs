@@ -13,17 +13,17 @@ use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, records};
 use crate::{clock, options, thread};
 
-/// A hold after a wait of at least this length, in microseconds, is always measured: the two
+/// A hold after a wait of more than this length, in microseconds, is always measured: the two
 /// measurements, at its ends, take less than a hundredth of the wait.
 const LONG_WAIT: u64 = 50;
 /// One in this many holds after shorter waits is measured.
 const AFTER_SHORT_WAITS: u64 = 8;
-/// Holds without a wait are measured if they take this long on average, in microseconds: the two
-/// measurements take a twentieth of such a hold.
+/// Holds without a wait are measured if they take longer than this on average, in microseconds: the
+/// two measurements take at most a twentieth of such a hold.
 const LONG_HOLD: u64 = 10;
 
-/// Notes a lock as held after an acquisition that did not wait and is timed. The hold stands for
-/// `weight` holds.
+/// Notes a lock as held after an acquisition that did not wait and is timed. The hold counts
+/// `weight` times in the sums.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is the acquisition's.

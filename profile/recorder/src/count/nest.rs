@@ -8,7 +8,7 @@ use syncline_recording::layout::{Nest, Row};
 use crate::thread::{ThreadState, records};
 
 /// Notes the innermost other lock that the thread holds while it acquires the row's lock, which
-/// does not yet count as held. The acquisition stands for `weight` acquisitions.
+/// does not yet count as held. The acquisition counts `weight` times in the sums.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is the acquisition's.
@@ -40,7 +40,7 @@ pub unsafe fn look(state: &ThreadState, row: *mut Row, weight: u32) {
     }
 }
 
-/// How many acquisitions of a row have been sampled: those whose hold was timed.
+/// The sum of the weights of a row's acquisitions that have been sampled: those whose hold was timed.
 unsafe fn looked_at(state: &ThreadState, row: *mut Row) -> u32 {
     // SAFETY: the state and the row are the calling thread's own.
     unsafe {

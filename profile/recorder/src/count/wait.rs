@@ -1,7 +1,7 @@
 //! Measures waits: how long they take, and which thread they wait for.
 //!
-//! Only a call that has to wait, or whose lock can't be tried, comes here. It can afford two
-//! readings of the clock and one search of the other threads.
+//! Only a call that has to wait, or whose lock can't be tried, comes here. It can afford a few
+//! readings of the clock and searches of the other threads.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -20,7 +20,7 @@ static ARGUMENTS: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static ARGUMENTS_LENGTH: AtomicUsize = AtomicUsize::new(0);
 
 /// The file of this process or, in a child that has none yet, of its parent: this word is not
-/// wiped. The file's memory is never freed, like all memory that is allocated here.
+/// wiped. The file's memory is freed only after the word was cleared ([`leave_nothing`]).
 static LATEST: AtomicPtr<File> = AtomicPtr::new(null_mut());
 
 /// Lets children find this process's file.
@@ -35,7 +35,8 @@ pub fn leave_nothing() {
 
 /// The parent's file, for a child to begin in; `None` if the parent had no file.
 fn inherited() -> Option<&'static File> {
-    // SAFETY: never freed. Acquire pairs with the Release in `leave_to_children`, in the parent.
+    // SAFETY: not freed while it is found here. Acquire pairs with the Release in
+    // `leave_to_children`, in the parent.
     unsafe { LATEST.load(Ordering::Acquire).as_ref() }
 }
 

@@ -48,7 +48,7 @@ const OFF: u32 = 3;
 #[repr(C, align(4096))]
 pub struct Recorder {
     stage: AtomicU32,
-    /// Operations that came from a signal handler while the file was being made.
+    /// Operations that came while the file was being made: of a signal handler, or another thread.
     early: AtomicU64,
     file: AtomicPtr<File>,
     /// Set while a thread adds a module to the unwinder.
@@ -147,7 +147,7 @@ impl Recorder {
     /// The mapped file.
     pub fn file(&self) -> &File {
         // SAFETY: written before READY was stored with Release, and only a recorder that was found
-        // READY with Acquire is handed out. Never freed.
+        // READY with Acquire is handed out. Freed only while no thread runs code of this library.
         unsafe { &*self.file.load(Ordering::Relaxed) }
     }
 

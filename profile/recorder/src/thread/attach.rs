@@ -164,7 +164,7 @@ syncline_interpose::thread_ends!(
     ENDS, destructor
 );
 
-/// Makes the key while the program has none yet.
+/// Makes the key; in a program that loads the library at its start, while the program has none yet.
 pub fn prepare() {
     ENDS.prepare();
 }

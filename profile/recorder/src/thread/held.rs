@@ -73,7 +73,7 @@ pub struct Hold {
     /// When it was acquired, in ticks, plus the waits in which it was released; `None` if it is not
     /// timed.
     pub since: Option<u64>,
-    /// The number of acquisitions for which the time counts.
+    /// How often the time counts in the sums.
     pub weight: u32,
     /// Whether the thread had to wait for it.
     pub waited: bool,
@@ -237,8 +237,8 @@ impl Held {
         (!row.is_null()).then_some(row)
     }
 
-    /// The row with which this lock was acquired, if it is the lock that the thread released last:
-    /// a hold is removed just before the lock is free. For other threads.
+    /// The row with which this lock was acquired, if it is the lock that the thread released last
+    /// and was its newest one: a hold is removed just before the lock is free. For other threads.
     pub fn find_released(&self, lock: usize) -> Option<*mut Row> {
         let (released, row, _) = self.holds.get(self.count.load(Relaxed) as usize)?.get();
         (!row.is_null() && released == lock as u64).then_some(row)

@@ -45,7 +45,7 @@ pub struct ThreadState {
     /// The locks that it holds. Other threads read this to find the holder of a lock.
     pub held: Held,
 
-    /// The calls that it made last.
+    /// The calls whose operations were sampled last.
     pub recent: Recent,
 
     /// Its rows by lock and place, in the file.
@@ -121,7 +121,7 @@ impl ThreadState {
 // through the creation of a thread.
 unsafe impl Sync for ThreadState {}
 
-/// The calling thread's state; `None` before its first operation.
+/// The calling thread's state; `None` before its first operation, and after its last destructor.
 #[inline(always)]
 pub fn state() -> Option<&'static ThreadState> {
     // SAFETY: the word is 0, or was set from such a reference in `set_state`.

@@ -80,8 +80,8 @@ pub unsafe fn spot(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The path of [`spot`] for a call that was not made lately. Its row is mostly in the first slot
-/// searched.
+/// The path of [`spot`] for a call that is not among the recent ones. Its row is mostly in the first
+/// slot searched.
 #[inline(never)]
 unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: as in `spot`.
@@ -139,7 +139,8 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
 }
 
 /// The row of the lock itself for an operation, which is made if there is none. Null if it can't be
-/// made; then the operation is counted as dropped.
+/// made; then the operation is counted as dropped or, in a signal handler that interrupted the
+/// recorder, as interrupted.
 ///
 /// # Safety
 /// Same requirements as [`spot`].
@@ -161,7 +162,7 @@ pub unsafe fn of(op: Op, lock: usize, caller: Caller) -> *mut Row {
 /// the next sample. If this operation belongs to such a handler, it is left to the next sample as
 /// well.
 ///
-/// Returns for how many operations this one stands, as [`weight`] does.
+/// Returns the operation's [`weight`]: how often it counts in the sums of samples.
 ///
 /// # Safety
 /// `row` is the row that [`spot`] gave for this operation.

@@ -83,7 +83,7 @@ fn switches() -> (u64, u64) {
 /// to open a file.
 ///
 /// `started` is when its recording began, in ticks, and `cpu_before` the processor time that it had
-/// used by then. If it was on a processor all the time since, like nearly all threads that live for
+/// used by then. If it was on a processor nearly all the time since, like most threads that live for
 /// a moment, no file is opened: that would take a tenth of their time.
 pub fn at_end(started: u64, cpu_before: u64) -> Times {
     let times = Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ready_ns: 0 };
@@ -95,8 +95,8 @@ pub fn at_end(started: u64, cpu_before: u64) -> Times {
     Times { ready_ns: of_this_thread().map_or(0, |times| times.ready_ns), ..times }
 }
 
-/// In nanoseconds. A thread that was without a processor for less is not looked up in the kernel's
-/// statistics.
+/// In nanoseconds. A thread that was without a processor for no longer than this, or than a 128th of
+/// its life, is not looked up in the kernel's statistics.
 const LITTLE: u64 = 10_000;
 
 /// How long the calling thread was on a processor, and ready for one, since its start; `None` if

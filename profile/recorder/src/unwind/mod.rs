@@ -3,9 +3,10 @@
 //! framehop reads the unwind tables that every program carries for exceptions. It takes no lock
 //! and, with caches that were made before, allocates nothing. For every frame, the loader is asked
 //! again which module the address belongs to (`_dl_find_object`, glibc 2.35: it takes no lock, and
-//! is safe in signal handlers), so code that was unloaded is never read. The modules that framehop
-//! knows are an immutable snapshot, which is replaced as a whole. Old snapshots stay, because
-//! another thread may be reading them.
+//! is safe in signal handlers), so code that was unloaded is never read. (With an older C library,
+//! only the modules that were loaded at the start are known, and are taken to stay.) The modules
+//! that framehop knows are an immutable snapshot, which is replaced as a whole. Old snapshots stay,
+//! because another thread may be reading them.
 
 pub mod module;
 pub mod tools;
@@ -83,7 +84,7 @@ impl Trace {
     }
 
     /// Where the other return addresses lay, in words from the first one; `None` if one of these
-    /// positions is unknown, or if the stack is incomplete.
+    /// positions is unknown, or if unwinding ended before the stack did.
     pub fn slots(&self) -> Option<&[u32]> {
         let slots = self.slots.get(1..self.depth)?;
         (!self.broken && !slots.contains(&u32::MAX)).then_some(slots)
@@ -100,7 +101,8 @@ impl Trace {
     }
 }
 
-/// Prepares a process: makes the tools, and writes the loaded modules to the file.
+/// Prepares a process: readies the tools, and writes the loaded modules to the file, unless it has
+/// those of a parent.
 pub fn begin(file: &File) {
     tools::prepare();
     let is_first = file.page() == 0;

@@ -75,8 +75,8 @@ pub fn rest() {
     }
 }
 
-/// Runs an action that may unwind, with a cache and on a stack of ours. If all sets are in use,
-/// runs it on the current stack, without a cache.
+/// Runs an action that may unwind, with a cache and on a stack of ours. If all sets are in use, or
+/// none can be made, runs it on the current stack, without a cache.
 pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
     with_signals_blocked(|| {
         let taken = POOL.iter().enumerate().find_map(|(place, set)| {

@@ -34,9 +34,9 @@ const SOON: u32 = 64;
 /// This many sections of a call site are traced as soon as the budget allows: a site that is rarely
 /// reached would hardly be drawn at random.
 const FIRST: u32 = 32;
-/// After this many traced sections of a lock, further ones are drawn ever more rarely, whatever
-/// their call site, which leaves the budget to other locks. The analysis looks at windows of a
-/// hundred sections, and memory is limited.
+/// After this many drawn sections of a lock, further ones are drawn ever more rarely, whatever
+/// their call site, which leaves the budget to other locks. The analysis looks at windows of 128
+/// sections, and memory is limited.
 const MANY: u32 = 4096;
 
 /// Whether this section, of a lock at a call site, is to be traced, and why. `is_rare` says that

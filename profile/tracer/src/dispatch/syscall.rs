@@ -1,5 +1,4 @@
-//! `syscall`, with which a program may forbid itself system calls that tracing needs
-//! ([`crate::sandbox`]).
+//! `syscall`, with which a program may forbid itself what tracing needs ([`crate::sandbox`]).
 //!
 //! It is not among the other interposed functions because in a traced section the C library's own
 //! function is translated in its place.
@@ -26,7 +25,8 @@ pub fn behind() -> u64 {
     found as u64
 }
 
-/// Leaves the program alone if this call of [`syscall`] forbids system calls that tracing needs.
+/// Looks up the C library's function, and leaves the program alone if this call of [`syscall`]
+/// forbids what tracing needs.
 unsafe extern "C" fn notice(number: u64, a: u64, b: u64, c: u64, caller: Caller) {
     behind();
     if let Some(why) = forbids(number, a, b, c) {

@@ -1,5 +1,6 @@
-//! System calls in a section. Translated code executes them unchanged. A table says which memory
-//! the kernel reads and writes in the common ones; the others are only counted.
+//! System calls in a section. Translated code executes most of them unchanged; at those that make a
+//! thread or a process, or don't return to the next instruction, tracing ends. A table says which
+//! memory the kernel reads and writes in the common ones; the others are only counted.
 
 use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_OTHER};
 

@@ -92,14 +92,14 @@ pub struct Context {
     owner: AtomicU32,
 }
 
-/// Room for x87, SSE, AVX and AVX-512 state (2,696 bytes in the standard form).
+/// Room for x87, SSE, AVX and AVX-512 state (2,688 bytes in the standard form).
 #[repr(C, align(64))]
 pub struct Vectors([u8; 3072]);
 
 static POOL: [AtomicPtr<Context>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 
 impl Context {
-    /// Takes a context for this thread; `None` if all are in use or there is no memory.
+    /// Takes a context for this thread; `None` if all are in use, or none can be made.
     pub fn take(thread: u32) -> Option<&'static mut Context> {
         for place in &POOL {
             let context = place.load(Ordering::Acquire);

@@ -57,7 +57,8 @@ pub struct Site {
 pub struct Exits {
     /// Code that enters the engine, after the reason and its argument were stored.
     pub common: u64,
-    /// Code that continues at `Context::target`, in translation if there is one.
+    /// Code that continues at the translation of `Context::target`, which the engine makes if there
+    /// is none.
     pub resume: u64,
     /// Jumps that may have to be linked.
     pub links: Vec<Link>,

@@ -54,7 +54,7 @@ const NO_WINDOWS: usize = usize::MAX;
 /// Windows were of use if this many entries in a row lay in them.
 const ENOUGH: u32 = 8;
 
-/// A block's windows are made at least once in this many runs of it.
+/// The largest `wait`: windows that are of no use are made again after this many runs of the block.
 const LONGEST_WAIT: u32 = 64;
 
 /// Bounds and bases that don't change while a thread is traced.

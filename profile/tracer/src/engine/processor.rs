@@ -1,4 +1,5 @@
-//! The processor's features that the engine must know to save all of its state.
+//! The processor's features that the engine must know to save all of its state, and to note what
+//! instructions access.
 
 use core::arch::x86_64::{__cpuid_count, _xgetbv};
 

@@ -11,7 +11,8 @@
 //! address is found through the word of the address's page if the block noted there is live and
 //! covers the address, since then no other block starts between. Otherwise it is found by walking
 //! back to the nearest start in the page. The walk has 256 steps at most, and is done for traced
-//! sections only. Noting a block takes a look-up and two stores.
+//! sections only. Noting a block takes a look-up and two stores, and for each further page that it
+//! reaches a look-up and a store.
 //!
 //! A freed block stays noted as freed, until another block starts at the same address. A later
 //! block may cover its start, so a live block that covers an address is preferred.
@@ -84,8 +85,8 @@ fn unmap<T>(mapping: *mut T) {
     aside::allowed(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
 }
 
-/// The object that a word points to, which is mapped when it is first needed; `None` if there is no
-/// memory for it.
+/// The object that a word points to, which is mapped when it is first needed; `None` if it can't be
+/// mapped.
 fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
     // Acquire pairs with the exchange below: the object's zeros must not be read before its
     // address.

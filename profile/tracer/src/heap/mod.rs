@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! index   notes of blocks, by address, without a lock
-//! words   counts, by thread
+//! words   by thread: counts, and the caller of C++'s operator new
 //! ```
 //!
 //! The notes are made by the functions that allocate and free (`interpose/heap.rs`).

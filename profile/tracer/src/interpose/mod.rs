@@ -1,4 +1,4 @@
-//! The interposed functions, and what each of them does to a lock.
+//! The interposed functions. Those of locks share the acquisition, release and wait in this file.
 
 mod c11;
 mod cond;

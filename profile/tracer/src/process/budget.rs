@@ -28,7 +28,7 @@ const LEAST: u64 = 8;
 /// that tracing evicted from the caches, and other threads' waits for the section's end. On x264,
 /// spending half by the clocks came to 7 % in all.
 const SEEN: u64 = 2;
-/// Most instructions of one stretch of tracing within a budget: some milliseconds, in which other
+/// Most instructions of one stretch of tracing within a budget: some 30 milliseconds, in which other
 /// threads may wait for the section's end. Tracing of a longer section is stopped.
 const LONGEST: u64 = 1_000_000;
 /// Used in place of [`LONGEST`] if everything is traced, whatever it costs.

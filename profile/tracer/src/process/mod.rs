@@ -51,7 +51,8 @@ pub struct Process {
     threads: [AtomicU64; THREADS],
 }
 
-/// How many threads can be found by number. If there are more, some are not recognised as holders.
+/// The number of slots for threads. Of the threads that share a slot, only the one that began last is
+/// recognised as a holder.
 const THREADS: usize = 4096;
 /// The number of slots for call sites, and for locks.
 const PLACES: usize = 4096;
@@ -81,7 +82,7 @@ pub fn current() -> Option<&'static Process> {
     existing().or_else(begin)
 }
 
-/// The process; `None` if it has not begun.
+/// The process; `None` if it has not begun, as a forked child at first.
 #[inline]
 pub fn existing() -> Option<&'static Process> {
     // SAFETY: never freed.

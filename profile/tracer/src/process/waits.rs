@@ -11,8 +11,9 @@
 //! Only families are chosen in this way. A family's acquisitions are drawn at random, whether or
 //! not they waited (`call::choose`), so the results for a lock hold for all its sections.
 //!
-//! All of this is done by threads that have just waited, which took microseconds anyway. Other
-//! acquisitions only read [`Waits::watch`], a cache line that rarely changes.
+//! Waits are summed by threads that have just waited, which took microseconds anyway, and traced
+//! sections are counted when they begin. Other acquisitions only read [`Waits::watch`], a cache line
+//! that rarely changes.
 //!
 //! All values are hints: nothing depends on the order in which other threads see them. So accesses
 //! are relaxed, except those to the flag of the thread that changes the three.
@@ -181,7 +182,7 @@ impl Waits {
     }
 
     /// Makes a family one of the three if fewer than three are watched, or if it is waited for more
-    /// than one of them.
+    /// than one of them, by over 1 / [`MARGIN`].
     fn promote(&self, number: usize, waited: u64) {
         let of = |slot: usize| {
             let number = self.first[slot].load(Relaxed) as usize;

@@ -38,8 +38,8 @@ pub unsafe fn jumping(caller: Caller) {
     }
 }
 
-/// The program is about to forbid itself system calls, which tracing needs. So from now on the
-/// program is not traced.
+/// The program is about to forbid itself system calls or the time stamp counter, which tracing
+/// needs. So from now on the program is not traced.
 ///
 /// # Safety
 /// Same requirements as [`enter`].

@@ -35,8 +35,8 @@ impl Thread {
         // Counts that were added after those of the row's last lock were written belong to no lock.
         row.acquisitions.store(0, Ordering::Relaxed);
         more.counts().into_iter().for_each(|count| count.store(0, Ordering::Relaxed));
-        // The row has no lock while it changes: if the process ends meanwhile, another thread
-        // writes the rows.
+        // The row has no lock while it changes: if tracing ends meanwhile, another thread writes
+        // the rows.
         row.lock.store(0, Ordering::Relaxed);
         row.site.store(site, Ordering::Relaxed);
         row.op.store(op, Ordering::Relaxed);
@@ -130,7 +130,7 @@ impl Thread {
     }
 
     /// Writes the counts if they were not written for long, so that a process that is killed loses
-    /// at most those of the last fifth of its time.
+    /// at most those of the last fifth of its time, or of the last tenth of a second.
     #[inline]
     pub fn keep_written(&mut self, now: u64) {
         if now >= self.write_at && !self.busy {

@@ -105,7 +105,7 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
     }
 }
 
-/// Writes the counts of all threads, at the process's end.
+/// Writes the counts of all threads, at the end of tracing.
 pub fn flush_all(process: &Process) {
     let mut at = THREADS.load(Ordering::Acquire);
     // SAFETY: threads are never freed. Threads that still run go on counting meanwhile, so an

@@ -32,7 +32,7 @@ static FREE: List = List::new();
 #[repr(align(32))]
 pub struct Row {
     /// The lock; 0 in a free row. Threads other than the table's owner only access rows at the end
-    /// of the process.
+    /// of tracing.
     pub lock: AtomicU64,
     /// The return address of the call.
     pub site: AtomicU64,
@@ -183,7 +183,7 @@ fn take() -> Option<&'static Table> {
     let spare = FREE.take();
     let table = if spare.is_null() { map() } else { spare };
     // SAFETY: zeros are an empty table. It stays mapped, and only this thread uses it, except for
-    // words that other threads access at the process's end, which are atomic.
+    // words that other threads access at the end of tracing, which are atomic.
     unsafe { table.cast::<Table>().as_ref() }
 }
 
