@@ -40,8 +40,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// A key that is present throughout the iteration is returned exactly once, with one of the
     /// values that it had meanwhile. A key that is put or removed meanwhile is returned once or not
-    /// at all. A bucket is copied at one moment, or at several if it has fewer bits than the numbers
-    /// of the part's buckets.
+    /// at all. A bucket is copied at one moment, or at several if it has been split less often than
+    /// others.
     pub fn local(&self) -> Entries<'_, F, M> {
         self.entries_of(self.fabric.rank())
     }

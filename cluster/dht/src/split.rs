@@ -1,8 +1,8 @@
 //! Splits a bucket, or adds a line behind a full one.
 //!
 //! A bucket is split when a key finds no vacancy in its first line and the part has more bits than
-//! the bucket's depth. Otherwise a line is linked behind the bucket. When more lines were linked so
-//! than one per `MOST` buckets, the part gets another row, into which later splits go.
+//! the bucket's depth. Otherwise a line is linked behind the bucket. When more lines were linked
+//! this way than one per `MOST` buckets, the part gets another row, into which later splits go.
 
 use syncline_fabric::{Dead, Fabric, Full, Position};
 
