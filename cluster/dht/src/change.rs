@@ -1,6 +1,6 @@
-//! Reads and changes the value of a key. A change looks the key up, makes the new entry (a put makes
-//! it first), takes the bucket, stores its slot, releases the bucket, and frees the old entry's
-//! block.
+//! Reads and changes the value of a key. A change looks the key up, makes the new entry (a put
+//! makes it first), takes the bucket, stores its slot, releases the bucket, and frees the old
+//! entry's block.
 
 use syncline_fabric::{Dead, Fabric, Position};
 

@@ -91,8 +91,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Releases a bucket whose holder is dead, and finishes its split if it was being split. Leaves
-    /// it held if another rank was faster, or if the bucket that this one came from must be repaired
-    /// first; then it repairs that one, if its holder is dead.
+    /// it held if another rank was faster, or if the bucket that this one came from must be
+    /// repaired first; then it repairs that one, if its holder is dead.
     #[cold]
     fn take_over(&self, bucket: &Bucket) -> Result<(), Dead> {
         let Bucket { number, place, seen, .. } = *bucket;

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! The depth is the number of hash bits that all keys of a bucket share. The link has it less the
-//! bits of the first row. So in later rows 0 means that the bucket was never used, and that its keys
-//! are in the bucket whose number lacks the highest bit.
+//! bits of the first row. So in later rows 0 means that the bucket was never used, and that its
+//! keys are in the bucket whose number lacks the highest bit.
 
 use syncline_fabric::{Heap, Position};
 

@@ -77,8 +77,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// value, or leaves a key without a value as it is. Returns whether it had a value before.
     ///
     /// The function may be called several times: if others change the key's bucket meanwhile, or if
-    /// the bucket has to be split. Only the argument and the result of the last call count. It must not use the table: after many failed
-    /// tries, and always in the coarse mode, it runs while other ranks are excluded.
+    /// the bucket has to be split. Only the argument and the result of the last call count. It must
+    /// not use the table: after many failed tries, and always in the coarse mode, it runs while
+    /// other ranks are excluded.
     ///
     /// # Errors
     ///

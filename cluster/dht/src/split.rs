@@ -13,8 +13,9 @@ use crate::look::{Bucket, Look};
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// A part grows when more lines were ever linked behind full buckets than one per this many buckets;
-/// lines that a split makes don't count. That is roughly at four and a half entries per bucket.
+/// A part grows when more lines were ever linked behind full buckets than one per this many
+/// buckets; lines that a split makes don't count. That is roughly at four and a half entries per
+/// bucket.
 const MOST: u64 = 8;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {

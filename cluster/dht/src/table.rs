@@ -21,8 +21,8 @@ const VERSION: u64 = 1;
 pub struct Options {
     /// The table's offset in each part, in bytes: a multiple of 64. Zero by default.
     pub at: usize,
-    /// The table's size in each part, in bytes, rounded down to a multiple of 64. These bytes must be
-    /// zero before the first rank opens the table. The default is everything behind `at`.
+    /// The table's size in each part, in bytes, rounded down to a multiple of 64. These bytes must
+    /// be zero before the first rank opens the table. The default is everything behind `at`.
     pub bytes: Option<usize>,
     /// The initial number of buckets in each part, rounded up to a power of two: 64 by default. The
     /// table adds more by itself.

@@ -25,8 +25,8 @@
 //!
 //! **Lock words lie in memory that the ranks of a host share**, and are changed by the processor's
 //! atomic instructions. Words in an MPI window, changed by MPI's atomics, would cost more than the
-//! MPI library's own lock. Ranks of other hosts are served by messages (`hosts`). If a rank can make
-//! no shared memory, or no server for other hosts, the window keeps the library's lock.
+//! MPI library's own lock. Ranks of other hosts are served by messages (`hosts`). If a rank can
+//! make no shared memory, or no server for other hosts, the window keeps the library's lock.
 //!
 //! **The program's window stays in one epoch of the library below**, `lock_all` with
 //! `MPI_MODE_NOCHECK`: it is opened at the first lock, and closed at the end or before another kind

@@ -19,8 +19,8 @@ use crate::{ordered, robust};
 /// The name of the scheme that keeps the MPI library's own locks.
 pub const LIBRARY: &str = "library";
 
-/// The most ranks of a window under a scheme: with this number the nodes take a quarter of a gigabyte,
-/// and they grow with its square.
+/// The most ranks of a window under a scheme: with this number the nodes take a quarter of a
+/// gigabyte, and they grow with its square.
 pub const MOST_RANKS: usize = 2048;
 
 /// Size in bytes of a segment for this many ranks.

@@ -296,8 +296,8 @@ fn is_locked(insn: &Instruction) -> bool {
 }
 
 /// The access of an instruction to memory; `None` if there is none that counts. Calls and pushes
-/// count. Other accesses relative to the stack pointer, and those to per-processor variables, don't;
-/// nor do any others of a function that accesses only the lock itself (`own`).
+/// count. Other accesses relative to the stack pointer, and those to per-processor variables,
+/// don't; nor do any others of a function that accesses only the lock itself (`own`).
 fn access(insn: &Instruction, own: bool, info: &mut InstructionInfoFactory) -> Option<Mem> {
     match insn.mnemonic() {
         // A call through memory also reads its target. That access is not recorded, since such a

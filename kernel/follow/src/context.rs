@@ -326,9 +326,9 @@ impl Task {
     }
 
     /// A function of this role returns. If it has taken its lock, the lock is held from now on.
-    /// `owned` gets the role and the physical address, and returns whether the lock's word names this task as
-    /// its owner; `None` if the word does not name an owner. Then what counts is whether the
-    /// function has proved that it took the lock.
+    /// `owned` gets the role and the physical address, and returns whether the lock's word names
+    /// this task as its owner; `None` if the word does not name an owner. Then what counts is
+    /// whether the function has proved that it took the lock.
     pub fn done(
         &mut self,
         role: Role,
@@ -473,8 +473,8 @@ impl Task {
         self.levels.iter().flat_map(|level| &level.held)
     }
 
-    /// Forgets all held locks, accesses and violations, which is done when recording begins; returns
-    /// the forgotten locks.
+    /// Forgets all held locks, accesses and violations, which is done when recording begins;
+    /// returns the forgotten locks.
     pub fn forget(&mut self) -> Vec<Held> {
         let held = self.all_held().copied().collect();
         for level in &mut self.levels {

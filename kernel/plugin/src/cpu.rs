@@ -85,8 +85,8 @@ struct Cpu {
     interrupts: Option<u32>,
 }
 
-/// Prepares the data about the kernel. Returns false if the plan lacks a part, if the guest's memory
-/// can't be mapped, or if this was called before.
+/// Prepares the data about the kernel. Returns false if the plan lacks a part, if the guest's
+/// memory can't be mapped, or if this was called before.
 pub fn prepare(plan: &Plan) -> bool {
     let Some(ram) = ram() else { return false };
     let Some(memory) = Memory::new(plan, ram) else { return false };

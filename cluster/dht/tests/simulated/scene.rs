@@ -14,8 +14,8 @@ use syncline_fabric::{Fabric, Simulated};
 
 use crate::history::{Answer, MOST, Operation, What, is_linearizable};
 
-/// The longest duration of a step, which is several operations. Each may wait until the fabric knows
-/// of a death, and then for about 100 ms.
+/// The longest duration of a step, which is several operations. Each may wait until the fabric
+/// knows of a death, and then for about 100 ms.
 const LONGEST: Duration = Duration::from_millis(500);
 /// The number of ranks that use one key.
 const SHARERS: usize = 5;
@@ -54,8 +54,8 @@ impl Scene {
         simulation
     }
 
-    /// Keys; in half of the scenes with at most 64 ranks, their homes are two ranks, so that they meet
-    /// in buckets.
+    /// Keys; in half of the scenes with at most 64 ranks, their homes are two ranks, so that they
+    /// meet in buckets.
     fn keys<F: Fabric, M: Mode<F>>(&self, table: &Table<F, M>) -> Vec<Vec<u8>> {
         let mut random = Rng::with_seed(self.seed ^ 0x6b65);
         let homes = if random.bool() || self.ranks > 64 { self.ranks } else { 2 };
@@ -259,8 +259,8 @@ fn at_start(rank: usize) -> syncline_fabric::Position {
     syncline_fabric::Position { rank, at: 0 }
 }
 
-/// When all ranks have ended or died: looks up every key, and iterates over every part, of those that
-/// are not lost.
+/// When all ranks have ended or died: looks up every key, and iterates over every part, of those
+/// that are not lost.
 fn look_back<F: Fabric, M: Mode<F>>(table: &Table<F, M>, notes: &Notes, keys: &[Vec<u8>]) {
     let lost = table.lost();
     let mut all = std::collections::HashMap::new();

@@ -23,8 +23,8 @@ pub struct Counts {
     pub kept: u64,
     /// Times that this node entered itself into the directory.
     pub deposits: u64,
-    /// Notices that the node has taken in. A log also has the node's own; a log that has lost entries
-    /// counts as one notice.
+    /// Notices that the node has taken in. A log also has the node's own; a log that has lost
+    /// entries counts as one notice.
     pub notices: u64,
 }
 

@@ -56,7 +56,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Deposits this node in a line's entry, unless it has done so or its scheme has no such deposits.
+    /// Deposits this node in a line's entry, unless it has done so or its scheme has no such
+    /// deposits.
     fn enter(&mut self, line: usize, home: Home, role: Role) -> Result<(), Dead> {
         let known = self.known[line];
         let done = if role == Role::Reader { known.reads } else { known.writes };

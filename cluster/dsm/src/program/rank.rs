@@ -90,8 +90,8 @@ impl Rank {
         result
     }
 
-    /// Makes a faulted access possible. Returns false if the access is not to this shared memory, or
-    /// is to a page that is not allocated.
+    /// Makes a faulted access possible. Returns false if the access is not to this shared memory,
+    /// or is to a page that is not allocated.
     pub fn fault(&self, address: usize, access: Option<Access>) -> bool {
         let Some(offset) = self.reserved.offset(address) else { return false };
         let page = offset / PAGE;

@@ -1,8 +1,8 @@
 //! One schedule: a program, nodes on a simulated network, and a seed that decides everything.
 //!
-//! The program's locks take no messages: a lock is free for the next node the moment it is released.
-//! In half of the schedules the same holds for barriers; in the others nodes meet by Vela's barrier.
-//! So otherwise only the fences order what nodes do.
+//! The program's locks take no messages: a lock is free for the next node the moment it is
+//! released. In half of the schedules the same holds for barriers; in the others nodes meet by
+//! Vela's barrier. So otherwise only the fences order what nodes do.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -227,8 +227,8 @@ impl Rank<'_> {
         }
     }
 
-    /// Checks that after the last barrier rank 0 sees the oracle's values, in its copies or, if a page
-    /// is absent, from its home.
+    /// Checks that after the last barrier rank 0 sees the oracle's values, in its copies or, if a
+    /// page is absent, from its home.
     fn end(mut self) {
         let counts = self.node.counts();
         let layout = self.schedule.shape.layout();

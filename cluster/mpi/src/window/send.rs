@@ -9,9 +9,9 @@ use crate::kinds;
 use crate::library::SUCCESS;
 
 impl Window {
-    /// Notes that something is about to be sent to a rank. `Err` if there is no such rank, if it is not
-    /// locked, or if its deferred lock can't be acquired; the error was reported. Epochs of other kinds, during which ours is not open, are left to the
-    /// library below.
+    /// Notes that something is about to be sent to a rank. `Err` if there is no such rank, if it is
+    /// not locked, or if its deferred lock can't be acquired; the error was reported. Epochs of
+    /// other kinds, during which ours is not open, are left to the library below.
     pub fn send(&self, rank: c_int) -> Result<(), c_int> {
         if let Some((_, target)) = self.reached(rank)? {
             // Relaxed: read by this thread's own flush, and by threads that it has synchronized
