@@ -1,5 +1,6 @@
-//! Changes the value of a key: looks it up, makes the new entry, takes the bucket, stores its slot,
-//! releases the bucket, and frees the old entry's block.
+//! Reads and changes the value of a key. A change looks the key up, makes the new entry (a put
+//! makes it first), takes the bucket, stores its slot, releases the bucket, and frees the old
+//! entry's block.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -12,7 +13,7 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// After this many failed look-ups, a bucket is held while it is read.
+/// After about this many failed look-ups or changes, a bucket is held while it is read.
 const PATIENCE: u32 = 16;
 
 /// The change to make to a key.
@@ -140,7 +141,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Changes the value of a key atomically, by a function of the old value. The function may be
-    /// called again if other ranks were faster. Returns whether the key had a value.
+    /// called again if other ranks were faster, or after this call has split the bucket. Returns
+    /// whether the key had a value.
     pub(crate) fn change(
         &self,
         draft: &mut Draft<'_, F, M>,

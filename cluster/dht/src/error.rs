@@ -34,7 +34,7 @@ pub enum Error {
         bytes: usize,
         /// The smallest possible size, in bytes.
         least: usize,
-        /// The greatest possible size, in bytes, if parts are large enough.
+        /// The greatest possible sum of offset and size, in bytes, if parts are large enough.
         most: usize,
     },
     /// Ranks have opened the table with different options, modes or versions of this library.

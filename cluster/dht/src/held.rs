@@ -59,14 +59,15 @@ impl<F: Fabric, M: Mode<F>> Drop for Held<'_, F, M> {
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Takes a bucket if it has not changed since it was read; `None` if it has.
+    /// Takes a bucket if it has not changed since it was read; `None` if it has, or if another rank
+    /// holds it.
     #[inline]
     pub(crate) fn hold(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.held(self.fabric.rank()))
     }
 
     /// Takes a bucket, to change more than one word of it, if it has not changed since it was read;
-    /// `None` if it has.
+    /// `None` if it has, or if another rank holds it.
     pub(crate) fn hold_to_split(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.split(self.fabric.rank()))
     }
@@ -89,9 +90,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(())
     }
 
-    /// Releases a bucket whose holder is dead, and finishes its split if it was being split. Does
-    /// nothing if another rank was faster, or if the bucket that this one came from must be
-    /// repaired first.
+    /// Releases a bucket whose holder is dead, and finishes its split if it was being split. Leaves
+    /// it held if another rank was faster, or if the bucket that this one came from must be
+    /// repaired first; then it repairs that one, if its holder is dead.
     #[cold]
     fn take_over(&self, bucket: &Bucket) -> Result<(), Dead> {
         let Bucket { number, place, seen, .. } = *bucket;

@@ -17,9 +17,9 @@
 //!   slot     20 bits tag of the hash | 12 bits words | 32 bits displacement / 64; 0 if vacant
 //! ```
 //!
-//! The depth is the number of hash bits that all keys of a bucket share. In the first row it is
-//! counted from the row's own bits. In later rows 0 means that the bucket was never used, and that
-//! its keys are in the bucket whose number lacks the highest bit.
+//! The depth is the number of hash bits that all keys of a bucket share. The link has it less the
+//! bits of the first row. So in later rows 0 means that the bucket was never used, and that its
+//! keys are in the bucket whose number lacks the highest bit.
 
 use syncline_fabric::{Heap, Position};
 

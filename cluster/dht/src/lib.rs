@@ -1,17 +1,18 @@
 //! A hash table over the memories of many ranks.
 //!
 //! ```text
-//!   operations  what a table does: get, put, remove, update, resize
+//!   operations  what a table does: get, with, contains, put, remove, update, resize
 //!   table       the table as each rank opens it
 //!   layout      what the words of a rank's part mean
 //!   key         a key's rank, bucket and tag
 //!   entry       a key and its value in a block
 //!   look        looking a key up between two looks at a version
-//!   change      changing a key's value
-//!   held        holding a bucket, and taking one over from a rank that died
+//!   change      reading and changing a key's value
+//!   held        holding a bucket, and taking one over from a rank that died; wait: for its holder
 //!   split       splitting a bucket; rows: where the buckets are
 //!   local       iterating over one rank's part; lost: which keys are lost
 //!   mode        the table's own mode, and the coarse one under window locks
+//!   error       why an operation failed
 //! ```
 //!
 //! The table is written once over [`Fabric`](syncline_fabric::Fabric), checked on simulated ranks

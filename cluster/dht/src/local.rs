@@ -40,7 +40,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// A key that is present throughout the iteration is returned exactly once, with one of the
     /// values that it had meanwhile. A key that is put or removed meanwhile is returned once or not
-    /// at all. Each bucket is copied at one moment.
+    /// at all. A bucket is copied at one moment, or at several if it has been split less often than
+    /// others.
     pub fn local(&self) -> Entries<'_, F, M> {
         self.entries_of(self.fabric.rank())
     }
@@ -78,7 +79,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Copies a bucket's entries with this ending; `None` if a writer has changed the bucket
-    /// meanwhile.
+    /// meanwhile, or is splitting it.
     fn copy_bucket(
         &self,
         bucket: &Bucket,

@@ -5,9 +5,9 @@
 //! 2. A writer that changes several slots marks the version as split, and readers wait.
 //! 3. An entry's block is freed after the version has changed. So if the version is the same
 //!    afterwards, the entry that a reader has copied was the slot's entry throughout.
-//! 4. A writer looks up without holding the bucket. It takes the bucket by an exchange of the
-//!    version that it has seen. If that succeeds, what it has seen is still valid, and it holds the
-//!    bucket for only two stores.
+//! 4. A writer looks up without holding the bucket, unless many tries have failed. It takes the
+//!    bucket by an exchange of the version that it has seen. If that succeeds, what it has seen is
+//!    still valid, and it holds the bucket for only two stores.
 
 use syncline_fabric::{Dead, Fabric, Position};
 

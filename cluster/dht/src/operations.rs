@@ -67,7 +67,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// Same errors as [`get`](Self::get).
+    /// [`Error::Lost`] as for [`get`](Self::get); [`Error::TooLong`] if the key is too long.
     pub fn remove(&self, key: &[u8]) -> Result<bool, Error> {
         let mut draft = self.draft(key)?;
         self.change(&mut draft, |_, _| Ok(Next::Nothing))
@@ -76,9 +76,10 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// Replaces a key's value atomically with the result of a function of it: `None` removes the
     /// value, or leaves a key without a value as it is. Returns whether it had a value before.
     ///
-    /// The function may be called several times if others change the key meanwhile; only the
-    /// argument and the result of the last call count. It must not use the table: after many failed
-    /// tries, and always in the coarse mode, it runs while other ranks are excluded.
+    /// The function may be called several times: if others change the key's bucket meanwhile, or if
+    /// the bucket has to be split. Only the argument and the result of the last call count. It must
+    /// not use the table: after many failed tries, and always in the coarse mode, it runs while
+    /// other ranks are excluded.
     ///
     /// # Errors
     ///

@@ -58,7 +58,7 @@ impl Rows {
             // Relaxed: published by the `fetch_max` below.
             known.at[row].store(at, Relaxed);
             row += 1;
-            // Release: pairs with the Acquire in `bits` and `later`.
+            // Release: pairs with the Acquire in `bits`, which `later` calls.
             known.rows.fetch_max(row as u32, Release);
         }
         Ok(self.bits(rank))
@@ -86,8 +86,8 @@ impl Rows {
         Ok(Position { rank, at: start + within * LINE })
     }
 
-    /// Adds a row to a part whose bucket numbers have this many bits, if no row was added
-    /// meanwhile.
+    /// Adds a row to a part whose bucket numbers have this many bits, if no row was added meanwhile
+    /// and there are fewer than [`ROWS`].
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Splits a bucket, or adds a line behind a full one.
 //!
 //! A bucket is split when a key finds no vacancy in its first line and the part has more bits than
-//! the bucket's depth. Otherwise a line is linked behind the bucket. When one bucket in `MOST` has
-//! such a line, the part gets another row, into which later splits go.
+//! the bucket's depth. Otherwise a line is linked behind the bucket. When more lines were linked
+//! this way than one per `MOST` buckets, the part gets another row, into which later splits go.
 
 use syncline_fabric::{Dead, Fabric, Full, Position};
 
@@ -13,12 +13,14 @@ use crate::look::{Bucket, Look};
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// A part grows when it has more than one line behind buckets per this many buckets. That is
-/// roughly at four and a half entries per bucket.
+/// A part grows when more lines were ever linked behind full buckets than one per this many
+/// buckets; lines that a split makes don't count. That is roughly at four and a half entries per
+/// bucket.
 const MOST: u64 = 8;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Splits a bucket, unless it was changed since it was read. Returns whether there was room.
+    /// Splits a bucket, unless it was changed since it was read, or another rank holds it. Returns
+    /// `false` only if there was no room.
     pub(crate) fn split(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Some(held) = self.hold_to_split(bucket)? else { return Ok(true) };
         let rank = bucket.place.rank;
@@ -108,7 +110,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Links a line with one slot behind a bucket, if the bucket has not changed since it was read.
-    /// Returns `false` if it has, and `None` if there is no room.
+    /// Returns `false` if it has or another rank holds it, and `None` if there is no room.
     pub(crate) fn link(&self, look: &Look, slot: Slot) -> Result<Option<bool>, Dead> {
         let rank = look.bucket.place.rank;
         let Some(line) = self.line(rank, &[slot.0], None)? else { return Ok(None) };

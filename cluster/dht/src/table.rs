@@ -16,13 +16,13 @@ use crate::rows::Rows;
 /// The version of the layout.
 const VERSION: u64 = 1;
 
-/// The position of a table in the ranks' parts. All ranks must use the same options.
+/// The position and the size of a table in the ranks' parts. All ranks must use the same options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The table's offset in each part, in bytes: a multiple of 64. Zero by default.
     pub at: usize,
-    /// The table's size in each part, in bytes. These bytes must be zero before the first rank
-    /// opens the table. The default is everything behind `at`.
+    /// The table's size in each part, in bytes, rounded down to a multiple of 64. These bytes must
+    /// be zero before the first rank opens the table. The default is everything behind `at`.
     pub bytes: Option<usize>,
     /// The initial number of buckets in each part, rounded up to a power of two: 64 by default. The
     /// table adds more by itself.
@@ -63,8 +63,8 @@ impl Options {
 /// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which keys those
 /// are; on a fabric whose parts outlive their ranks, such as [`Host`](syncline_fabric::Host),
 /// nothing is lost. An operation in which a rank died has either taken effect or not. If the rank
-/// held a bucket, others wait until the fabric knows of the death, and take the bucket over, at the
-/// latest 100 ms after that. A block of memory that it had taken may stay unused.
+/// held a bucket, others that need it wait until the fabric knows of the death, and take the bucket
+/// over about 100 ms after that at the latest. A block of memory that it had taken may stay unused.
 ///
 /// **Threads.** A table may be used by several threads of a rank if the fabric may.
 ///
@@ -83,7 +83,8 @@ impl<F: Fabric> Table<F> {
     ///
     /// # Errors
     ///
-    /// If the parts are too small, or another rank has opened the table differently.
+    /// If the options don't fit the parts ([`Error::Size`]), or another rank has opened the table
+    /// differently.
     ///
     /// # Panics
     ///
@@ -106,6 +107,10 @@ where
     /// # Errors
     ///
     /// Same errors as [`open`](Table::open), and an error if the lock is too large.
+    ///
+    /// # Panics
+    ///
+    /// Same panics as [`open`](Table::open).
     pub fn open_coarse(fabric: F, options: Options) -> Result<Self, Error> {
         let layout = options.layout(&fabric)?;
         if size_of::<L>() > LOCK {
@@ -122,7 +127,7 @@ where
     ///
     /// # Errors
     ///
-    /// If the parts are too small.
+    /// If the options don't fit the parts.
     pub fn nodes(fabric: &F, options: Options) -> Result<Heap, Error> {
         options.layout(fabric).map(Layout::heap)
     }

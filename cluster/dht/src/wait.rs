@@ -17,7 +17,8 @@ const LOOKS: u32 = 16;
 /// A wait in progress.
 pub(crate) struct Wait {
     looks: u32,
-    /// When to check next, if the clock was read before; and how long to wait after that check.
+    /// When to check next, if the clock was read before; and the length of the wait before that
+    /// check.
     ask_at: Option<Duration>,
     again: Duration,
 }

@@ -36,7 +36,8 @@ int syncline_dsm_ranks(void);
  * all have returned. All ranks call it with the same number. */
 void syncline_dsm_run(int threads, void (*body)(void *argument), void *argument);
 
-/* This thread's number among the threads of all ranks, and the number of these threads. */
+/* This thread's number among the threads of all ranks, from the first syncline_dsm_run on (0 before),
+ * and the number of these threads. */
 int syncline_dsm_thread(void);
 int syncline_dsm_threads(void);
 
@@ -98,7 +99,8 @@ void syncline_dsm_release(void);
 
 /* Makes pages present for a system call to read, or also to write if `write` is not 0. A system
  * call on shared memory fails with EFAULT if a page is absent. The pages may become absent again
- * at the next barrier, lock or fence of this rank. */
+ * at the next barrier, lock or fence of this rank, or if other pages take their slots in a small
+ * cache. */
 void syncline_dsm_touch(void *from, size_t bytes, int write);
 
 /* What this rank has done so far. */

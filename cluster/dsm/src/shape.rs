@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   control     words of this rank: who it is, barriers, counters     CONTROL bytes
-//!   locks       a global lock each                                    LOCK bytes each
+//!   locks       a global lock each, and its counter                   LOCK bytes each
 //!   nodes       the heap from which waiters for these locks take their nodes
 //!   summary     a bit for each word of notices that is not zero
 //!   notices     a bit for each line of which this rank got a notice
@@ -18,7 +18,7 @@ use syncline_fabric::{Heap, Position};
 
 /// The size of a page in bytes, on real memory.
 pub const PAGE: usize = 4096;
-/// Bytes of a global lock.
+/// Bytes of a global lock and its counter.
 pub const LOCK: usize = 256;
 /// The most pages that a line has.
 pub const MOST_LINE_PAGES: usize = 64;
@@ -131,11 +131,11 @@ pub enum Control {
     LogCount = 256,
     /// Rank 0: how much memory is allocated from below, and from above.
     Allocated = 320,
-    /// A machine's first rank: the number of its ranks that have come to a barrier.
+    /// A machine's first rank: how often its ranks have come to barriers.
     Arrived = 384,
     /// A machine's first rank: the number of barriers that are over.
     Over = 448,
-    /// Rank 0: the number of machines that have come to a barrier.
+    /// Rank 0: how often machines have come to barriers.
     Machines = 512,
     /// Rank 0: the number of barriers that are over for machines.
     MachinesOver = 576,

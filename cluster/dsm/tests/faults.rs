@@ -296,7 +296,7 @@ fn memory() {
     }
     program.threads.barrier();
     assert!(program.memory.allocate_together(MEMORY / 2).is_err());
-    // A block is used again by the rank that frees it, and small blocks share a page.
+    // A block is used again by the rank that frees it.
     let last = taken.pop().expect("blocks");
     // SAFETY: no thread uses it.
     unsafe { program.memory.free(last, 64 << 10) };

@@ -1,8 +1,9 @@
 //! The programs of workloads/dsm, in C, on ranks that are processes: each verifies what it computes,
 //! under every scheme, fault side, size of the write buffer and number of ranks.
 //!
-//! By default each program runs in a dozen settings, in which every value of every setting occurs.
-//! `SYNCLINE_DSM_PROGRAMS=all` runs all combinations, which takes about half an hour.
+//! By default a program runs in a dozen settings, in which every value of every setting occurs (the
+//! NAS programs in three or four). `SYNCLINE_DSM_PROGRAMS=all` runs all combinations of fault side,
+//! scheme, write buffer and number of ranks, which takes about half an hour.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,7 @@ const BUFFERS: [Option<usize>; 4] = [None, Some(1), Some(7), Some(64)];
 /// Pairs of a number of ranks and the threads of each.
 const RANKS: [(usize, usize); 6] = [(1, 2), (2, 1), (2, 2), (3, 1), (4, 2), (8, 1)];
 const LINES: [usize; 3] = [1, 4, 16];
-/// Pages that a rank caches, if that is as few as eight lines: the programs go along six arrays at
-/// once.
+/// Pages that a rank caches, but at least eight lines: the programs go along six arrays at once.
 const CACHES: [Option<usize>; 3] = [None, None, Some(48)];
 
 /// How long a program may take before it counts as stuck.

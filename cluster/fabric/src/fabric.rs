@@ -73,8 +73,8 @@ pub struct Dead {
 
 /// One rank's access to the parts of all; see [the crate](crate) for the fabrics that exist.
 ///
-/// All functions that take a [`Position`] panic if it is not within the part of an existing rank, and
-/// those for words if it is not a multiple of 8: that is a mistake of the caller on any fabric.
+/// All functions that access a [`Position`] panic if it is not within the part of an existing rank,
+/// and those for words if it is not a multiple of 8: that is a mistake of the caller on any fabric.
 ///
 /// An error means that the target has died; from then on nothing in its part can be accessed. A
 /// fabric whose parts outlive their ranks, such as [`Host`](crate::Host), returns none.

@@ -3,7 +3,7 @@
 //! ```text
 //!   top                 how far the heap was ever used
 //!   free[class]         a stack of free blocks of 64 << class bytes: tag | displacement / 64
-//!   blocks ...          a free block's first word is the next one of its stack, as in `free`
+//!   blocks ...          a free block's first word: displacement / 64 of the next one of its stack
 //! ```
 //!
 //! A block's size is a power of two, at least a line, and it occupies lines of its own. A block is

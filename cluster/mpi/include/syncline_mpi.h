@@ -7,9 +7,10 @@
  *     if (SL_Win_trylock) ...
  *
  * Windows support all of them under the schemes full-support, best-effort, writer-precedence,
- * reader-precedence and fair, and under hierarchical on one host. Under another scheme, and with the
- * MPI library's own locks, they return MPI_ERR_UNSUPPORTED_OPERATION. Errors reach the window's error
- * handler, as with MPI's own functions.
+ * reader-precedence and fair, and under hierarchical on one host. Under another scheme SL_Win_trylock
+ * and SL_Win_lock_until return MPI_ERR_UNSUPPORTED_OPERATION, unless MPI_MODE_NOCHECK is given. With the
+ * MPI library's own locks all functions on windows return it. Errors reach the window's error handler,
+ * as with MPI's own functions.
  */
 #ifndef SYNCLINE_MPI_H
 #define SYNCLINE_MPI_H

@@ -1,7 +1,8 @@
 //! Creates windows under the scheme that their ranks request, if possible.
 //!
 //! The ranks agree on a scheme ([`Ranks`]), and meet: those of each host then share a segment
-//! ([`Meeting`]). If all ranks are on one host, `MPI_Win_allocate` makes a shared window.
+//! ([`Meeting`]). If all ranks are on one host, `MPI_Win_allocate` makes a shared window, unless
+//! the Info forbids it or the MPI library can't.
 
 use std::ffi::c_int;
 use std::ptr;

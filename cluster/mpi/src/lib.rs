@@ -7,7 +7,7 @@
 //!               create     a window under the scheme that its ranks request
 //!               ranks      how the ranks agree on the scheme
 //!               registry   from MPI's handle to the window
-//!               window     which targets are held, and which must be flushed; the errors
+//!               window     which targets are held, and which must be flushed
 //!                 |
 //!               hosts      which ranks share a segment; locks between hosts, by messages
 //!               host       windows whose memory all ranks have mapped: puts and gets as copies
@@ -19,12 +19,14 @@
 //!               queues     the locks of windows for which a server notices deaths
 //!               segment    a memory whose references mean the same to all ranks of a host
 //!               library    which MPI is loaded, its constants, its functions behind ours
+//!               errors     the error classes that are added to MPI's
+//!               say        messages on standard error
 //! ```
 //!
 //! **Lock words lie in memory that the ranks of a host share**, and are changed by the processor's
 //! atomic instructions. Words in an MPI window, changed by MPI's atomics, would cost more than the
-//! MPI library's own lock. If the ranks of a window can't all share memory, the window keeps that
-//! lock.
+//! MPI library's own lock. Ranks of other hosts are served by messages (`hosts`). If a rank can
+//! make no shared memory, or no server for other hosts, the window keeps the library's lock.
 //!
 //! **The program's window stays in one epoch of the library below**, `lock_all` with
 //! `MPI_MODE_NOCHECK`: it is opened at the first lock, and closed at the end or before another kind

@@ -1,9 +1,10 @@
-//! The queue locks in a segment, for windows whose server notices the deaths of ranks:
+//! The queue locks in a segment, for windows whose server notices the deaths of ranks, and (behind
+//! other words) for those of [`ordered`](crate::ordered) and [`Cohort`](crate::hosts::Cohort):
 //!
 //! ```text
 //!   0    the segment's token
 //!   128  Global
-//!   256  a lock for each rank, 128 bytes apart
+//!   256  a lock for each rank, 128 bytes apart, and whether its owner has died
 //!   ...  queue nodes: a row for each rank, with one for each target
 //! ```
 //!

@@ -49,7 +49,7 @@ pub fn value(mpi: &Constants, info: Word, key: &CStr) -> Option<String> {
     (code == SUCCESS && found != 0).then(|| text(&value))
 }
 
-/// The text before the first zero.
+/// The text before the first zero, without spaces around it.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim().into()
@@ -154,7 +154,8 @@ impl Ranks {
         if code == SUCCESS { Ok(all) } else { Err(code) }
     }
 
-    /// Prints which schemes rank 0 and another rank were given, and returns the error.
+    /// Prints at rank 0 which schemes it and another rank were given, reports the error to the
+    /// communicator's error handler, and returns it.
     fn refuse(&self, names: &[String], other: usize) -> c_int {
         if self.rank == 0 {
             let known = Scheme::ALL.map(Scheme::name);
@@ -171,7 +172,7 @@ impl Ranks {
         self.mpi.err_info_value
     }
 
-    /// Says once why windows keep the library's own locks.
+    /// Says at rank 0, the first time, why windows keep the library's own locks.
     pub fn keep(&self, why: &str) {
         static SAID: Once = Once::new();
         if self.rank == 0 {

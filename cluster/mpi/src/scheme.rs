@@ -19,7 +19,8 @@ use crate::{ordered, robust};
 /// The name of the scheme that keeps the MPI library's own locks.
 pub const LIBRARY: &str = "library";
 
-/// The most ranks of a window under a scheme: the nodes of more would take gigabytes.
+/// The most ranks of a window under a scheme: with this number the nodes take a quarter of a
+/// gigabyte, and they grow with its square.
 pub const MOST_RANKS: usize = 2048;
 
 /// Size in bytes of a segment for this many ranks.
@@ -35,7 +36,7 @@ pub fn size(scheme: Scheme, ranks: usize) -> usize {
 }
 
 /// Offset of a host's own locks under `hierarchical`: behind those between hosts. They are followed
-/// by what the host holds of each part's lock, a line each.
+/// by what the host holds of each part's lock, [`LINE`] bytes each.
 pub fn local_at(ranks: usize) -> usize {
     table_size(ranks).next_multiple_of(LINE)
 }

@@ -295,8 +295,9 @@ fn is_locked(insn: &Instruction) -> bool {
     in_memory && (insn.has_lock_prefix() || insn.mnemonic() == Mnemonic::Xchg)
 }
 
-/// The access of an instruction to memory; `None` if there is none that counts. Accesses relative
-/// to the stack pointer and to per-processor variables don't count.
+/// The access of an instruction to memory; `None` if there is none that counts. Calls and pushes
+/// count. Other accesses relative to the stack pointer, and those to per-processor variables,
+/// don't; nor do any others of a function that accesses only the lock itself (`own`).
 fn access(insn: &Instruction, own: bool, info: &mut InstructionInfoFactory) -> Option<Mem> {
     match insn.mnemonic() {
         // A call through memory also reads its target. That access is not recorded, since such a

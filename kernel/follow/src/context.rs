@@ -77,7 +77,7 @@ pub struct Held {
     pub handed_over: bool,
     /// Whether a device was accessed while it was held.
     pub io: bool,
-    /// The innermost lock that was already held; 0 if there was none.
+    /// The lock acquired last of those that were already held at its level; 0 if there was none.
     pub outer: u64,
     /// Index of its first access in the log of its level.
     start: usize,
@@ -100,7 +100,7 @@ pub struct Finished {
     pub released: u64,
     /// Whether accesses are missing at its end.
     pub cut_off: bool,
-    /// The kind of the level at which it was taken.
+    /// The kind of the level at which it was last held.
     pub level: LevelKind,
     /// The accesses of the section.
     pub accesses: Vec<Access>,
@@ -147,7 +147,7 @@ pub struct Breach {
     pub site: u64,
 }
 
-/// The most violations of a task that are reported one by one.
+/// The most violations that a task keeps one by one.
 const TOLD: usize = 16;
 
 /// The latest call at a level: where the stack is, and where the call returns to.
@@ -184,7 +184,7 @@ pub struct Task {
     spare: Vec<Level>,
     /// Violations so far.
     pub broken: Broken,
-    /// The first violations, one by one.
+    /// The first violations, one by one, since a processor last took them.
     pub breaches: Vec<Breach>,
 }
 
@@ -233,7 +233,8 @@ impl Task {
         self.levels.push(level);
     }
 
-    /// Leaves the level of an interrupt or exception. Gives back the call that `enter` was given.
+    /// Leaves the level of an interrupt or exception. Gives back the call that `enter` was given;
+    /// `None` if the task is at its first level.
     pub fn leave(&mut self) -> Option<Call> {
         if self.levels.len() == 1 {
             self.broken.lost += 1;
@@ -325,9 +326,9 @@ impl Task {
     }
 
     /// A function of this role returns. If it has taken its lock, the lock is held from now on.
-    /// `owned` gets the physical address, and returns whether the lock's word names this task as
-    /// its owner; `None` if the word does not name an owner. Then what counts is whether the
-    /// function has proved that it took the lock.
+    /// `owned` gets the role and the physical address, and returns whether the lock's word names
+    /// this task as its owner; `None` if the word does not name an owner. Then what counts is
+    /// whether the function has proved that it took the lock.
     pub fn done(
         &mut self,
         role: Role,
@@ -472,8 +473,8 @@ impl Task {
         self.levels.iter().flat_map(|level| &level.held)
     }
 
-    /// Forgets all held locks and accesses, which is done when recording begins; returns the
-    /// forgotten locks.
+    /// Forgets all held locks, accesses and violations, which is done when recording begins;
+    /// returns the forgotten locks.
     pub fn forget(&mut self) -> Vec<Held> {
         let held = self.all_held().copied().collect();
         for level in &mut self.levels {

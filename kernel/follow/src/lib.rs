@@ -5,6 +5,7 @@
 //!   +--> code      what each instruction means          (once, when it is translated)
 //!          +--> context   locks held, level by level    (each time that it is executed)
 //!                 +--> words    the address set of a section
+//! role      what a function does with a lock, and the names of such functions
 //! ```
 //!
 //! Everything here is pure: plain data in, plain data out. The plugin has the emulator's side.

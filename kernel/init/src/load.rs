@@ -48,7 +48,7 @@ fn script() -> Result<(), String> {
 
 const CONTENTION: &str = "/sys/kernel/tracing/events/lock/contention_begin";
 
-/// Lets the kernel count the beginnings of waits, by the lock's address.
+/// Lets the kernel count the beginnings of waits, by the lock's address and the flags of the wait.
 fn trace_contention() {
     let _ = fs::write(format!("{CONTENTION}/trigger"), "hist:keys=lock_addr.hex,flags:size=16384");
 }

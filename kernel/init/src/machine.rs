@@ -1,10 +1,10 @@
-//! Mounts file systems, and switches the machine off.
+//! Mounts file systems, opens the console, and switches the machine off.
 
 use std::ffi::CString;
 use std::fs;
 
-/// Mounts the file systems that programs expect. Ignores errors: a program that needs a missing one
-/// will report it.
+/// Mounts the file systems that programs expect, and opens the console. Ignores errors: a program
+/// that needs a missing one will report it.
 pub fn mount_all() {
     for (kind, on) in [
         ("proc", "/proc"),

@@ -5,7 +5,7 @@ use std::fs;
 /// The options that begin with `syncline.`.
 #[derive(Debug)]
 pub struct Options {
-    /// Whether to hand over symbols and types only.
+    /// Whether to hand over symbols, types and the list of modules, and to run no load.
     pub learn: bool,
     /// The load.
     pub load: String,

@@ -85,8 +85,8 @@ struct Cpu {
     interrupts: Option<u32>,
 }
 
-/// Prepares the data about the kernel. Returns false if the plan lacks a part, or if the guest's
-/// memory can't be mapped.
+/// Prepares the data about the kernel. Returns false if the plan lacks a part, if the guest's
+/// memory can't be mapped, or if this was called before.
 pub fn prepare(plan: &Plan) -> bool {
     let Some(ram) = ram() else { return false };
     let Some(memory) = Memory::new(plan, ram) else { return false };
@@ -119,12 +119,12 @@ pub fn stop() {
     ON.store(false, Ordering::Relaxed);
 }
 
-/// The latest tick of any processor, and the violations during the recording.
+/// The latest tick that a processor has reported, and the violations during the recording.
 pub fn outcome() -> (u64, Broken) {
     (LATEST.load(Ordering::Relaxed), *BROKEN.lock().expect("nothing panics with it"))
 }
 
-/// The first violations, one per line.
+/// The violations that tasks have kept one by one, one per line.
 pub fn breaches() -> String {
     let told = BREACHES.lock().expect("nothing panics with it");
     let line = |breach: &Breach| {

@@ -1,7 +1,7 @@
 //! A lossy table of the locks' holders on all processors: a wait is recorded with the holder.
 //!
 //! Each lock has one slot, by its address; two locks with the same slot evict each other. A lost
-//! entry costs the name of the task that was waited for, never an acquisition.
+//! entry costs the name of the task that was waited for, and the order below, never an acquisition.
 //!
 //! The table also keeps the processors' clocks in order. Each processor counts its own
 //! instructions, and two counts may differ. An acquisition of a lock must be later than the release

@@ -4,6 +4,12 @@
 //!  translate   attaches callbacks to the guest's instructions, by their meaning
 //!    cpu       one for each virtual processor: its task, levels, locks
 //!    writer    a thread that writes the trace
+//!    ledger    the locks' holders on all processors, and the order of the processors' clocks
+//!    together  keeps the processors together
+//!    memory    the kernel's own view of memory
+//!    ram       the guest's memory in this process
+//!    export    takes files from the guest
+//!    qemu      QEMU's interface
 //! ```
 //!
 //! Arguments: `out=FOLDER` for the output, `trace=FOLDER` if the trace goes elsewhere, `plan=FILE`
@@ -104,7 +110,7 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
 }
 
 /// Called when QEMU ends: writes the counts to the output folder, a name and a number per line, and
-/// the first violations.
+/// the violations that were kept.
 extern "C" fn on_exit(_: Id, _: *mut c_void) {
     let (now, broken) = cpu::outcome();
     let Some(summary) = writer::finish(now) else { return };

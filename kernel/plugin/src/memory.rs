@@ -17,7 +17,7 @@ const DIRECT: std::ops::Range<u64> = 0xffff_8880_0000_0000..0xffff_c880_0000_000
 const PAGES: u64 = 0xffff_ea00_0000_0000;
 /// The kernel's image.
 const IMAGE: std::ops::Range<u64> = 0xffff_ffff_8000_0000..0xffff_ffff_a000_0000;
-/// Memory that is mapped page by page: stacks, modules' data, devices.
+/// Memory that is mapped page by page: stacks, large allocations, devices.
 pub const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
 /// Stacks and tables of each processor's entry area.
 pub const ENTRY_AREA: std::ops::Range<u64> = 0xffff_fe00_0000_0000..0xffff_fe80_0000_0000;
@@ -59,7 +59,8 @@ impl Memory {
         })
     }
 
-    /// The physical address of a kernel address; `None` if there is no memory.
+    /// The physical address of a kernel address. `None` if the page tables map no memory there;
+    /// addresses of the direct map and of the image are not looked up.
     pub fn physical(&self, address: u64) -> Option<u64> {
         if DIRECT.contains(&address) {
             return Some(address - DIRECT.start);
@@ -94,7 +95,7 @@ impl Memory {
         self.ram.u32(self.physical(address)?)
     }
 
-    /// Reads a string that ends in a zero byte.
+    /// Reads a string that ends in a zero byte, or its first [`LONGEST_NAME`] bytes.
     pub fn text(&self, address: u64) -> Option<String> {
         let mut text = Vec::new();
         for at in address..address + LONGEST_NAME as u64 {

@@ -27,7 +27,7 @@ unsafe impl Sync for Ram {}
 
 static RAM: OnceLock<Option<Ram>> = OnceLock::new();
 
-/// The guest's memory; `None` if QEMU runs without such a back end.
+/// The guest's memory; `None` if QEMU runs without such a back end, or if the file can't be mapped.
 pub fn ram() -> Option<&'static Ram> {
     RAM.get_or_init(find).as_ref()
 }

@@ -1,7 +1,7 @@
 //! The thread that writes the trace. Virtual processors send it their finished sections, and go on.
 //!
-//! This thread looks up the objects of words, adds up acquisitions by thread, lock and call site,
-//! and notes the names of the allocator's caches when they first occur.
+//! This thread looks up the objects of words, adds up acquisitions by thread, lock, call site and
+//! operation, and notes the names of the allocator's caches when they first occur.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
-//! Processes that are killed: at any moment, and before each of their accesses to other ranks'
-//! memory.
+//! Processes that are killed: at any moment, and before their changes of the ranks' memory.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -45,7 +44,7 @@ pub fn work_until_killed(host: Host) {
     assert!(table.lost().is_empty(), "parts outlive their ranks here");
 }
 
-/// Kills its process before one of its accesses.
+/// Kills its process before one of its puts, exchanges or other changes of words.
 struct Dying {
     host: Host,
     left: AtomicU64,
@@ -111,8 +110,8 @@ impl Fabric for Dying {
     }
 }
 
-/// Rank 1 dies at an access, with buckets held or half split; rank 0 then uses everything that rank
-/// 1 has left behind.
+/// Rank 1 dies before one of its changes, perhaps with buckets held or half split; rank 0 then uses
+/// everything that rank 1 has left behind.
 pub fn one_dies(host: Host, at: u64) {
     let options = Options { buckets: 1, ..OPTIONS };
     let key = |n: u64| format!("key {n}").into_bytes();
@@ -161,7 +160,7 @@ fn the_others_go_on_when_ranks_are_killed() {
     }
 }
 
-/// `SYNCLINE_DEATHS=1` tries each access, which takes a minute.
+/// `SYNCLINE_DEATHS=1` tries each of about 900 changes, which takes a minute.
 #[test]
 fn a_rank_may_die_before_any_of_its_accesses() {
     let every = std::env::var("SYNCLINE_DEATHS").map_or(17, |step| step.parse().expect("a number"));

@@ -124,7 +124,7 @@ fn coarse(host: &Host) {
     under::<FairRw<Yield, Window<Host>>>(host, 4);
 }
 
-/// Two ranks with different options: at least one gets an error.
+/// Two ranks with different options: exactly one gets an error.
 fn different(host: Host) {
     let options = Options { buckets: 2 << host.rank(), ..OPTIONS };
     match Table::open(host.clone(), options) {

@@ -3,7 +3,7 @@
 //! A fault is put between the table and its fabric: the table's code is the shipped one, and the
 //! fabric performs one of its operations differently, as if the table had forgotten it. The words
 //! show which operation it is: the position of a version is a multiple of 64, and the lowest 17
-//! bits of a version say who holds the bucket.
+//! bits of a version say which rank holds the bucket, and whether it is being split.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,7 +57,7 @@ impl Faulty {
         at.at.is_multiple_of(64)
     }
 
-    /// Whether this releases a bucket that was changed.
+    /// Whether this releases a bucket that was changed, now or before.
     fn lets_go(at: Position, change: Change, value: u64) -> bool {
         let free = value & (HOLDER | SPLIT) == 0 && value >= ONE;
         Faulty::is_version(at) && change == Change::Replace && free
@@ -158,7 +158,7 @@ impl Fabric for Faulty {
     }
 }
 
-/// The number of seeds until a fault is found, at most `MOST`.
+/// Tries seeds until the fault is found, at most `MOST`, and prints the seed.
 fn finds(fault: Fault) {
     const MOST: u64 = 3000;
     for seed in 0..MOST {

@@ -50,7 +50,7 @@ impl Operation {
     }
 }
 
-/// The most operations on a key, so that a set of them is one word.
+/// The most operations on a key, so that a set of them is one number of 128 bits.
 pub const MOST: usize = 128;
 
 /// Whether the operations on one key, initially absent, have an explanation.

@@ -14,8 +14,8 @@ use syncline_fabric::{Fabric, Simulated};
 
 use crate::history::{Answer, MOST, Operation, What, is_linearizable};
 
-/// The longest duration of an operation if ranks die meanwhile: the time until the fabric knows of
-/// a death, and 100 ms.
+/// The longest duration of a step, which is several operations. Each may wait until the fabric
+/// knows of a death, and then for about 100 ms.
 const LONGEST: Duration = Duration::from_millis(500);
 /// The number of ranks that use one key.
 const SHARERS: usize = 5;
@@ -25,7 +25,7 @@ const SHARERS: usize = 5;
 pub struct Scene {
     pub seed: u64,
     pub ranks: usize,
-    /// How many ranks die; the first never does.
+    /// The most ranks that die; the first never does.
     pub deaths: usize,
     /// Operations of each rank on its key.
     pub steps: usize,
@@ -54,7 +54,8 @@ impl Scene {
         simulation
     }
 
-    /// Keys whose homes are few ranks, so that they meet in buckets.
+    /// Keys; in half of the scenes with at most 64 ranks, their homes are two ranks, so that they
+    /// meet in buckets.
     fn keys<F: Fabric, M: Mode<F>>(&self, table: &Table<F, M>) -> Vec<Vec<u8>> {
         let mut random = Rng::with_seed(self.seed ^ 0x6b65);
         let homes = if random.bool() || self.ranks > 64 { self.ranks } else { 2 };
@@ -65,7 +66,8 @@ impl Scene {
     }
 }
 
-/// A random number of bytes, each of which follows from the value's number and size.
+/// The value's number, and a random number of bytes, each of which follows from that number and the
+/// size.
 fn value(number: u64, random: &mut Rng) -> Vec<u8> {
     let length = match random.u8(..64) {
         0 => random.usize(..40_000),
@@ -257,7 +259,8 @@ fn at_start(rank: usize) -> syncline_fabric::Position {
     syncline_fabric::Position { rank, at: 0 }
 }
 
-/// When all ranks have ended or died: looks up every key, and iterates over every part.
+/// When all ranks have ended or died: looks up every key, and iterates over every part, of those
+/// that are not lost.
 fn look_back<F: Fabric, M: Mode<F>>(table: &Table<F, M>, notes: &Notes, keys: &[Vec<u8>]) {
     let lost = table.lost();
     let mut all = std::collections::HashMap::new();

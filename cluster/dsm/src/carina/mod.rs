@@ -5,6 +5,7 @@
 //! fabric. The tests perform it on a simulated fabric, and also with one rule changed.
 //!
 //! ```text
+//!   scheme      the classifications that a program can have
 //!   entry       which nodes read and which write a line: 64 bits at its home
 //!   classify    Table 1: the classes, and which of them are invalidated and downgraded
 //!   deposit     a node enters itself: the new entry, what the node learns, which nodes get notices

@@ -17,13 +17,14 @@ pub struct Counts {
     pub put: u64,
     /// Lines that were evicted for another one.
     pub evicted: u64,
-    /// Lines that fences have dropped.
+    /// Lines that fences have dropped, except those that a reset forgets.
     pub invalidated: u64,
     /// Lines that fences have examined and kept.
     pub kept: u64,
     /// Times that this node entered itself into the directory.
     pub deposits: u64,
-    /// Lines of which other nodes sent notices.
+    /// Notices that the node has taken in. A log also has the node's own; a log that has lost
+    /// entries counts as one notice.
     pub notices: u64,
 }
 

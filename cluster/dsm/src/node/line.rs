@@ -56,7 +56,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Deposits this node in a line's entry, unless it has done so.
+    /// Deposits this node in a line's entry, unless it has done so or its scheme has no such
+    /// deposits.
     fn enter(&mut self, line: usize, home: Home, role: Role) -> Result<(), Dead> {
         let known = self.known[line];
         let done = if role == Role::Reader { known.reads } else { known.writes };
@@ -71,7 +72,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Fetches a line from its home, and fills the line's slot and its twin from the same bytes.
+    /// Fetches a line from its home. If twins are made at the fetch, the pages and the twin get the
+    /// same bytes.
     fn fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
         let from = self.layout.data(&self.shape, home.rank, home.slot);
         let first = self.pages_of(line).start;

@@ -219,8 +219,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Downgrades written pages of a range, at most `most`. Returns their number, and the page at
-    /// which the search has stopped.
+    /// Downgrades written pages of a range, at most `most`. Returns their number, and the page from
+    /// which a later search may continue.
     fn downgrade(
         &mut self,
         pages: std::ops::Range<usize>,

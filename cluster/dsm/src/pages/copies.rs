@@ -53,8 +53,8 @@ pub trait Pages {
     /// Makes present pages absent. Their bytes are lost.
     fn drop(&mut self, pages: Range<usize>);
 
-    /// Blocks writes to the pages of a range until [`thaw`](Self::thaw): a thread that tries to
-    /// write has to wait.
+    /// Blocks writes to the pages of a range until [`thaw`](Self::thaw), to each at the latest from
+    /// when it is clean: a thread that tries to write has to wait.
     fn freeze(&mut self, pages: Range<usize>);
 
     /// Ends what [`freeze`](Self::freeze) of the same range began.

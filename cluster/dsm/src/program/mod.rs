@@ -65,8 +65,8 @@ static PROGRAM: OnceLock<Program> = OnceLock::new();
 ///
 /// # Errors
 ///
-/// If there is not enough memory, if the system offers no fault side, or if this process does not
-/// match the other ranks.
+/// See [`Error`]: for example if there is not enough memory, if the system offers no fault side, or
+/// if this process does not match rank 0.
 pub fn start(bytes: usize) -> Result<&'static Program, Error> {
     if PROGRAM.get().is_some() {
         return Err(Error::Twice);

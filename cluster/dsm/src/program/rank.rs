@@ -41,7 +41,7 @@ pub(super) struct Rank {
     pub layout: Layout,
     pub reserved: Reserved,
     node: Mutex<Box<NodeOfRank>, Futex>,
-    /// The value of [`Control::Allocated`] when it was last read.
+    /// The value of [`Control::Allocated`] when it was last read or written.
     allocated: AtomicU64,
 }
 
@@ -90,7 +90,8 @@ impl Rank {
         result
     }
 
-    /// Makes a faulted access possible. Returns false if the access is not to this shared memory.
+    /// Makes a faulted access possible. Returns false if the access is not to this shared memory,
+    /// or is to a page that is not allocated.
     pub fn fault(&self, address: usize, access: Option<Access>) -> bool {
         let Some(offset) = self.reserved.offset(address) else { return false };
         let page = offset / PAGE;

@@ -70,7 +70,7 @@ pub(super) struct Started {
 }
 
 /// Makes this process a rank with at least this many bytes of shared memory, after checking that it
-/// runs the same program as the other ranks. The rank takes no page faults yet.
+/// runs the same program as rank 0. The rank takes no page faults yet.
 pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
     // SAFETY: a query to the system.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;

@@ -18,6 +18,8 @@ thread_local! {
 }
 
 /// The number of this thread among those that [`Threads::run`] has started on all ranks, from 0.
+/// Between runs it is the rank's number in the thread that called `run`. In other threads, and
+/// before the first run, it is 0.
 pub fn thread() -> usize {
     THREAD.get()
 }

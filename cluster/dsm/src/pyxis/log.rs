@@ -42,7 +42,7 @@ pub fn append(
 /// How far a node has read the logs of all homes.
 #[derive(Debug)]
 pub struct Logs {
-    /// The number of entries in all logs when they were last read.
+    /// The count of all entries, as it was just before the logs were last read.
     counted: u64,
     /// How many entries of each home's log were read.
     read: Vec<u64>,
@@ -54,8 +54,8 @@ impl Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `told` with each line that was logged since the last call, and with `None` if entries
-    /// were lost.
+    /// Calls `told` with each line that was logged since the last call, with some lines again, and
+    /// with `None` if entries were lost.
     pub fn read(
         &mut self,
         fabric: &impl Fabric,

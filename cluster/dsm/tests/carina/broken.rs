@@ -1,6 +1,6 @@
 //! The protocol with one decision changed. Most changes replace a rule or a list of steps through
-//! [`Rules`]. The last changes are slips of the node that performs the steps; `node.rs` and
-//! `world.rs` make them.
+//! [`Rules`]. Those that are called slips are made by the node that performs the steps, in
+//! `node.rs` and `world.rs`.
 
 use syncline_dsm::carina::{
     Carina, Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules,

@@ -1,6 +1,7 @@
 //! One-sided operations under way. Each takes effect at its target at an arbitrary later moment.
 //! Only the puts of one node to another node stay in order. Any other operation may overtake any
-//! operation, which is more freedom than MPI's windows, InfiniBand or shared memory take.
+//! operation, which is more freedom than InfiniBand or shared memory take. In MPI's windows puts
+//! may overtake each other too: `tests/nodes` has that.
 
 use fastrand::Rng;
 use syncline_dsm::carina::Entry;

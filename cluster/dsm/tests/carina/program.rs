@@ -4,7 +4,7 @@
 //! A byte belongs to a node, to a lock, or to all nodes for reading. Barriers redistribute all
 //! bytes. A node that holds a lock may take a byte that belongs to the lock, and may leave one of
 //! its own there. So data under one lock reaches other nodes by way of third nodes and second
-//! locks. Neighbouring bytes have different owners, so pages have several writers.
+//! locks. Neighbouring bytes often have different owners, so pages have several writers.
 //!
 //! The oracle is one memory to which every write goes at once. Since conflicting accesses are ordered
 //! by synchronization, its value is the only one that a read may return.
@@ -15,7 +15,7 @@ use crate::world::PAGE;
 
 pub const LOCKS: usize = 3;
 
-/// The threads that may touch a byte.
+/// The nodes that may touch a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Right {
     Node(usize),

@@ -22,7 +22,7 @@ pub enum Broke {
     Read { node: usize, line: usize, at: usize, read: Vec<u8>, right: Vec<u8> },
     /// After the last barrier, a home differs from the oracle.
     Home { line: usize },
-    /// Nodes wait, and nothing is under way.
+    /// Nodes wait, and nothing is under way; or there were too many turns.
     Stuck,
 }
 

@@ -1,7 +1,8 @@
 //! One schedule: a program, nodes on a simulated network, and a seed that decides everything.
 //!
-//! The program's own synchronization takes no messages: a lock is free for the next node the moment
-//! it is released. So only the fences order what nodes do.
+//! The program's locks take no messages: a lock is free for the next node the moment it is
+//! released. In half of the schedules the same holds for barriers; in the others nodes meet by
+//! Vela's barrier. So otherwise only the fences order what nodes do.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -25,7 +26,7 @@ use crate::world::PAGE;
 pub enum Broke {
     /// A read did not return the oracle's value.
     Read { node: usize, page: usize },
-    /// After the last barrier, a home differs from the oracle.
+    /// After the last barrier, rank 0 sees other bytes of a page than the oracle's.
     Home { page: usize },
 }
 
@@ -168,7 +169,7 @@ impl Rank<'_> {
     fn access(&mut self, access: crate::program::Access) {
         let (page, kind) = (access.line, access.write);
         let asks = if kind.is_some() { Access::Write } else { Access::Read };
-        // As a processor does: retry until the access finds the page in the right state.
+        // As after a page fault: one call brings the page into the right state for the access.
         self.node.fault(page, asks).expect("nobody dies");
         let range = page * PAGE + access.at..page * PAGE + access.at + access.len;
         let mut world = self.schedule.world.borrow_mut();
@@ -226,7 +227,8 @@ impl Rank<'_> {
         }
     }
 
-    /// Checks that after the last barrier the homes have the oracle's values.
+    /// Checks that after the last barrier rank 0 sees the oracle's values, in its copies or, if a
+    /// page is absent, from its home.
     fn end(mut self) {
         let counts = self.node.counts();
         let layout = self.schedule.shape.layout();

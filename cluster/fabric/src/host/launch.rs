@@ -103,8 +103,9 @@ fn name(file: &File) -> PathBuf {
 }
 
 impl Host {
-    /// Starts processes as ranks, each with a part of this many bytes; `command` makes the command
-    /// for a rank. They join by [`from_environment`](Self::from_environment).
+    /// Starts processes as ranks, each with a part of this many bytes (rounded up to whole words);
+    /// `command` makes the command for a rank. They join by
+    /// [`from_environment`](Self::from_environment).
     ///
     /// # Errors
     ///
@@ -160,7 +161,8 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// If there is no such segment or rank, or another process is this rank.
+    /// If there is no such segment or rank, or if the rank was joined before, even by a process
+    /// that has died.
     pub fn join(name: &Path, rank: usize) -> Result<Host, Error> {
         let segment = Segment::open(name)?;
         segment.join(rank)?;

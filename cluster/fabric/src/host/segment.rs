@@ -33,7 +33,7 @@ const FIXED: usize = 24;
 /// Size of a rank's process record, in bytes.
 const RECORD: usize = 24;
 
-/// Why a rank could not join.
+/// Why ranks could not be made or started, or why one could not join.
 #[derive(Debug, ThisError)]
 pub enum Error {
     /// The segment could not be made, opened or mapped.
@@ -50,10 +50,10 @@ pub enum Error {
         /// The number of ranks.
         ranks: usize,
     },
-    /// Another process is this rank already.
+    /// The rank was joined before: by another process, which may have died, or by this one.
     #[error("rank {0} has joined already")]
     Taken(usize),
-    /// The environment does not say which rank to be, or says it in an unknown form.
+    /// The environment does not name the segment or the rank, or names the rank in an unknown form.
     #[error("the environment does not say which rank this process is ({0})")]
     Environment(&'static str),
 }
@@ -178,7 +178,7 @@ impl Segment {
         Ok(())
     }
 
-    /// The process of a rank, if it has joined.
+    /// The process of a rank; `None` if it has not joined, or its process can't be checked.
     pub(super) fn process(&self, rank: usize) -> Option<Process> {
         assert!(rank < self.ranks, "there is no rank {rank}");
         // Acquire: pairs with the Release in `join`.

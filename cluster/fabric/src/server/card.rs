@@ -77,8 +77,8 @@ impl Card {
     }
 }
 
-/// The addresses of this machine's interfaces, without link-local ones, which are useless without
-/// the link.
+/// The addresses of this machine's interfaces that are up, without link-local ones of IPv6, which
+/// are useless without the link.
 fn addresses() -> io::Result<Vec<IpAddr>> {
     let mut list = null_mut();
     // SAFETY: the list is written to, and freed below.

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::card::Card;
 use super::frames::{Inbox, LONGEST, Outbox, prepare};
 
-/// How long connecting to an address may take.
+/// How long each step may take: connecting to an address, and then the answer to the token.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The error for a process at the other end that has ended or can't be reached any more.
@@ -40,7 +40,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// If the server is at none of its addresses.
+    /// If the server does not answer at any of its addresses.
     pub fn connect(card: &Card) -> io::Result<Link> {
         let mut last = io::Error::new(ErrorKind::AddrNotAvailable, "the server has no address");
         for place in card.places() {

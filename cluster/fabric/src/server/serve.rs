@@ -31,7 +31,8 @@ pub trait Service {
     /// number is 0.
     fn asked(&mut self, from: Peer, number: u64, bytes: &[u8], answers: &mut Answers);
 
-    /// A caller has ended, or can't be reached any more: nothing more arrives from it.
+    /// A caller has ended, can't be reached any more, or has sent something that is not a message:
+    /// nothing more is taken from it.
     fn left(&mut self, peer: Peer);
 
     /// Continues requests that wait for memory to change. Returns whether any still wait.
@@ -47,7 +48,7 @@ pub struct Peer(u64);
 pub struct Answers(Vec<(Peer, u64, Vec<u8>)>);
 
 impl Answers {
-    /// Answers the message with this number; does nothing if the number is 0 or the caller has
+    /// Answers the message with this number; has no effect if the number is 0 or the caller has
     /// gone.
     pub fn give(&mut self, to: Peer, number: u64, bytes: &[u8]) {
         if number != 0 {
@@ -61,7 +62,7 @@ impl Answers {
 ///
 /// # Errors
 ///
-/// If no port or thread is available.
+/// If the system refuses something that a server needs, such as a port or a thread.
 pub fn serve<S: Service>(make: impl FnOnce() -> S + Send + 'static) -> io::Result<Card> {
     // IPv6 and IPv4; only IPv4 if the machine has no IPv6.
     let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))

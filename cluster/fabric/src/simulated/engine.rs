@@ -1,7 +1,7 @@
 //! Events in the order of simulated time.
 //!
 //! ```text
-//!   issue --(port, way)--> Arrive --(port)--> Effect, for each piece --(way)--> Done --> the rank
+//!   issue --(port, way)--> Arrive --(port)--> Effect, for each piece --(port, way)--> Done --> the rank
 //! ```
 
 use std::cmp::Reverse;

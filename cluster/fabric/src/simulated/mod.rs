@@ -11,10 +11,11 @@
 //! ```
 //!
 //! An operation leaves through its rank's port, travels for a partly random time, and is served at
-//! its target's port; each port serves one operation at a time. Two operations are ordered only if
-//! a rank waits for the first. Puts overtake each other and all other operations, between different
-//! pairs of ranks and within one, as one-sided MPI allows. Data longer than a word takes effect in
-//! pieces, with time between them. Everything else that a rank does takes no time.
+//! its target's port; each port serves one operation at a time in each direction. Two operations
+//! are ordered only if a rank waits for the first. Puts overtake each other and all other
+//! operations, between different pairs of ranks and within one, as one-sided MPI allows. Data
+//! longer than a word takes effect in pieces, with time between them. Everything else that a rank
+//! does takes no time.
 //!
 //! A rank dies in the middle of one of its operations. It runs no further, not even its
 //! destructors, and its part is gone. Some of its operations that are on their way take effect, and

@@ -18,7 +18,7 @@ const STACK: usize = 128 * 1024;
 pub struct Outcome<R> {
     /// What each rank has returned; `None` if it has died.
     pub results: Vec<Option<R>>,
-    /// The simulated time until the last rank had returned.
+    /// The simulated time until the last rank had returned or died.
     pub time: Duration,
     /// The number of operations that were begun.
     pub operations: u64,

@@ -1,4 +1,5 @@
-//! The parameters of a simulation: the number of ranks, the network, and which ranks die.
+//! The parameters of a simulation: the ranks and their parts, the seed, the network, the limit of
+//! simulated time, and which ranks die.
 
 use std::time::Duration;
 
@@ -43,7 +44,8 @@ impl Simulation {
         self
     }
 
-    /// Lets a rank die when it has begun this many operations.
+    /// Lets a rank die when it has begun this many operations (0 counts as 1). If this is called
+    /// several times for a rank, the least number counts.
     ///
     /// # Panics
     ///

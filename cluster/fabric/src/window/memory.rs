@@ -67,7 +67,7 @@ unsafe impl<F: Here> Memory for Window<F> {
     ///
     /// # Panics
     ///
-    /// If the heap that this rank has entered is full.
+    /// If the heap that this rank has entered is full, or if the calling code runs in no rank.
     fn allocate<T: Default>() -> Distance<T> {
         const { assert!(align_of::<T>() <= 64, "a block is on lines of its own") };
         F::here(|fabric| {

@@ -20,7 +20,7 @@ struct Faulty<const FAULT: usize>(Simulated);
 const NO_FLUSH: usize = 0;
 /// A flush waits only for puts to the rank's own part.
 const FLUSH_OF_ANOTHER: usize = 1;
-/// A word is changed by a get and a put.
+/// A word is changed by a load and a put.
 const PLAIN_CHANGE: usize = 2;
 /// A word is written by a put, and may be delayed.
 const PLAIN_STORE: usize = 3;

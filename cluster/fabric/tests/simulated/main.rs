@@ -2,7 +2,8 @@
 //! gives another order of the operations on their way. Then the same cases run on fabrics with a
 //! fault, which they must find.
 //!
-//! `SYNCLINE_SEEDS=100000` runs each case with that many seeds.
+//! `SYNCLINE_SEEDS=100000` runs each case without a fault with that many seeds, but at most 100
+//! with thousands of ranks.
 
 mod cases;
 mod deaths;

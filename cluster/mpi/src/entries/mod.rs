@@ -1,8 +1,9 @@
 //! The functions that the program calls instead of the MPI library's.
 //!
-//! Each looks up the window, and passes the call on if there is none under a scheme. Each is also
-//! exported under its name with `PMPI_`: Open MPI's functions for Fortran call those, with C
-//! arguments, and so do tools that interpose. Our own calls bypass both names (`below`).
+//! Each function on a window looks the window up, and passes the call on if it is under no scheme.
+//! MPI's functions are also exported under their names with `PMPI_`: Open MPI's functions for
+//! Fortran call those, with C arguments, and so do tools that interpose. Our own calls bypass both
+//! names (`below`).
 
 /// `also! { fn PMPI_NAME(arguments) = NAME }`: exports an entry under its other name.
 macro_rules! also {

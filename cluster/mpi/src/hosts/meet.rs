@@ -1,9 +1,9 @@
 //! How the ranks of a window find out which of them are on one host, and come to share a segment
 //! there.
 //!
-//! Ranks are on one host if they see the same process numbers and the same network, and all of them
-//! can open the file that the first one has made. A rank that can't, because it is in another
-//! container or runs as another user, counts as a host of its own.
+//! Ranks are on one host if they see the same process numbers and the same network, and can open
+//! the file that the first one has made. A rank that can't, because it is in another container or
+//! runs as another user, counts as a host of its own.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ pub struct Meeting {
 
 impl Meeting {
     /// Brings the ranks together for a window with this number, which is also the position of its
-    /// segment. Returns `None` at all ranks if they can't share the locks, and prints why.
+    /// segment. Returns `None` at all ranks if they can't share the locks, and prints why; and,
+    /// without a message, at a rank for which MPI's communication fails.
     pub fn of(ranks: &Ranks, places: &[u64], scheme: Scheme, number: usize) -> Option<Meeting> {
         let first = |of: &u64| places.iter().position(|place| place == of).unwrap_or_default();
         let mut firsts: Box<[usize]> = places.iter().map(first).collect();

@@ -8,6 +8,7 @@
 //!   meet      which ranks are on one host, and their segment
 //!   request   what is asked, as bytes
 //!   peers     this process's server, and its connections to others
+//!   place     a number that identifies a host
 //! ```
 //!
 //! A part's lock lies in the segment of its rank's host. The ranks of that host use it with the
@@ -21,9 +22,10 @@
 //! waits. The thread depends neither on what its process does nor on MPI, of which it calls
 //! nothing.
 //!
-//! When a rank dies, the kernel closes its connections, and its stand-ins release what it held and
-//! stop waiting. When the rank of a part has died, the part can't be locked from other hosts: that
-//! is an error.
+//! When a rank dies, the kernel closes its connections, and its stand-ins release what it held
+//! (under `hierarchical` not what its host holds). What they still wait for, they acquire in turn
+//! and release at once. When the rank of a part has died, the part can't be locked from other
+//! hosts: that is an error.
 
 mod cohort;
 mod meet;

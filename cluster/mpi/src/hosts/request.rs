@@ -29,7 +29,8 @@ const KINDS: [What; 5] =
 /// The result of an acquisition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Not acquired before the deadline, or the server has no room for the request.
+    /// Not acquired before the deadline, or at once if all parts were to be shared; or the server
+    /// has no room for the request.
     No = 0,
     /// Acquired.
     Yes = 1,

@@ -1,4 +1,5 @@
-//! Stand-ins: this process represents ranks of other hosts in the locks of its host's segment.
+//! Stand-ins: this process represents ranks of other hosts (under the schemes by messages, all
+//! ranks) in the locks of its host's segment.
 //!
 //! An acquisition is a coroutine: it runs the lock's own code, and when that would yield the
 //! processor, the server continues with something else. A release runs at once: it waits at most
@@ -55,13 +56,14 @@ impl Served {
     }
 }
 
-/// Lets other hosts lock parts of the window with this number.
+/// Lets other ranks lock parts of the window with this number by messages.
 pub fn serve_window(number: u64, window: Served) {
     let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
     windows.get_or_insert_default().insert(number, Arc::new(window));
 }
 
-/// Stops serving a window: it is being freed, and no rank holds any of its parts.
+/// Stops serving a window: it was freed, or the ranks could not all start a server. No rank holds
+/// any of its parts.
 pub fn forget(number: u64) {
     let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
     windows.as_mut().and_then(|windows| windows.remove(&number));
@@ -87,9 +89,9 @@ pub struct StandIns {
     /// What callers hold, and whether exclusively.
     held: HashMap<Held, bool>,
     waiting: Vec<Waiting>,
-    /// Requests for a part that the requesting rank or host still holds according to the server:
-    /// another rank of the host has sent the release on another connection, and it has not arrived
-    /// yet.
+    /// Requests for a part that the requesting rank or host, according to the server, still holds
+    /// or waits for: another rank of the host has sent the release on another connection, and it
+    /// has not arrived yet.
     early: Vec<(Peer, u64, Request)>,
     /// Unused stacks.
     stacks: Vec<DefaultStack>,

@@ -92,7 +92,7 @@ fn find() -> Option<Constants> {
     let path = file_of(lock);
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().as_bytes();
-    // The number is the version of the binary interface, not that of the library: 40 is Open MPI 2
+    // The number is the version of the binary interface, not that of the library: 40 is Open MPI 3
     // to 5; 12 is MPICH 3.1 to 5 and the libraries that agreed with it, such as Intel's.
     let known = if name.starts_with(b"libmpi.so.40") {
         open_mpi()

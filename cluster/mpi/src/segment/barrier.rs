@@ -14,7 +14,7 @@ const QUERY: libc::c_long = 0;
 /// `MEMBARRIER_CMD_GLOBAL`; also its bit in the answer to the query.
 const GLOBAL: libc::c_long = 1;
 
-/// Whether some process that shares memory with this one can't execute the rare side.
+/// Whether this process, or another one that makes a window with it, can't execute the rare side.
 static FENCES: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process can execute the rare side.
@@ -27,7 +27,7 @@ pub fn can_interrupt() -> bool {
     })
 }
 
-/// Makes this process use fences, since another one can't execute the rare side.
+/// Makes this process use fences, since it or another one can't execute the rare side.
 pub fn use_fences() {
     // Relaxed: stored before this process uses the segment that it shares with the other one.
     FENCES.store(true, Relaxed);

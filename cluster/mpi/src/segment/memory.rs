@@ -129,7 +129,7 @@ unsafe impl Memory for Segment {
     }
 
     fn park(_: &AtomicU32, _: u32, _: u32, _: Option<Duration>) {
-        // Returns at once, which is always allowed.
+        // Returns soon, which is always allowed.
         Self::yield_now();
     }
 

@@ -10,7 +10,7 @@ use std::thread;
 use corosensei::Yielder;
 
 thread_local! {
-    /// Whether this thread is the server's.
+    /// Whether this thread runs a function of [`as_server`].
     static SERVER: Cell<bool> = const { Cell::new(false) };
     /// The coroutine that runs, if any.
     static CURRENT: Cell<*const Yielder<(), ()>> = const { Cell::new(null()) };

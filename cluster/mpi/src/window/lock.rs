@@ -69,7 +69,8 @@ impl Window {
         self.locked(number, state)
     }
 
-    /// Acquires a deferred lock because something is being sent; returns an error if that fails.
+    /// Acquires a deferred lock because something is being sent. Returns an error if that fails, or
+    /// if an owner has died; in the latter case the lock is held.
     #[cold]
     pub(super) fn acquire_now(&self, number: usize, target: &Target) -> c_int {
         loop {
@@ -106,7 +107,8 @@ impl Window {
         })
     }
 
-    /// Acquires a part. Returns `false` if the deadline came first.
+    /// Acquires a part. Returns `false` if the deadline came first, or if a server had no room for
+    /// the request.
     ///
     /// # Safety
     ///

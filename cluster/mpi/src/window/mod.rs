@@ -8,14 +8,14 @@
 //!   epoch   the epoch of the library below
 //!
 //!   target   FREE -> BUSY -> SHARED | EXCLUSIVE | UNCHECKED -> BUSY -> FREE
-//!                  FREE -> .._LATER -> BUSY -> SHARED | EXCLUSIVE, or back to FREE
+//!            FREE -> BUSY -> .._LATER -> BUSY -> SHARED | EXCLUSIVE, or back to FREE
 //! ```
 //!
-//! A thread of the rank is acquiring or releasing a `BUSY` target; a second thread that uses the
-//! target meanwhile misuses the window. An `UNCHECKED` target was locked with `MPI_MODE_NOCHECK`:
-//! the program asserts that no other rank conflicts, so no lock is held. `SHARED_LATER` and
-//! `EXCLUSIVE_LATER` are not acquired before something is sent (`message-deferred`). All targets
-//! together have a state of their own.
+//! A thread of the rank is acquiring or releasing a `BUSY` target. A second thread that uses the
+//! target meanwhile misuses the window, unless it sends something to a target that was `.._LATER`.
+//! An `UNCHECKED` target was locked with `MPI_MODE_NOCHECK`: the program asserts that no other rank
+//! conflicts, so no lock is held. `SHARED_LATER` and `EXCLUSIVE_LATER` are not acquired before
+//! something is sent (`message-deferred`). All targets together have a state of their own.
 
 mod epoch;
 mod flush;

@@ -9,9 +9,9 @@ use crate::kinds;
 use crate::library::SUCCESS;
 
 impl Window {
-    /// Notes that something is about to be sent to a rank. `Err` if the rank is not locked; the
-    /// error was reported. Epochs of other kinds, during which ours is not open, are left to the
-    /// library below.
+    /// Notes that something is about to be sent to a rank. `Err` if there is no such rank, if it is
+    /// not locked, or if its deferred lock can't be acquired; the error was reported. Epochs of
+    /// other kinds, during which ours is not open, are left to the library below.
     pub fn send(&self, rank: c_int) -> Result<(), c_int> {
         if let Some((_, target)) = self.reached(rank)? {
             // Relaxed: read by this thread's own flush, and by threads that it has synchronized
@@ -55,7 +55,7 @@ impl Window {
     }
 
     /// The target of an operation; `None` if our epoch is not open or there is no target
-    /// (`MPI_PROC_NULL`), an error if the target is not locked.
+    /// (`MPI_PROC_NULL`), an error as for [`send`](Self::send).
     #[inline]
     fn reached(&self, rank: c_int) -> Result<Option<(usize, &Target)>, c_int> {
         if !self.open.load(Relaxed) || rank == self.made.mpi.proc_null {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Runs this many processes, and waits for all of them.
+/// Runs this many processes, and waits for all of them, unless one can't be started.
 pub fn processes(count: usize, work: &dyn Fn(usize) -> io::Result<()>) -> Result<(), String> {
     let mut children = Vec::new();
     for number in 0..count {
