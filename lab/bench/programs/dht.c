@@ -5,8 +5,8 @@
  *
  *     dht ENTRIES OPERATIONS PERCENT
  *
- * Fills half of the slots, then each rank does OPERATIONS operations, PERCENT of them reads, on random
- * keys. Prints the operations of all ranks per second, and how many reads found nothing.
+ * Fills a quarter to a half of the slots, then each rank does OPERATIONS operations, PERCENT of them
+ * reads, on random keys. Prints the operations of all ranks per second, and how many reads found nothing.
  */
 #include "common.h"
 

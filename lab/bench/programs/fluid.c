@@ -3,9 +3,9 @@
 //     fluid SWEEPS
 //
 // The shape of PARSEC's fluidanimate with its physics (`grid` has its locks alone): a mutex for each
-// cell, and some particles in it. For each cell, a thread computes what its particles and those
-// of its 13 neighbours that come later in the grid add to the density around each other, and adds
-// that to the neighbour under the neighbour's lock. Two threads have half of the grid each.
+// cell, and some particles in it. For each cell, a thread computes what its particles add to the
+// density around those of the cell and of its 13 neighbours that come later in the grid, and adds
+// that to each of these cells under the cell's lock. Two threads have half of the grid each.
 //
 // Prints how many locks it took.
 #include "common.h"

@@ -4,8 +4,9 @@
 //
 // The shape of Splash's barnes. In each step the threads put bodies into an octree, and then walk it
 // once for each body: a distant node counts as one body, a near one is visited. Both recurse, so
-// that locks are taken at many depths of the stack, at eight call sites. A node's lock is one of
-// 2,048, by its number. Between two locks, a thread computes a pull on a body.
+// that locks are taken at many depths of the stack, at eight call sites, and another lock at a
+// ninth, for a new node. A node's lock is one of 2,048, by its number. Between most locks of the
+// walk, a thread computes a pull on a body.
 //
 // Prints how many locks it took.
 #include "common.h"

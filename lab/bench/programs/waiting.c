@@ -1,4 +1,5 @@
-/* Threads that wait for a condition until the standard input ends; the argument is their number. */
+/* Threads that wait for a condition until there is something on the standard input, or its end. The
+ * argument is the number of threads, with the first, which waits for the input. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 //! `syncline-bench`: comparisons that measure what Syncline costs and what it gains.
 //!
-//! Every figure is a comparison of two sides that ran in turn within one run (see [`compare`]),
+//! Nearly every figure is a comparison of sides that ran in turn within one run (see [`compare`]),
 //! because a shared machine never gives the same absolute figure twice. A benchmark is one module
 //! and one line of [`BENCHMARKS`]. It prints a table for a person, and its last line of output is
 //! one JSON object for a script.

@@ -73,7 +73,7 @@ fn accuracy() -> Accuracy {
 struct Ticks {
     /// Time of all processors.
     all: u64,
-    /// Idle time in it.
+    /// Idle time in it, with waits for a disk.
     idle: u64,
     /// Time of the ended programs that this process had started.
     ours: u64,

@@ -106,7 +106,8 @@ fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
     }
 }
 
-/// A program with a problem, one that hangs, and one that can't be run.
+/// A program with a problem, the same one with a wrong place in its description, one that hangs,
+/// and one that can't be run.
 #[test]
 fn reports_on_programs_that_a_user_describes_are_judged() {
     let folder = tempfile::tempdir().unwrap();

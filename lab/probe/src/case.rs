@@ -58,9 +58,9 @@ pub enum Touch {
 /// A step of a preparation: the thread's role, and its access.
 pub type Step = (usize, Touch);
 
-/// The steps after which a line is in a state, with the roles from 1 to `holders` as its holders.
-/// Each sequence begins with a store of the holder, which makes the line's value known and its
-/// former state irrelevant.
+/// The steps after which a line is in a state. An owned or shared line has the roles from 1 to
+/// `holders` as its holders; the others have role 1, or none if invalid. Each sequence begins with
+/// a store of the holder, which makes the line's value known and its former state irrelevant.
 ///
 /// With a single holder, the second reader of Owned and Shared is the measuring thread itself. Then
 /// only writes can be measured, since a read finds the line in its own cache.

@@ -81,7 +81,7 @@ fn local(measurement: &Measurement) -> Value {
 }
 
 /// The levels of caches whose size and cost are known, each larger and slower than the one before.
-/// Empty if there is only one.
+/// Empty if there are fewer than two.
 fn levels(measurement: &Measurement) -> Vec<Value> {
     let (caches, found) = (measurement.subject.caches, &measurement.local);
     let own = measurement.own(Access::Load);

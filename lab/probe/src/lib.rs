@@ -5,7 +5,7 @@
 //! 2. [`bench`](mod@bench): the machine that is measured, real or simulated: threads at places, a
 //!    clock, a flush.
 //! 3. [`case`]: six operations, five states, and how a line gets into each.
-//! 4. `plan`, `sequence`, `walk`: which threads measure what, and the code that is timed.
+//! 4. `plan`, `sequence`, `runs`, `walk`: which threads measure what, and the code that is timed.
 //! 5. [`measure`](fn@measure): the whole measurement, in several passes; [`measurement`] has its
 //!    result.
 //! 6. [`Note`]: what could not be measured, or not with certainty.

@@ -233,8 +233,8 @@ impl Measurement {
 }
 
 /// An access that needs no other core is as fast as one to an own line, or to one in the
-/// second-level cache. An access that has to ask other cores takes at least this many times as long
-/// as one to an own line, and at least this many cycles longer.
+/// second-level cache. An access that has to ask other cores takes more than this many times as
+/// long as one to an own line, and more than this many cycles longer.
 const ASKING: (f64, f64) = (2.0, 20.0);
 
 /// Whether an access had to ask other caches, given its cycles and those of an access to an own

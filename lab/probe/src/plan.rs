@@ -55,8 +55,8 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     let class = topology.class(asker, holder);
     let same_core = |a: usize, b: usize| topology.threads[a].core == topology.threads[b].core;
     let others = || (0..topology.threads.len()).filter(|&t| t != asker && t != holder);
-    // Threads of one core share caches, so two of them are used only if all three threads belong to
-    // that core.
+    // Threads of one core share caches. So the sharer is on neither the asker's core nor the
+    // holder's, unless these two are threads of one core.
     let all_of_one_core = same_core(asker, holder);
     let as_far = others().filter(|&t| topology.class(asker, t) == class);
     let as_far = as_far.filter(|&t| all_of_one_core || !same_core(holder, t));
@@ -64,7 +64,8 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     // The one nearest to the holder, so that a write reaches only one part of the machine.
     let sharer = as_far.min_by_key(|&t| topology.class(holder, t));
     let sharer = sharer.map(|thread| Sharer { thread, as_far: true }).or_else(|| {
-        // Not farther than the holder; else the sharer, not the holder, would decide the cost.
+        // Nearer than the holder, unless the holder is on the asker's core; else the sharer, not
+        // the holder, would decide the cost.
         let nearer = elsewhere.filter(|&t| all_of_one_core || topology.class(asker, t) < class);
         let nearest = nearer.min_by_key(|&t| class.abs_diff(topology.class(asker, t)));
         nearest.map(|thread| Sharer { thread, as_far: false })

@@ -41,7 +41,7 @@ impl Surroundings {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().unwrap_or(1);
         // According to their manuals, AMD's processors have MOESI and a directory at the memory of
         // a line. Intel's have no owned state, and ask the caches that have the line (SSYNC,
-        // section 3). Nothing is assumed about other makers.
+        // section 3). For other makers nothing is known; the protocol is then called snooping.
         let (owned, protocol) = match maker() {
             Maker::Amd => (Some(true), Protocol::Directory),
             Maker::Intel => (Some(false), Protocol::Snooping),

@@ -155,8 +155,8 @@ fn tilera() {
     }
 }
 
-/// The most processors of a machine on which a test runs the probe, which measures each pair.
-/// Larger machines are of the same form as smaller ones.
+/// The most processors of a machine on which a test runs the probe, which measures each pair; only
+/// `clusters` has more. Larger machines are of the same form as smaller ones.
 const TOO_MANY: usize = 100;
 
 #[test]

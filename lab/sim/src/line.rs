@@ -137,8 +137,9 @@ impl Line {
                 let class = sharers().unwrap_or_else(|| machine.class(here, home));
                 return self.over(machine, access, class);
             }
-            // The directory does not know the sharers: they and the home are reached at the same
-            // time, and the farthest of them decides.
+            // The directory does not know the sharers. They and the home are reached at the same
+            // time: the nearest sharer for a load, the farthest for a write. The farther of that
+            // sharer and the home decides.
             (Protocol::Directory, State::Shared) => {
                 let class = machine.class(here, home).max(sharers().unwrap_or(0));
                 return self.over(machine, access, class);

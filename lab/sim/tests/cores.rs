@@ -38,8 +38,8 @@ fn load(machine: &Machine, count: usize) -> f64 {
 
 #[test]
 fn a_load_takes_what_the_level_takes_that_holds_all_lines() {
-    // Half as many lines as fit into a level, and twice as many as fit into the one before: table
-    // 3.
+    // At most half as many lines as fit into a level, and at least twice as many as fit into the
+    // one before: table 3.
     for (name, levels) in [
         ("opteron", &[(512, 3.0), (4096, 15.0), (16_384, 40.0)][..]),
         ("xeon", &[(256, 5.0), (2048, 11.0), (8192, 44.0)]),

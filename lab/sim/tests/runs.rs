@@ -179,8 +179,8 @@ fn idle_processors_look_for_waiting_threads_now_and_then() {
 fn threads_that_begin_on_one_node_have_a_processor_each_soon() {
     let machine = Machine::named("opteron").unwrap();
     let work = cycles(&machine, 0.2);
-    // As many threads on all other processors, for a moment, so that the others all begin on the
-    // first node.
+    // More threads on each of the other processors, for a moment, so that the others all begin on
+    // the first node.
     let elsewhere = (6..48).flat_map(|place| [place; 7]);
     let brief = elsewhere.map(|place| -> (usize, Body<'_>) { (place, Box::new(|| ())) });
     let nodes = std::cell::RefCell::new(vec![0; 8]);

@@ -40,7 +40,7 @@ fn lines<const N: usize>() -> [Line; N] {
     std::array::from_fn(|_| Line::default())
 }
 
-/// Cycles of an action on hardware thread 0, after others have read and written lines.
+/// Cycles of an action on hardware thread 0, after another thread has written the lines.
 fn took<const N: usize>(machine: &Machine, lines: &[Line; N], act: impl Fn(&[Line; N])) -> u64 {
     let cycles = Cell::new(0);
     let other: Body<'_> = Box::new(|| lines.iter().for_each(|line| line.store(1, SeqCst)));

@@ -1,5 +1,5 @@
-//! The probe's cases on the simulated machines: each cell of SSYNC's tables 2 and 3 is the result
-//! of an access by a simulated thread (row S1).
+//! The probe's cases on the simulated machines: each cell of SSYNC's table 2, and the first level
+//! of table 3, is the result of an access by a simulated thread (row S1).
 
 use std::cell::Cell;
 

@@ -13,8 +13,8 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Cycles of an access to a line that another core of the die has changed, and of an atomic
-/// operation on an own line.
+/// Cycles of a load and of an atomic operation on a line that another core of the die has changed,
+/// and of an atomic operation on an own line.
 const LOAD: u64 = 81;
 const SWAP: u64 = 110;
 const LOCAL: u64 = 20;

@@ -3,13 +3,13 @@
 //!
 //! 1. [`world`]: a machine that threads run on, real or simulated.
 //! 2. [`stress`]: the stress tests, each written once.
-//! 3. [`ladder`]: access patterns of one or two lines, which compare a simulated machine with a
-//!    real one.
+//! 3. [`ladder`]: access patterns of a few lines, which compare a simulated machine with a real
+//!    one.
 //! 4. [`figures`]: what is measured for each figure and table of the papers.
 //! 5. [`claims`]: what the papers say about them, and whether it holds here.
 //! 6. [`cluster`]: programs on distributed shared memory, on simulated clusters.
 //! 7. [`today`]: which lock to take on machines that are built from published figures.
-//! 8. [`page`]: the HTML page that shows all this.
+//! 8. [`page`]: the HTML page that shows the figures and the claims.
 
 pub mod bench;
 pub mod claims;

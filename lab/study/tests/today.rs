@@ -1,5 +1,5 @@
-//! Which lock to take on machines of today: the pure parts, and that docs/locks.md has what
-//! `syncline-today --markdown` writes.
+//! Which lock to take on machines of today: the pure parts, and that docs/locks.md has the clear
+//! parts of what `syncline-today --markdown` writes.
 
 use std::path::Path;
 

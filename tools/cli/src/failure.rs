@@ -11,7 +11,8 @@ pub const REPORT_FAILED: u8 = 1;
 pub const RECORD_FAILED: u8 = 125;
 /// A command that runs a program: the program exists, but can't be run or can't be recorded.
 pub const CANNOT_RECORD: u8 = 126;
-/// A command that runs a program: there is no such program.
+/// A command that runs a program or attaches to it: there is no such program or process, or the
+/// program's loader is missing.
 pub const NOT_FOUND: u8 = 127;
 
 /// A failed command.

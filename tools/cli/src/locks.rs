@@ -28,7 +28,7 @@ pub fn run(args: &Locks) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Which waiter is served next, in a word or two.
+/// Which waiter is served next, in a few words.
 fn order(entry: &Entry) -> &'static str {
     match entry.about.order {
         Order::Any => "any",

@@ -1,5 +1,5 @@
-//! The `syncline` command. It only wires things together: each command has a file of its
-//! own, which reads the arguments, calls the library that does the work, and prints.
+//! The `syncline` command. It only wires things together: each command has a file or a folder of
+//! its own, which reads the arguments, calls the library that does the work, and prints.
 
 mod args;
 mod arguments;

@@ -22,7 +22,8 @@ pub enum Mend {
 }
 
 impl Mend {
-    /// The changes that may make a difference on this machine.
+    /// The changes that are tried if none are named: spinning, and the [`Placement::different`]
+    /// ones.
     pub fn all_here() -> Vec<Mend> {
         let placements = Placement::different();
         let differs = |mend: &Mend| mend.placement().is_none_or(|p| placements.contains(&p));

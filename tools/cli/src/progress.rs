@@ -1,4 +1,5 @@
-//! A bar for slow work: looking names up in large programs, and measuring.
+//! A bar for slow work, such as looking names up in large programs, reading large traces, and
+//! measuring.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! The exit statuses in `--help`: each command lists its own, and `syncline --help` lists all.
+//! The exit statuses in `--help`: most commands list their own, and `syncline --help` lists those
+//! of all but `cluster` and `kernel`.
 
 macro_rules! running {
     () => {
@@ -33,7 +34,7 @@ macro_rules! wrong {
     };
 }
 
-/// The statuses of a command that runs the program once.
+/// The statuses of `record`, `exec` and `mpi`, which pass the program's status on.
 pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
 /// The statuses of `cluster`, which runs several processes at once.
 pub const CLUSTER: &str = concat!(
@@ -63,7 +64,7 @@ pub const INSPECTING: &str = concat!(
 pub const COMPARING: &str = concat!("Exit status:\n", comparing!(), wrong!());
 /// The statuses of a command that reads a recording, or measures the machine.
 pub const READING: &str = concat!("Exit status:\n", reading!(), wrong!());
-/// The statuses of all commands.
+/// The statuses of all commands but `cluster` and `kernel`.
 pub const ALL: &str = concat!(
     "Exit status of `record`, `inspect`, `exec` and `mpi`:\n",
     running!(),

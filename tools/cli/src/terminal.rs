@@ -25,9 +25,9 @@ pub fn style() -> Style {
     Style { color: on_terminal && !no_color, width }
 }
 
-/// The columns of the terminal; `None` if the output is not a terminal. Without a terminal,
-/// querying the columns would run a program twice, which takes longer than everything else at the
-/// end of a recording.
+/// The columns of the terminal; `None` if the output is not a terminal, or its size is unknown.
+/// Without a terminal, querying the columns would run a program twice, which takes longer than
+/// everything else at the end of a recording.
 fn width(on_terminal: bool) -> Option<usize> {
     let (columns, _) = on_terminal.then(terminal::size)?.ok()?;
     Some(columns.into())

@@ -1,5 +1,5 @@
 //! `syncline machine`: on this machine, on one processor, on simulated machines, and what it
-//! refuses. The measured times are not checked.
+//! refuses. Times that are measured on this machine are not checked.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! `syncline report`: where it writes, and what it says of recordings that it can't read.
-//! What the report itself says is tested where it is made, in `syncline-analysis`.
+//! `syncline report`: where it writes, and what it says of recordings that it can't read. What the
+//! report itself says is tested where it is made, in `syncline-report`.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The man page, the completions, and the list of locks.
+//! The man pages, the statuses in the help, the completions, and the list of locks.
 
 mod common;
 

@@ -151,7 +151,8 @@ impl Case {
     /// been counted exactly.
     ///
     /// # Panics
-    /// If a count differs.
+    /// If a count differs, if the program reports none, if the recording is incomplete, or if
+    /// [`Case::both`] panics.
     #[track_caller]
     pub fn exact(&self) -> Both {
         let both = self.both();

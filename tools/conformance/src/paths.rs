@@ -99,7 +99,7 @@ fn built(name: &str) -> PathBuf {
 }
 
 /// A source that has changed since this file was built, by the list that cargo writes beside the
-/// file; `None` if none has.
+/// file; `None` if none has, or if there is no such list.
 fn newer_source(built: &Path) -> Option<PathBuf> {
     let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
     let made = modified(built)?;

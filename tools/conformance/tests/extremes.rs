@@ -138,7 +138,7 @@ fn malloc_of_glibc() {
     Case::new(&Program::compile("allocations.c")).exact();
 }
 
-/// Runs two programs with another allocator preloaded before recording starts.
+/// Runs four programs with another allocator preloaded before recording starts.
 #[track_caller]
 fn with_allocator(library: &str) {
     let path = Path::new("/usr/lib/x86_64-linux-gnu").join(library);

@@ -215,8 +215,8 @@ fn each_forked_process_has_a_log_of_its_own() {
     }
 }
 
-/// The file's contents are complete however the process ends, and while other processes take
-/// records from it.
+/// The file's contents are complete however the process ends, and after thousands of threads have
+/// taken records from it.
 #[test]
 fn timelines_of_the_killed_and_of_the_many() {
     let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");

@@ -1,4 +1,4 @@
-//! One file for each process, complete however the process began and ended.
+//! Each process is recorded once, completely, however it began and ended.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -155,7 +155,7 @@ fn a_pipe_closes_when_the_program_has_ended() {
     assert!(outcome.behaviour().contains("1 process still runs"), "{}", outcome.behaviour());
 }
 
-/// Checks that each process that stated something has one file. Returns the number of these
+/// Checks that each process that stated something is recorded once. Returns the number of these
 /// processes.
 #[track_caller]
 fn assert_one_file_each(both: &Both) -> usize {

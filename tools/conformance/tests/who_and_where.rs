@@ -135,7 +135,8 @@ fn uncontended_holds_are_timed() {
 
 /// The more often a lock was taken, the fewer acquisitions are timed, and the more acquisitions
 /// each stands for. So holds that were long at first do not count for more than there were. The
-/// longest hold is left out. If the scheduler made another one long, the program runs once more.
+/// longest hold is left out. The scheduler may make another one long, so the program runs three
+/// times, and one ratio must be right.
 #[test]
 fn holds_that_become_short_are_not_taken_for_long() {
     let program = Program::compile("phases.c");

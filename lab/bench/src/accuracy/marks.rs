@@ -9,7 +9,7 @@ use anyhow::Context;
 /// A line at which a finding is expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Rules that would be right, in the names of `syncline report --rule`.
+    /// Rules that would be right, by their names in reports.
     pub rules: Vec<String>,
     /// Name of the source file, without its folder.
     pub file: String,

@@ -3,7 +3,8 @@
 use super::outcome::{Outcome, Problem, distinct};
 use crate::statistics::percent;
 
-/// Prints a line for each workload, followed by its false findings.
+/// Prints a line for each workload with a problem, followed by its other findings, and then the
+/// false alarms of all variants without one.
 pub fn print(outcomes: &[Outcome]) {
     println!(
         "Problems: the rule that is right, recorded runs in which it was found, also of the stripped \
@@ -39,7 +40,8 @@ pub fn print(outcomes: &[Outcome]) {
     println!();
 }
 
-/// A row for each workload, as a Markdown table.
+/// A row for each workload with a problem, as a Markdown table, then what is true of all workloads,
+/// and the false alarms.
 pub fn markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "| workload | rule | found | stripped | predicted | measured | 95 % interval | also |\n\

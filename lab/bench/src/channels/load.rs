@@ -20,8 +20,8 @@ const MANY_LOOKS: u32 = 1000;
 /// The number of messages in a batch.
 const BATCH: u64 = 64;
 
-/// Runs a receiver here and senders in threads, each on a processor of its own if there are enough,
-/// and returns the messages per second.
+/// Runs a receiver and senders in threads, each on a processor of its own if there are enough, and
+/// returns the messages per second.
 fn run(
     messages: u64,
     senders: Vec<Box<dyn FnOnce() + Send + '_>>,

@@ -9,7 +9,7 @@ use syncline_sim::{Machine, Simulated};
 
 use super::contender::Line;
 
-/// The machines of SSYNC whose messages use cache coherence.
+/// SSYNC's machines.
 const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 
 /// The costs of two threads at some distance.

@@ -88,7 +88,8 @@ fn duration(nanoseconds: u64) -> String {
     }
 }
 
-/// Formats a ratio with three significant digits, in at most five characters.
+/// Formats a ratio in at most six characters: with four digits after the point below 0.01, with two
+/// below 10, else with none.
 fn ratio(value: f64) -> String {
     match value {
         0.0..0.01 => format!("{value:.4}"),

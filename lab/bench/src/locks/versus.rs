@@ -102,9 +102,9 @@ pub struct Standing {
     pub ratio: f64,
 }
 
-/// The standings of all locks of the catalogue, the worst first. A lock counts with its best form
-/// of each kind; its spinning and yielding forms are of one kind, and the parking one may be of
-/// another.
+/// The standings of the locks of the catalogue that have a peer of their own kind, the worst first.
+/// A lock counts with its best form of each kind; its spinning and yielding forms are of one kind,
+/// and the parking one may be of another.
 pub fn standings(all: &[Timing]) -> Vec<Standing> {
     let mut best: Vec<(&Timing, f64)> = Vec::new();
     let ours = all.iter().filter(|t| t.contender.is_ours() && is_of_same_kind(t.kind()));

@@ -2,9 +2,9 @@
 //! sees.
 //!
 //! pbzip2 passes few, large blocks from thread to thread; x264's threads wait for rows of reference
-//! frames; memcached ([`memcached`]) takes several locks for each request. Their output under the
-//! command must be the same as without it. Files ([`description`]) can describe a user's own
-//! programs.
+//! frames; memcached ([`memcached`]) takes several locks for each request. The output of pbzip2 and
+//! of x264 under the command must be the same as without it. Files ([`description`]) can describe a
+//! user's own programs.
 
 pub mod description;
 mod inputs;

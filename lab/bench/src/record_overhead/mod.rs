@@ -38,7 +38,7 @@ use crate::table;
 
 const PROGRAMS: &str = "Programs";
 const MEAN: &str = "geometric mean";
-/// At most one per cent more time, and less memory than SyncPerf adds.
+/// At most one per cent more time, and no more memory than SyncPerf adds.
 const AIMS: Aims = Aims { time: Some(1.01), memory: Some(1.36) };
 
 /// The last line of output. Ratios are with recording over without.

@@ -17,7 +17,7 @@ pub const TIME: &str = "ns";
 pub const LOCK_ALONE: &str = "mutex lock + unlock, one thread";
 pub const LOCK_OF_TWO: &str = "mutex lock + unlock, two threads";
 
-/// Aim: recording adds at most this many nanoseconds to a pair of calls for a mutex.
+/// Aim: recording adds at most this many nanoseconds to a pair of calls.
 const AIM_NANOSECONDS: f64 = 5.0;
 
 /// Name, operation, threads, and whether the aim applies.

@@ -1,5 +1,5 @@
-//! The simulator compared with this machine: the same tests run on two of its processors, and on a
-//! simulation of the description that the probe makes of them.
+//! The simulator compared with this machine: the same tests run on one to three of its processors,
+//! and on a simulation of the description that the probe makes of them.
 //!
 //! 1. The ladder's access patterns ([`syncline_study::ladder`]), in nanoseconds.
 //! 2. Atomic operations, locks, channels and tables, in millions of operations per second.

@@ -10,7 +10,7 @@ use crate::statistics::spread;
 /// How many times tables are made.
 const PLACES: usize = 3;
 
-/// The times of two sides, each as wall and as processor time.
+/// The speeds of two sides, each by wall time and by processor time.
 pub type Pair = [[f64; 2]; 2];
 
 /// Runs side 0 and side 1 in pairs.

@@ -25,7 +25,8 @@ impl Said {
             gain: 1.0,
             interval: None,
         };
-        // The report, a line for the call site, and what was tried there are separate paragraphs.
+        // The lines on the recordings are a paragraph, and so is each call site with what was tried
+        // there.
         let place = text.split("\n\n").nth(1).unwrap_or_default();
         for line in place.lines().filter_map(|line| line.strip_prefix("  ")) {
             let words: Vec<&str> = line.split_whitespace().collect();

@@ -11,7 +11,7 @@ use crate::topology::Topology;
 
 /// A memory whose accesses can be timed.
 pub trait Timed: Memory {
-    /// Lines that no other thread uses.
+    /// Lines that only the measuring threads use.
     type Region: Deref<Target = [Padded<Self::Word>]> + Send + Sync;
 
     /// Reads the clock, in ticks, after all earlier accesses are done and before any later one

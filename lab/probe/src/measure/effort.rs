@@ -3,7 +3,7 @@
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Number of passes, each of which measures everything.
+    /// Number of passes, each of which measures everything but the matrix.
     pub(super) passes: u32,
     /// Samples of a case in a pass.
     pub(super) rounds: u32,

@@ -1,9 +1,10 @@
 //! The whole measurement: for each distance the 30 cases; accesses that need no other thread; lines
 //! that many threads share; and loads between each pair of threads.
 //!
-//! The measurement consists of several passes, each of which measures everything, so that a
-//! disturbance or a change of frequency affects all cases alike. In each pass, and for each thread
-//! that measures, the empty chain and the processor's frequency are measured again.
+//! The measurement consists of several passes, each of which measures everything but the loads
+//! between each pair (these come last, and once), so that a disturbance or a change of frequency
+//! affects all cases alike. In each pass, and for each thread that measures, the empty chain and
+//! the processor's frequency are measured again.
 
 mod effort;
 mod local;
@@ -23,7 +24,8 @@ use syncline_statistics::{Summary, median};
 /// Measures everything.
 ///
 /// # Errors
-/// If a thread can't be pinned to its place, or there is too little memory.
+/// If a thread can't be started or pinned to its place, if there is too little memory, or if the
+/// clock stands still.
 pub fn measure<B: Bench>(
     bench: &B,
     effort: &Effort,

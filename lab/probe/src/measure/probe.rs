@@ -48,7 +48,7 @@ impl Clock {
 pub(super) struct Probe<'b, B: Bench> {
     pub(super) bench: &'b B,
     pub(super) effort: &'b Effort,
-    /// The clock of each thread that was calibrated.
+    /// The clock of each calibration; a thread may have several.
     clocks: Vec<Clock>,
 }
 

@@ -1,4 +1,4 @@
-//! When a note is due: one function for each note, over what is known of a measurement.
+//! When a note is due: one function for each group of notes, over what is known of a measurement.
 
 use super::Note;
 use crate::case::{Access, State};

@@ -166,7 +166,7 @@ impl Engine<'_> {
 
     /// Cycles of an access to a line that other caches have asked for but this cache still has, and
     /// the cycle until which it has the line. `None` if the cache loses the line before the access
-    /// is over, or does not have it.
+    /// is over or does not have it, or if such accesses always leave the core.
     #[inline]
     fn stays(&self, access: Access, number: u32, cache: usize) -> Option<(u64, u64)> {
         let cycles = u64::from(self.machine.local(access)?);
@@ -175,7 +175,7 @@ impl Engine<'_> {
     }
 
     /// Cycles of an access to a line that the cache already has in a state that suits the access;
-    /// `None` if it does not.
+    /// `None` if it does not, or if the access has to leave the core nevertheless.
     #[inline]
     fn find(&mut self, access: Access, number: u32, cache: usize) -> Option<u64> {
         let line = &mut self.lines[number as usize];
@@ -285,7 +285,8 @@ impl Engine<'_> {
     }
 
     /// The cycle until which a line is still here although another cache has asked for it. `None`
-    /// unless the current thread has just used the line, and uses it again before it can have left.
+    /// unless the current thread has just used the line, may write to it if this access does, and
+    /// uses it again before it can have left.
     #[inline]
     fn still_here(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
         let kept = self.threads[self.current as usize].kept?;
@@ -366,9 +367,9 @@ impl Engine<'_> {
         self.lines[line as usize].watchers = watchers;
     }
 
-    /// Pauses between two looks. A thread that has looked more often than `patience`, and would see
-    /// the same value again, watches the line instead and goes on when the line is written to: its
-    /// looks until then would change nothing.
+    /// Pauses between two looks. A thread that has looked more often than `patience`, has never
+    /// asked for the time, and would see the same value again, watches the line instead and goes on
+    /// when the line is written to: its looks until then would change nothing.
     pub(crate) fn pause(&mut self, looks: u32, patience: u32) -> Then {
         let thread = &self.threads[self.current as usize];
         if looks > patience

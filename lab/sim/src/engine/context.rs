@@ -1,9 +1,10 @@
 //! The simulation that the running code is in. Words of a simulated memory are plain numbers, and
 //! find their machine here.
 //!
-//! A function that may wait is `#[inline]`, here and in [`memory`](crate::memory). A processor
-//! predicts where a function returns to from the calls before it, and after a switch those calls
-//! were another thread's. Without inlining, a simulation of a busy lock takes 1.5 times as long.
+//! Functions that may wait and are called often are `#[inline]`, here and in
+//! [`memory`](crate::memory). A processor predicts where a function returns to from the calls
+//! before it, and after a switch those calls were another thread's. Without inlining, a simulation
+//! of a busy lock takes 1.5 times as long.
 
 use std::cell::Cell;
 

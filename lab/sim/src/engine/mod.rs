@@ -141,9 +141,9 @@ impl<'m> Engine<'m> {
         self
     }
 
-    /// An engine whose threads fetch a word's line for writing before each load of the word, like a
-    /// program that executes the prefetch instruction before each (SSYNC, section 5.3). Loads of
-    /// data don't fetch.
+    /// If `fetches`, an engine whose threads fetch a word's line for writing before each load of
+    /// the word, like a program that executes the prefetch instruction before each (SSYNC, section
+    /// 5.3). Loads of data don't fetch.
     #[must_use]
     pub fn fetching_for_writing(mut self, fetches: bool) -> Engine<'m> {
         self.fetches = fetches;
@@ -162,8 +162,8 @@ impl<'m> Engine<'m> {
     /// any if the number is [`ANYWHERE`].
     ///
     /// # Panics
-    /// If a thread panics, if a number is not that of a hardware thread, or if all remaining
-    /// threads sleep for ever: a deadlock.
+    /// If a thread panics, if a number is not that of a hardware thread, if all remaining threads
+    /// wait for ever (a deadlock), or if the caller is in a simulation already.
     pub fn run(mut self, threads: Vec<(usize, Body<'_>)>) -> Outcome {
         let mut coroutines = Vec::with_capacity(threads.len());
         for (number, (processor, body)) in threads.into_iter().enumerate() {
@@ -252,7 +252,7 @@ impl<'m> Engine<'m> {
     }
 
     /// The cycle in which the current thread's latest access was done, before the instructions that
-    /// follow it.
+    /// follow it; the present cycle if time has passed since.
     fn done_at(&self) -> u64 {
         let latest = self.threads.get(self.current as usize).map_or((0, 0), |t| t.instructions);
         if latest.0 == self.now { self.now - latest.1 } else { self.now }

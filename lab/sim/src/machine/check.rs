@@ -4,7 +4,7 @@
 use super::description::{Costs, Description, Instructions, LINE, MOST_THREADS, Protocol};
 use crate::caches::MOST_CACHES;
 
-/// The most cycles that are accepted as a cost; more is taken for a typing error.
+/// Costs must be below this many cycles; as many or more are taken for a typing error.
 const MOST_CYCLES: f64 = 1e9;
 
 /// The greatest distance, and the greatest value in `columns_at`.

@@ -189,7 +189,8 @@ pub struct Costs {
     /// between two and all. Same as `shared` if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_by_all: Vec<f64>,
-    /// No cache has it. Required for loads; other accesses cost as much as a load if absent.
+    /// No cache has it. Required for loads and, on a machine without caches, for `store` and `tas`;
+    /// other accesses cost as much as a load if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<f64>,
 }

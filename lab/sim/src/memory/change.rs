@@ -12,7 +12,8 @@ use super::held::Held;
 use crate::engine::{Storing, act, act_after, drain, release, take, wait, with};
 use crate::machine::Access;
 
-/// Gets the line of a word for writing. It costs as much as a write, but changes nothing.
+/// Gets the line of a word for writing. It costs as much as a write, unless the machine can't fetch
+/// lines or goes on meanwhile, and changes no value.
 pub fn fetch_for_writing(address: usize) {
     act_after(|engine| engine.wait_for_line(address), |engine| engine.prefetch(address));
 }

@@ -92,7 +92,7 @@ fn forgetful() {
 }
 
 broken! {
-    /// A ticket lock that now and then skips a ticket: then all wait for one that no thread has.
+    /// A ticket lock that skips one ticket: then all wait for one that no thread has.
     Skipping { next, current }
     |lock| {
         let mine = lock.next.fetch_add(1, Relaxed);

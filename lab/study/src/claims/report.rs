@@ -17,7 +17,7 @@ pub struct Summary {
     pub rows: usize,
     /// Rows whose parts all hold.
     pub hold: usize,
-    /// Rows with a part that does not hold.
+    /// Rows with a part that does not hold, or without any part.
     pub miss: usize,
     /// Rows that are measured on real programs.
     pub elsewhere: usize,

@@ -8,7 +8,7 @@ use crate::figures::shared_memory::{NODE, WRITTEN_BACK};
 
 /// "Neither helps nor hurts": within this share.
 const LEVEL: f64 = 0.1;
-/// "Devastated": at least this many times as long.
+/// "Devastated": more than this many times as long.
 const DEVASTATED: f64 = 2.0;
 /// "Correlates well": at least this coefficient.
 const CORRELATED: f64 = 0.9;

@@ -28,7 +28,7 @@ pub struct Phase {
 
 /// A program without locks: phases, each of which ends with a barrier of all nodes.
 pub trait Program: Sync {
-    /// The program's name, with its size.
+    /// The program's name, with its size if there are programs of several sizes.
     fn name(&self) -> &'static str;
     /// Number of pages that the program shares.
     fn pages(&self) -> usize;

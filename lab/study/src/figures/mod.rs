@@ -1,6 +1,6 @@
-//! The figures and tables of SSYNC, those of the paper on MPI's passive target and three of Argo,
-//! each with its measurement and the sentence that sums up its result. A new one is a file and a
-//! line in [`PLANS`].
+//! The figures and tables of SSYNC, those of the paper on MPI's passive target, figures 8 to 10 and
+//! 13 of Argo, and one of transactions, each with its measurement and the sentence that sums up its
+//! result. A new one is a file and a line in [`PLANS`].
 
 mod atomics;
 pub mod memcached;

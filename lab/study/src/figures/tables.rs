@@ -137,7 +137,7 @@ fn remote(machine: &Machine) -> Option<Panel> {
 }
 
 /// A hardware thread and a cache on two nodes that are as far from node 0 as any. `None` on
-/// machines without a directory, whose distance would count.
+/// machines without a directory, whose distance would count, or with fewer than two such nodes.
 fn far_from_first(machine: &Machine) -> Option<(usize, usize)> {
     let d = &machine.description;
     let farthest = d.distances[0].iter().copied().fold(0.0, f64::max);

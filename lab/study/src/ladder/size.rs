@@ -5,7 +5,8 @@ use crate::world::World;
 /// How long the rungs run.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Turns of each thread that count; a tenth as many come before and do not count.
+    /// Turns of each thread that count. If threads take turns, a tenth as many come before and do
+    /// not count.
     pub rounds: u32,
     /// Seconds that count, if a rung runs for a time.
     pub seconds: f64,

@@ -1,6 +1,6 @@
 //! A panel as SVG: lines over numbers, or bars in groups. Colours and strokes are defined by the
-//! page's style, so that one picture serves light and dark. Each series also has a mark of its own
-//! shape.
+//! page's style, so that one picture serves light and dark. The points of a line also have a mark,
+//! of one of five shapes.
 
 use std::fmt::Write;
 
@@ -109,7 +109,7 @@ fn line(number_of: usize, series: &Series, x: &Scale, y: &Scale) -> String {
     format!("<g class=\"s{number_of}\"><path class=\"line\" d=\"{path}\"/>{marks}</g>")
 }
 
-/// The outline of a mark; each series has a shape.
+/// The outline of a mark; the shapes of five series differ.
 pub fn mark(number: usize, x: f64, y: f64) -> String {
     let at = |dx: f64, dy: f64| format!("{:.1} {:.1}", x + dx, y + dy);
     match number % 5 {

@@ -8,7 +8,7 @@ pub struct Scale {
     logarithmic: bool,
 }
 
-/// The most round numbers along a linear axis.
+/// The most steps between the round numbers along a linear axis.
 const TICKS: f64 = 6.0;
 
 impl Scale {

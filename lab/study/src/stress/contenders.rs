@@ -1,6 +1,6 @@
-//! The locks that a stress test can run with: those of the library's catalogue, in which waiters
-//! spin, because every thread of the tests has a processor of its own; and mutexes that park at
-//! once.
+//! The locks that a stress test can run with: those of the library's catalogue, and a ticket lock
+//! without back-off, in which waiters spin, because every thread of the tests has a processor of
+//! its own; and mutexes that park at once.
 
 use syncline::lock::ticket::Eager;
 use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
@@ -64,8 +64,8 @@ impl<W: World> Contender<W> {
 const GROUPS: usize = 8;
 const SLOTS: usize = 128;
 
-/// All contenders: the catalogue's locks, and the ticket lock without back-off. Locks with a fixed
-/// number of groups or slots get enough of them for SSYNC's machines.
+/// All contenders but the mutexes: the catalogue's locks, and the ticket lock without back-off.
+/// Locks with a fixed number of groups or slots get enough of them for SSYNC's machines.
 #[allow(clippy::vec_init_then_push, reason = "each line of the catalogue pushes one")]
 pub fn all<W: World>() -> Vec<Contender<W>> {
     let mut list = Vec::new();

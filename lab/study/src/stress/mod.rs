@@ -1,4 +1,6 @@
-//! The stress tests of SSYNC's sections 5.4 and 6.1, each written once over a [`World`].
+//! The stress tests of SSYNC's sections 5.3, 5.4 and 6.1 to 6.4, of transactions, and of the locks
+//! of MPI's windows. All are written once over a [`World`], but for messages in hardware and
+//! windows, which need a simulated machine.
 
 pub mod atomics;
 pub mod contenders;

@@ -14,8 +14,8 @@ use crate::lab::Lab;
 pub const MARKS: [&str; 2] =
     ["<!-- machines of today -->\n", "<!-- end of machines of today -->\n"];
 
-/// The advice and the simulation differ if the best lock is at least this many times as fast as the
-/// best advised one: smaller differences between two locks are not supported (docs/study.md).
+/// The advice and the simulation differ if the best lock is more than this many times as fast as
+/// the best advised one: smaller differences between two locks are not supported (docs/study.md).
 const DIFFERS: f64 = 1.25;
 
 /// All measurements, in the order of [`SITUATIONS`], [`MACHINES`] and [`PUBLISHED`].

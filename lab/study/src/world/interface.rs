@@ -29,8 +29,9 @@ pub trait World: Sync {
     /// The first `threads` hardware threads in this order.
     fn places(&self, threads: usize, order: Placement) -> Vec<usize>;
 
-    /// Numbers of threads that are worth measuring, ascending: one, two, the numbers that just fill
-    /// the first nodes and those that begin the next, and all.
+    /// Numbers of threads that are worth measuring, ascending, from one to all. If nodes are known
+    /// to be large, the numbers that just fill some of them, and one more than fits on the first,
+    /// are among them.
     fn steps(&self) -> Vec<usize>;
 
     /// Whether cores are in several sockets, as far as is known, so that hierarchical locks can

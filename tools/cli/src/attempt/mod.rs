@@ -34,7 +34,7 @@ use args::Try;
 pub const MISS: f64 = 0.05;
 pub const OWN: &str = "its own";
 
-/// The locks that are tried if none are named.
+/// The locks that are tried if neither locks nor mends are named.
 const LOCKS: [&str; 4] = ["gate", "mcs", "ttas", "futex"];
 
 /// Runs the experiment and prints the result.

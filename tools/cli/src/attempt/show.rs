@@ -64,7 +64,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     text
 }
 
-/// A number of any magnitude, with four digits.
+/// A number of any magnitude, with four digits or, from 10,000 on, with all before the point.
 fn figure(value: f64) -> String {
     let before_the_point = value.log10().floor().max(0.0) as usize + 1;
     format!("{value:.0$}", 4usize.saturating_sub(before_the_point))

@@ -25,8 +25,8 @@ const EVERY: Duration = Duration::from_millis(10);
 /// messages.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Runs the ranks. Returns the exit status of the first rank that failed, or [`LOST`] if a rank
-/// ended while it was part of the shared memory.
+/// Runs the ranks. Returns the exit status of the first rank that failed, or [`LOST`] if that rank
+/// was ended by a signal or was still part of the shared memory.
 pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let program = find(&args.program.command[0])?;
     let options = args.options();
@@ -63,7 +63,8 @@ fn end_with(parent: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Waits for all ranks. If a rank ends while it is part of the shared memory, all others are ended.
+/// Waits for all ranks. If a rank fails, or ends while it is part of the shared memory, all others
+/// are ended.
 fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failure> {
     let mut ended: Vec<Option<ExitStatus>> = vec![None; ranks];
     let mut first_failed = None;

@@ -22,7 +22,9 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// The placements that differ on this machine.
+    /// The placements that `syncline try` tries without being asked: `Packed`, then `Spread` and
+    /// `OneSocket` if they differ from the others on this machine. Empty if its processors are
+    /// unknown.
     pub fn different() -> Vec<Placement> {
         let Ok(topology) = topology() else { return Vec::new() };
         let sockets: BTreeSet<_> = topology.threads.iter().map(|t| t.package).collect();

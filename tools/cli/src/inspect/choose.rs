@@ -22,14 +22,14 @@ use syncline_policy::Files;
 use super::args::Inspect;
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// The number of call sites that are taken from a recording that has no findings about locks.
+/// The most call sites that are taken of a process that has no findings about locks.
 const HOTTEST: usize = 8;
 
 /// The lines for what the command line asks for.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if a name refers to nothing in the program, or the recording can't be
-/// read or has no lock.
+/// With [`RECORD_FAILED`], if a name refers to nothing in the program or the program's names can't
+/// be read, or if the recording can't be read, has no wait for a lock, or is of another build.
 pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
     let mut lines = BTreeSet::new();
     if let Some(recording) = &args.from {

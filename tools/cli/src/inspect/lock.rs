@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use syncline_conflicts::{Advice, Distribution, Lock, NamedCause, Proposal, Report, Site};
 use syncline_present::number::{count, counted, duration, grouped, of_so_many, percent};
 
-/// The most lines, fields and kinds of data that a paragraph names.
+/// The most call sites, lines, fields, system calls and kinds of data that a paragraph names.
 const NAMED: usize = 3;
 /// A cause of less than this share of all conflicts is not named.
 const WORTH_NAMING: f64 = 0.1;

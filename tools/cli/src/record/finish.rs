@@ -102,7 +102,7 @@ fn summary(
     text
 }
 
-/// The first page of a process's file.
+/// The header of a process's file, and the file's size.
 struct ProcessFile {
     header: Header,
     /// The space that it takes on disk.
@@ -110,7 +110,8 @@ struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// Reads the first page; `None` if the file is not a recording of this version.
+    /// Reads the header; `None` if it can't be read, or the file is not a recording of this
+    /// version.
     fn read(mut file: &File, meta: &Metadata) -> Option<ProcessFile> {
         let mut header = Header::zeroed();
         file.read_exact(bytes_of_mut(&mut header)).ok()?;

@@ -115,7 +115,8 @@ impl Folder {
         }
     }
 
-    /// Removes what [`Folder::create`] made. Anything that can't be removed is empty and harmless.
+    /// Removes what [`Folder::create`] made, and the recording that was named `DIR.old` before the
+    /// present one. Anything else that can't be removed is empty and harmless.
     pub fn discard(&self) {
         self.close();
         if self.made {

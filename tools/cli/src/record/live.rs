@@ -155,8 +155,8 @@ impl Process {
     /// ended is no error.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the process stays attached. Then the next command that attaches
-    /// to it ends the recording.
+    /// With the statuses of [`failure`](crate::failure), if the process stays attached. Then the
+    /// next command that attaches to it ends the recording.
     pub fn detach(mut self) -> Result<Folder, Failure> {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
         self.session.idle = idle::since(self.idle);

@@ -71,7 +71,8 @@ fn executable(file: &Path) -> Result<(), Failure> {
 /// Makes sure that the loader will put the library into this program.
 ///
 /// # Errors
-/// With [`CANNOT_RECORD`] and the reason; with [`NOT_FOUND`] if its interpreter is missing.
+/// With [`CANNOT_RECORD`] and the reason; with [`NOT_FOUND`] if its interpreter or its loader is
+/// missing.
 pub fn check(program: &Path) -> Result<(), Failure> {
     check_executable(program, |program| {
         elf::check(program)?;

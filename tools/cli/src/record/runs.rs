@@ -27,7 +27,7 @@ impl Runs<'_> {
     /// Records all runs. If the user asks for the program's end, no further run follows.
     ///
     /// # Errors
-    /// Same errors as [`run_sampled`] and [`Run::exit_code`].
+    /// Same errors as [`Folder::create`], [`run_sampled`] and [`Run::exit_code`].
     pub fn record_all(self, first: &Folder) -> Result<ExitCode, Failure> {
         let (mut run, mut tidied) = self.record(1, first)?;
         let further = self.further(&mut run, &mut tidied);

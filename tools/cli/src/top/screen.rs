@@ -13,7 +13,8 @@ use super::view::{COLUMNS, View};
 use super::watch::Watch;
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// The longest time until the first view.
+/// The longest time from the first view, which is shown at once and covers hardly any time, to the
+/// second.
 const FIRST: Duration = Duration::from_millis(200);
 /// How often to check whether the user asked for the end.
 const LOOK: Duration = Duration::from_millis(100);

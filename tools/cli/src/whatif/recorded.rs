@@ -20,7 +20,8 @@ pub struct Recorded {
 
 impl Recorded {
     /// The named recording, or the one in the default folder if it is of the same command. `None`
-    /// if there is none, or if it has no process.
+    /// if the default one can't be read or is of another command, or if the recording has no
+    /// process.
     pub fn of(args: &WhatIf) -> Result<Option<Recorded>, Failure> {
         let path = match &args.from {
             Some(path) => path.clone(),
@@ -53,8 +54,8 @@ impl Recorded {
 /// report.
 ///
 /// # Errors
-/// If there are none, if `--site` names more than [`MOST_PLACES`], or if the program was built
-/// again since it was recorded.
+/// If there are none, if `--site` names more than [`MOST_PLACES`], or, without `--site`, if there
+/// is no recording or the program was built again since it was recorded.
 pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>, Failure> {
     let process = recorded.map(|recorded| &recorded.process);
     if !args.site.is_empty() {

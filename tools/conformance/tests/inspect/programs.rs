@@ -1,4 +1,4 @@
-//! Real programs behave the same while all of their sections are traced.
+//! Programs, real ones and those of this suite, behave the same while their sections are traced.
 
 use std::collections::BTreeMap;
 use std::fs;

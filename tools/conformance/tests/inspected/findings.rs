@@ -45,8 +45,8 @@ impl Workload {
         outcome
     }
 
-    /// Records until one of these rules has a finding at the marked line. Returns the findings at
-    /// that line.
+    /// Records until one of these rules has a finding at the marked line; once if there are no
+    /// rules. Returns the findings at that line.
     fn record(&self, work: &str, rules: &[&str]) -> Vec<Value> {
         let program = self.program.to_str().expect("a path");
         for _ in 0..RECORDINGS {

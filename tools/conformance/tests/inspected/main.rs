@@ -1,5 +1,5 @@
-//! The reports of `syncline inspect` on locks whose sections are known: the program has one lock
-//! for each advice.
+//! The reports of `syncline inspect` on locks whose sections are known: the program has a lock for
+//! each of some kinds of advice, and one whose sections print.
 
 mod agree;
 mod ended;

@@ -33,8 +33,7 @@ fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> Str
     verdict
 }
 
-/// Runs a scene under each of these schemes, with the libraries whose starter lets the other ranks
-/// continue.
+/// Runs a scene under each of these schemes, with Open MPI's default windows.
 fn everywhere(ranks: u32, scene: &str, after: &str) {
     for mut mpi in all() {
         if mpi.name != "openmpi" || mpi.is_by_messages() {

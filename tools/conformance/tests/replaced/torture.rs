@@ -1,4 +1,5 @@
-//! Mutexes and condition variables under pressure, with every lock that can replace them.
+//! Mutexes, reader-writer locks and condition variables under pressure, with every lock that can
+//! replace them.
 
 use syncline_conformance::{Case, Program};
 

@@ -1,6 +1,6 @@
 //! Dependencies between our crates point one way: recorder -> recording <- analysis <- report;
-//! everything may use `syncline`, which uses none of ours; nothing depends on the command,
-//! the C library, the preloaded libraries or the tests.
+//! `syncline` uses none of ours; nothing depends on the command, the C library, the preloaded
+//! libraries, the tests or the others of [`LAST`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

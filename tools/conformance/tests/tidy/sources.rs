@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::{crates, root};
 
 const LONGEST_FILE: usize = 500;
-/// A comment more than this many lines above a line is not taken to be about it.
+/// A comment this many lines above a line, or more, is not taken to be about it.
 const COMMENT_REACH: usize = 12;
 
 /// Words of unfinished work, written so that this file does not contain them.

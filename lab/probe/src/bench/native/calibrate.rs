@@ -22,7 +22,8 @@ struct Reading {
     after: u64,
 }
 
-/// Ticks per second of the processor's clock that `ticks` reads; `None` if it does not advance.
+/// Ticks per second of the processor's clock that `ticks` reads; `None` if it stands still or goes
+/// back.
 pub fn ticks_per_second(ticks: impl Fn() -> u64) -> Option<f64> {
     let origin = Instant::now();
     let readings = || -> Vec<Reading> {
@@ -58,7 +59,8 @@ mod tests {
 
     #[test]
     fn the_closest_readings_count() {
-        // 2.5 ticks per nanosecond; the second reading of each group was interrupted.
+        // 2.5 ticks per nanosecond; the second reading of the first group and the first of the
+        // second were interrupted.
         let first = [reading(1_000, 404, 1_020), reading(1_020, 500, 90_000)];
         let second = [reading(251_000, 140_000, 900_000), reading(900_000, 360_004, 900_020)];
         let rate = rate(&first, &second).unwrap();

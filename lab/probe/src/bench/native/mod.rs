@@ -74,7 +74,7 @@ impl NativeBench {
     /// tenth of a second, in which the processor's clock is compared with the system's.
     ///
     /// # Errors
-    /// If the processors are unknown, or their clock does not advance.
+    /// If the processors or their distances can't be found out, or their clock does not advance.
     pub fn new() -> Result<NativeBench, Error> {
         let ticks_per_second =
             calibrate::ticks_per_second(processor::ticks).ok_or(Error::NoClock)?;

@@ -35,7 +35,8 @@ impl TestProgram {
     }
 }
 
-/// All test programs in a folder and its subfolders, in the order of their names.
+/// All test programs in a folder and its subfolders: those of a folder in the order of their names,
+/// then those of its subfolders.
 ///
 /// # Errors
 /// A sentence if a folder can't be read.

@@ -1,4 +1,4 @@
-//! A hand-made analysis with an example of everything that the page shows, and its parts.
+//! A hand-made analysis with examples of most of what the page shows, and its parts.
 
 mod findings;
 mod server;
@@ -138,7 +138,7 @@ pub fn lock(
     }
 }
 
-/// A thread that lived for the whole run.
+/// A thread that lived until the run's end.
 pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> Thread {
     let known = Thread {
         index,
