@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 /// How often a lock was taken at a site with a certain lock held, among the sampled acquisitions.
-/// These are each thread's first at a site, one in 128 of the others, and all that waited.
+/// These are each thread's first at a site, one in 128 of the others (fewer of a frequent one), and
+/// all that waited.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nesting {
     /// Index in [`super::Process::locks`] of the lock that was taken.

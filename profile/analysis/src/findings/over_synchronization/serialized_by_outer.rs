@@ -12,7 +12,7 @@
 //! contended.
 //!
 //! The locks that were held are known for the sampled acquisitions: each thread's first at each
-//! call site, one in 128, and those that waited. A thread that holds A for reading does not exclude
+//! call site, one in 128 (fewer of a frequent one), and those that waited. A thread that holds A for reading does not exclude
 //! others, so this does not count as holding A.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ const ALWAYS: f64 = 0.99;
 /// With fewer sampled acquisitions of a family's locks, nothing is concluded.
 const FEWEST_SEEN: u64 = 10;
 
-/// One in this many acquisitions is sampled.
+/// At most one in this many acquisitions is sampled, besides those that waited.
 const SAMPLED: u64 = 128;
 
 /// Families whose locks are always taken under others.
