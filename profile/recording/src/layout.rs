@@ -62,7 +62,7 @@ pub const CLOCK_MONOTONIC: u32 = 2;
 
 /// [`Header::state`]: the process runs, or was killed before it could note its end.
 pub const PROCESS_RUNNING: u32 = 1;
-/// [`Header::state`]: ended through `exit` or `_exit`.
+/// [`Header::state`]: ended by itself, through `exit`, `_exit`, `quick_exit` or the system call.
 pub const PROCESS_EXITED: u32 = 2;
 /// [`Header::state`]: recording ended, and the process went on.
 pub const PROCESS_LEFT: u32 = 3;
@@ -332,7 +332,8 @@ pub struct Nest {
     pub lock: u64,
     /// Stack at which that lock had been acquired, when it was first found held.
     pub stack: u32,
-    /// Sampled acquisitions that found it held.
+    /// Sampled acquisitions that found it held, each counted with its weight, as in
+    /// [`Row::held_samples`]; those that waited have weight 1.
     pub seen: u32,
 }
 
@@ -342,9 +343,11 @@ pub struct Nest {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct NestRecord {
-    /// Sampled acquisitions that found no lock held, including those before this record was made.
+    /// Sampled acquisitions that found no lock held, including those before this record was made,
+    /// each counted with its weight.
     pub alone: u32,
-    /// Sampled acquisitions that found a lock for which no slot was left.
+    /// Sampled acquisitions that found a lock for which no slot was left, each counted with its
+    /// weight.
     pub others: u32,
     /// The locks that were found.
     pub locks: [Nest; NESTS],

@@ -16,7 +16,8 @@ pub struct Nesting {
     /// The lock that was already held, the innermost if there were several; `None` if no lock was
     /// held.
     pub outer: Option<Outer>,
-    /// Sampled acquisitions with that lock held.
+    /// Sampled acquisitions with that lock held. One that stands for more acquisitions than another
+    /// counts more.
     pub seen: u64,
 }
 

@@ -29,7 +29,7 @@ use super::whatif::WhatIf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum State {
-    /// Through `exit` or `_exit`, with this status if the recorder saw it.
+    /// By itself, as through `exit` or `_exit`, with this status if it is known.
     Exited {
         /// Exit status.
         status: Option<i32>,

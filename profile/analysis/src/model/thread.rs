@@ -21,7 +21,8 @@ pub struct Thread {
     pub name: String,
     /// How many threads this record stands for: 1, or the number of successive threads added up.
     pub lifetimes: u32,
-    /// Its start function; `None` for the first thread.
+    /// Its start function; `None` for the first thread, and for a thread whose creation was not
+    /// seen.
     pub start_function: Option<String>,
     /// Stack of its creation, if that was recorded.
     pub created_at: Option<usize>,

@@ -30,7 +30,7 @@ pub struct ThreadRecord {
     pub created_at: u32,
     /// The page of its process's header; 0 is the file's first page.
     pub process: u32,
-    /// Start function; 0 for the first thread.
+    /// Start function; 0 for the first thread, and for a thread whose creation was not seen.
     pub start_function: u64,
     /// When the latest thread began, in ticks.
     pub started: u64,

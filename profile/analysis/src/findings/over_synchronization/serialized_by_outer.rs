@@ -30,7 +30,8 @@ const ALWAYS: f64 = 0.99;
 /// With fewer sampled acquisitions of a family's locks, nothing is concluded.
 const FEWEST_SEEN: u64 = 10;
 
-/// At most one in this many acquisitions is sampled, besides those that waited.
+/// Of the acquisitions that did not wait, the sampled ones are one in this many, counted with their
+/// weights.
 const SAMPLED: u64 = 128;
 
 /// Families whose locks are always taken under others.
