@@ -15,7 +15,7 @@ use syncline_code::symbols::Symbols;
 /// A recording, read and added up.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
-    /// What was run; `None` if the recording is a single file or does not say.
+    /// What was run; `None` if the recording's folder does not say, or can't be read.
     pub session: Option<Session>,
     /// The thresholds above which a figure counts as high.
     pub thresholds: Thresholds,

@@ -14,7 +14,8 @@ pub fn mean_held(held: f64, calls: u64) -> f64 {
 }
 
 /// The share of their working time for which the threads that take a lock hold it; holds to read do
-/// not count. What other threads do meanwhile makes no difference.
+/// not count. What other threads do meanwhile makes no difference, unless the threads that take the
+/// lock are unknown: then all threads' time counts.
 pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
     let worked = |thread: &Thread| {
         let alive = thread.seconds - thread.waiting.locks - thread.waiting.events;

@@ -1,7 +1,7 @@
 //! Turns a recording into answers: which locks cost time, where in the source, and which thread was
 //! in the way.
 //!
-//! Three steps, each in a module of its own:
+//! Three steps:
 //!
 //! 1. `build` adds up the rows of a recording's files, by lock, by call site and by thread,
 //!    and asks `syncline-code` what the addresses mean;

@@ -100,7 +100,8 @@ impl Folder {
     /// Opens a plain file in the folder, for reading, or for reading and writing.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::NotPlain`]; [`Error::Foreign`] if it is a folder; [`Error::Owner`].
+    /// [`Error::Io`]; [`Error::NotPlain`]; [`Error::Foreign`] if it is a folder and was to be read
+    /// only; [`Error::Owner`].
     pub fn file(&self, name: &OsStr, writable: bool) -> Result<(File, Metadata), Error> {
         let path = || self.path.join(name);
         let io = |source: io::Error| Error::Io { path: path(), source };
@@ -168,7 +169,7 @@ impl AsFd for Folder {
 }
 
 /// The files with this ending in a folder and in its subfolder for others, in the order of their
-/// names; if the path is a file, that file alone.
+/// paths; if the path is a file, that file alone.
 ///
 /// # Errors
 /// [`Error::Io`]
@@ -217,8 +218,7 @@ pub fn windows(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     numbered(folder, WINDOW)
 }
 
-/// The subfolders whose names begin with `start` and end in a number, in the order of these
-/// numbers.
+/// The subfolders whose names are `start` and a number, in the order of these numbers.
 fn numbered(folder: &Path, start: &str) -> io::Result<Vec<(u32, PathBuf)>> {
     let number = |path: PathBuf| {
         let number = path.file_name()?.to_str()?.strip_prefix(start)?.parse().ok()?;

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A window appears in one step, complete. The program's only part is to begin its logs anew. So a
-//! window has all of its events; the log of a long run has only some of them.
+//! window has nearly all of its events; the log of a long run has only some of them.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -38,7 +38,7 @@ pub struct Wanted {
     pub every: Duration,
     /// How many windows are kept.
     pub keep: usize,
-    /// The most bytes that all windows together may take.
+    /// The most bytes that all windows together may take. The newest is kept even if it takes more.
     pub most: u64,
 }
 
@@ -176,7 +176,7 @@ impl Windows {
 }
 
 /// Tells the processes that their logs were taken. Events that are logged after a log was read and
-/// before this note are lost: some milliseconds' worth at most.
+/// before this note are lost: usually some milliseconds' worth.
 fn take_logs(files: &[(PathBuf, ProcessFile)]) {
     for (path, file) in files.iter().filter(|(path, _)| !is_child(path)) {
         // Children that log to this file may have outlived its first process, so the latest reading

@@ -23,10 +23,14 @@
 //!
 //! Many threads write at the same time, and none waits for a reader. Therefore:
 //!
-//! - each row, wait record and thread record is written by its own thread only;
+//! - each row, wait record, nest record and thread record is written by its own thread only, except
+//!   that the thread that ends the process or the recording writes [`ThreadRecord::left_cpu_ns`] and
+//!   [`ThreadRecord::left_ready_ns`] of all;
 //! - a record is filled in before a store to one word makes it visible (`Row::key`,
-//!   `ThreadRecord::state`, `StackRecord::depth`, a region's `count`, [`Header::newest`]);
-//! - a table that grows is copied, then swapped by one store of [`ThreadRecord::table`];
+//!   `ThreadRecord::state`, `StackRecord::depth`, `EventRecord::kind`, [`Header::newest`]), but a
+//!   module record has no such word: a reader may find one that is not filled in yet;
+//! - a table that grows is copied, then swapped by one store of [`ThreadRecord::table`] or
+//!   [`ThreadRecord::places`];
 //! - counters only grow, but a reader may find one counter of a row increased and not yet the next.
 //!
 //! The file is sparse and has its largest size from the start; parts that were never used take no
@@ -58,7 +62,7 @@ pub const CLOCK_MONOTONIC: u32 = 2;
 
 /// [`Header::state`]: the process runs, or was killed before it could note its end.
 pub const PROCESS_RUNNING: u32 = 1;
-/// [`Header::state`]: ended through `exit` or `_exit`.
+/// [`Header::state`]: ended by itself, through `exit`, `_exit`, `quick_exit` or the system call.
 pub const PROCESS_EXITED: u32 = 2;
 /// [`Header::state`]: recording ended, and the process went on.
 pub const PROCESS_LEFT: u32 = 3;
@@ -76,7 +80,7 @@ pub struct Region {
     pub record_size: u32,
     /// Records that fit.
     pub capacity: u32,
-    /// Records in use; may exceed `capacity` when more were requested than fit.
+    /// Records that were handed out, at most `capacity`. Some may not be filled in yet.
     pub count: u32,
     /// Records that were requested and could not be given.
     pub dropped: u32,
@@ -113,7 +117,8 @@ pub struct Header {
     pub started: u64,
     /// When recording began, in nanoseconds since 1970.
     pub started_realtime: u64,
-    /// When the process noted its end, or its parent learned of it, in ticks; 0 if neither did.
+    /// When recording ended, the process noted its end, or its parent learned of it, in ticks; 0 if
+    /// none of these happened.
     pub ended: u64,
     /// [`PROCESS_RUNNING`], [`PROCESS_EXITED`] or [`PROCESS_LEFT`]
     pub state: u32,
@@ -284,7 +289,8 @@ pub struct Row {
     /// Ticks held, over the uncontended acquisitions that were timed. Each is added as often as it
     /// counts in `held_samples`.
     pub held_ticks: u64,
-    /// The longest of these holds. For a semaphore's creation: its initial value.
+    /// The longest of these holds. For a semaphore's creation: its initial value, or the largest of
+    /// several.
     pub held_max: u64,
     /// How many of these holds were timed, each counted with its weight: 1 if it stands for
     /// [`Header::sample_period`] acquisitions, and more in a row that has counted many, which is
@@ -326,19 +332,22 @@ pub struct Nest {
     pub lock: u64,
     /// Stack at which that lock had been acquired, when it was first found held.
     pub stack: u32,
-    /// Sampled acquisitions that found it held.
+    /// Sampled acquisitions that found it held, each counted with its weight, as in
+    /// [`Row::held_samples`]; those that waited have weight 1.
     pub seen: u32,
 }
 
 /// The locks that were already held when a row's lock was acquired. Only timed acquisitions are
-/// sampled: the first, one in [`Header::sample_period`], and each that waited. The record is
+/// sampled: the first, one in [`Header::sample_period`] (later fewer), and each that waited. The record is
 /// exactly one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct NestRecord {
-    /// Sampled acquisitions that found no lock held, including those before this record was made.
+    /// Sampled acquisitions that found no lock held, including those before this record was made,
+    /// each counted with its weight.
     pub alone: u32,
-    /// Sampled acquisitions that found a lock for which no slot was left.
+    /// Sampled acquisitions that found a lock for which no slot was left, each counted with its
+    /// weight.
     pub others: u32,
     /// The locks that were found.
     pub locks: [Nest; NESTS],

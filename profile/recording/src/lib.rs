@@ -1,9 +1,9 @@
 //! The recording: how the counts of a program's locks are laid out on disk.
 //!
-//! A recording is a folder with one file for each process that was recorded, and a
-//! [`Session`] that says what was run. The preload library maps its process's file into
-//! memory and counts in it directly, so the file is complete at every moment: it can be
-//! read while the program runs, and after `kill -9`.
+//! A recording is a folder with a file for each process that was recorded (a forked child usually
+//! shares its parent's), and a [`Session`] that says what was run. The preload library maps its
+//! process's file into memory and counts in it directly, so the file is complete at every moment:
+//! it can be read while the program runs, and after `kill -9`.
 //!
 //! - [`layout`] is the file, field by field: plain structures that both sides share;
 //! - [`live`] is the protocol between a command and the recorder in a process that the command
@@ -17,7 +17,9 @@
 //! - [`Windows`] says which stretches of the run a thread's log keeps;
 //! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
 //! - [`keeper`] keeps the last windows of time as recordings of their own; [`Recent`] reads them;
-//! - [`Writers`] finds the processes that still write to a recording;
+//! - [`Writers`] finds the processes that still write to a recording; [`Living`] finds its running
+//!   processes, and [`numbers`] what numbers they have in their own namespaces;
+//! - [`schedstat`] reads how long the kernel says that a thread ran;
 //! - [`clock`] chooses the clock whose ticks a file counts in;
 //! - [`folder`] is how files in the folder are opened, even if other users may write there;
 //! - [`Session`] says what was run, and how it ended;

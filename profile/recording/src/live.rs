@@ -25,7 +25,8 @@ pub const BEGIN: &str = "syncline_live_begin";
 /// functions. Returns how many it pointed.
 pub const POINT: &str = "syncline_live_point";
 /// `int syncline_live_unpoint(int restored)`: restores the old values of all slots, and returns how
-/// many there were. If `restored` is 1, the command has already restored them.
+/// many it restored. If `restored` is not 0, the command has already restored them, and the function
+/// returns 0.
 pub const UNPOINT: &str = "syncline_live_unpoint";
 /// `int syncline_live_end(void)`: ends the recording. Threads inside the recorder go on with their
 /// old state.
@@ -62,9 +63,10 @@ pub struct State {
     pub stage: AtomicU32,
     /// The process's own number while one of these functions runs; 0 otherwise.
     pub busy: AtomicU32,
-    /// How many slots point to the recorder.
+    /// How many slots are noted in `slots`. A slot is noted before it is pointed to the recorder,
+    /// and stays noted if it had an unexpected value and was left alone.
     pub pointed: AtomicU32,
-    /// The [`State::pointed`] slots; null before the first is pointed.
+    /// The [`State::pointed`] slots; null before the first is noted.
     pub slots: AtomicPtr<Slot>,
     /// The page that is writable while its slots are exchanged, and must be made read-only again; 0
     /// if there is none. A process that is forked meanwhile finds it here.

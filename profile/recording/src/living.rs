@@ -29,8 +29,8 @@ impl Living {
         let mut known = HashMap::new();
         for file in files(&self.folder, "syncline").unwrap_or_default() {
             let Ok(inode) = fs::metadata(&file).map(|meta| meta.ino()) else { continue };
-            // All processes of the machine are searched only if the first process of the file is in
-            // another namespace: otherwise a process that is not found has usually ended.
+            // If the first process of the file was found in this namespace, the machine's other
+            // processes are not searched: one that is not found has usually ended.
             let mut is_here = false;
             for (process, own) in family::running(&file) {
                 let find = || match numbers::maps(own, inode) {

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The number that a process or thread has for itself, and whether it is in another namespace than
-/// this process. `folder` is its folder in `/proc`. `None` if it has ended.
+/// this process. `folder` is its folder in `/proc`. `None` if that can't be read, as after its end.
 pub fn own(folder: &Path) -> Option<(u32, bool)> {
     of_status(&fs::read_to_string(folder.join("status")).ok()?)
 }

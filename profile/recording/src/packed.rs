@@ -1,11 +1,12 @@
-//! Writes a process that was read to a new file, as small as possible, for the same reader.
+//! Writes a process that was read to a new, small file for the same reader.
 //!
 //! ```text
-//! Header | modules | threads, each at its index | stacks | per thread: rows, waits, nests, log
+//! Header | modules | threads, each at its index | stacks | per thread: waits and nests, rows, log
 //! ```
 //!
-//! Only rows that have counted something are in it. The process is the file's first, even if it was
-//! a forked child in its parent's file.
+//! Only rows that have counted something are in it, and an empty row for each call that took more
+//! locks than get rows of their own. The process is the file's first, even if it was a forked child
+//! in its parent's file.
 
 use std::collections::BTreeSet;
 

@@ -58,7 +58,8 @@ impl ProcessFile {
     }
 
     /// The path of the file of the program that this process executes next (`exec`), whether or not
-    /// it exists: `PID.1.syncline` after `PID.syncline`, and so on.
+    /// it exists: `PID.1.syncline` after `PID.syncline`, and so on. A forked child in its parent's
+    /// file has no file yet, so its next one is `PID.syncline`.
     pub fn next_program(&self) -> PathBuf {
         let (file, page) = family::place(&self.path);
         if page != 0 {

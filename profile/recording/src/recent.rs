@@ -19,7 +19,7 @@ impl Recent {
     /// no window is old enough, the oldest moment that is still known.
     ///
     /// # Errors
-    /// Those of [`process_files`].
+    /// Those of [`process_files`], and [`Error::Io`] if the windows can't be listed.
     pub fn find(recording: &Path, last: Duration) -> Result<Recent, Error> {
         let files = process_files(recording)?;
         let files = files.iter().filter_map(|path| ProcessFile::open_counts(path).ok());
@@ -38,7 +38,8 @@ impl Recent {
         Ok(Recent(base.map(|(_, path, _)| path.join(SUMS))))
     }
 
-    /// What a process did since that moment; `None` if it had ended by then.
+    /// What a process did since that moment; `None` if it had ended by then, or was killed and has
+    /// recorded nothing since.
     pub fn of(&self, process: ProcessFile) -> Option<ProcessFile> {
         let base = self.0.as_ref().map(|sums| sums.join(packed_name(&process.path)));
         // A process that has no counts up to that moment began later.

@@ -26,9 +26,10 @@ pub fn says_so(header: &Header) -> bool {
     header.state == PROCESS_RUNNING && header.ended == 0 && header.seen == 0
 }
 
-/// The process of a file, if it still maps the file. A process number alone is not enough: it may
-/// have been reused. Also `None` if this process may not inspect the other. In a container a
-/// process has another number; it is searched for only if it was attached to.
+/// The process of a file, if its header says that it runs and it still maps the file. A process
+/// number alone is not enough: it may have been reused. Also `None` if this process may not inspect
+/// the other. In a container a process has another number; it is searched for only if it was
+/// attached to.
 pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
     if !says_so(header) {
         return None;

@@ -1,8 +1,8 @@
 //! `samples.json`: where threads were on a processor and where they slept, as `syncline-sampler`
 //! saw it.
 //!
-//! There is one file for all processes of a recording, written after the program has ended. A
-//! recording is complete without it: the kernel may refuse samples.
+//! There is one file for all processes of a recording, written when the recording ends. A recording
+//! is complete without it: the kernel may refuse samples.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub struct Samples {
     pub version: u32,
     /// Samples that were taken but could not be kept.
     pub lost: u64,
-    /// Why there are no samples, if the kernel refused them.
+    /// Why the kernel refused samples of running threads, if it did.
     pub refused: Option<String>,
     /// The processes, by their numbers.
     pub processes: Vec<SampledProcess>,
@@ -95,7 +95,7 @@ impl Samples {
 
 impl SampledProcess {
     /// The stack that begins with this frame, innermost first. It ends at a number that no frame
-    /// has.
+    /// has, or at a frame whose caller does not have a lower number.
     pub fn stack(&self, number: u32) -> Vec<u64> {
         let mut stack = Vec::new();
         let mut number = number as usize;

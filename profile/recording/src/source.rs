@@ -1,5 +1,5 @@
-//! Reads the bytes of a file that a traced or recorded program writes. Every read is checked
-//! against the file's size.
+//! Reads the bytes of a file that a traced or recorded program writes. A read beyond the file's end
+//! is an error.
 //!
 //! Both kinds of files begin with a page whose first words are the same ([`FirstWords`]), and
 //! both have regions of records of a fixed size.
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::folder::Folder;
 use crate::layout::{BYTE_ORDER, Region};
 
-/// An open file and its size; every read is checked against the size.
+/// An open file, and its size when it was opened.
 pub struct Source<'a> {
     path: &'a Path,
     file: File,
@@ -45,7 +45,8 @@ impl Source<'_> {
     /// Opens a file.
     ///
     /// # Errors
-    /// Those of [`Folder::file`].
+    /// [`Error::Foreign`] if the path has no file name, and those of [`Folder::open`] and
+    /// [`Folder::file`].
     pub fn open(path: &Path) -> Result<Source<'_>, Error> {
         let Some(name) = path.file_name() else {
             return Err(Error::Foreign(path.to_owned()));
@@ -74,8 +75,8 @@ impl Source<'_> {
     /// The first page, if the file is of this kind and version. `H` begins with [`FirstWords`].
     ///
     /// # Errors
-    /// [`Error`], if the file is of another kind, version or byte order, or ends inside its first
-    /// page.
+    /// [`Error`], if the page can't be read, the file is empty, of another kind, version or byte
+    /// order, or ends inside its first page, or its clock has no rate.
     pub fn first_page<H: Pod>(&self, kind: [u8; 8], version: u32) -> Result<H, Error> {
         if self.size() == 0 {
             return Err(Error::NoRoom(self.path.to_owned()));

@@ -27,8 +27,9 @@ impl Writers {
         Writers::among(folder, |_| true)
     }
 
-    /// Searches the processes that began after this one, as all its descendants did. To read when a
-    /// process began takes a small part of the time that it takes to read its maps.
+    /// Searches the processes that did not begin before this one, such as all its descendants, and
+    /// those whose beginning can't be read. To read when a process began takes a small part of the
+    /// time that it takes to read its maps.
     pub fn of_newer(folder: &Path) -> Writers {
         let own = began("self");
         Writers::among(folder, |process| began(process).is_none_or(|began| Some(began) >= own))
@@ -97,8 +98,7 @@ fn ours(line: &[u8]) -> bool {
 }
 
 /// The name of a mapped file, if it belongs to the folder. A process may see other mounts than this
-/// one. So if the path does not exist here, it is enough that the names of the file and of its
-/// folder match.
+/// one. So if the path does not exist here, it is enough that the file's folder has the same name.
 fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
     let identity = |path: &Path| metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let name = path.file_name()?;

@@ -1,5 +1,5 @@
 //! The reader finds what the writer wrote. The library alone writes here, from several threads,
-//! with tables and logs that grow, and in a forked child.
+//! with tables and logs that grow, and as a forked child would.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -30,8 +30,8 @@ pub struct Asleep {
 }
 
 impl Asleep {
-    /// The system call in which a thread sleeps, and its stack; `None` if it runs, is ready to, or
-    /// may not be inspected.
+    /// The system call in which a thread sleeps, and its stack; `None` if it is in no system call,
+    /// woke up meanwhile, has ended, or may not be inspected.
     pub fn of(thread: Thread) -> Option<Asleep> {
         let (call, sp, ip) = state(thread)?;
         let (base, first) = (sp as usize, PAGE - sp as usize % PAGE);
@@ -46,8 +46,8 @@ impl Asleep {
     }
 }
 
-/// The system call, the stack pointer and the instruction pointer; `None` if the thread is in no
-/// system call.
+/// The system call, the stack pointer and the instruction pointer; `None` if the thread does not
+/// sleep in a system call, or that can't be read.
 fn state((pid, tid): Thread) -> Option<(u32, u64, u64)> {
     parse(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?)
 }

@@ -43,9 +43,9 @@ impl Clock {
     /// Opens the event of a thread, and begins to sample.
     ///
     /// # Errors
-    /// If the thread has ended (`ESRCH`), or the kernel refuses: `kernel.perf_event_paranoid` is
-    /// above 2, a filter of system calls forbids it, the thread is another user's, or there is no
-    /// memory for the buffer.
+    /// If the thread has ended (`ESRCH`), or the kernel refuses, for example because
+    /// `kernel.perf_event_paranoid` is above 2, a filter of system calls forbids it, the thread is
+    /// another user's, or there is no memory for the buffer.
     pub fn of(tid: u32) -> io::Result<Clock> {
         let counter = Builder::new(Software::CPU_CLOCK)
             .observe_pid(tid as i32)

@@ -74,8 +74,8 @@ impl Gathered {
         *process.covered.entry(tid).or_default() += nanoseconds;
     }
 
-    /// All samples, or why there are none if the kernel refused them. Threads and processes get the
-    /// numbers that `own` gives; threads without such a number are left out.
+    /// All samples, with the reason for which the kernel refused more, if it did. Threads and
+    /// processes get the numbers that `own` gives; threads without such a number are left out.
     pub fn finish(
         self,
         refused: Option<String>,

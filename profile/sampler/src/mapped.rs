@@ -36,8 +36,9 @@ struct Tables {
 pub struct Files(HashMap<PathBuf, Option<Tables>>);
 
 impl Files {
-    /// The module of a process's mapping; `None` if its file can't be read. A file is read when it
-    /// is first needed, because no thread is ever seen in most of a program's files.
+    /// The module of a process's mapping; `None` if its file can't be read, or has no segment with
+    /// instructions there. A file is read when it is first needed, because no thread is ever seen in
+    /// most of a program's files.
     pub fn module(&mut self, pid: u32, mapping: &Mapping) -> Option<Module<Bytes>> {
         if !self.0.contains_key(&mapping.path) {
             // A process in another mount namespace may have other files at its paths.
@@ -104,7 +105,7 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// All such mappings of a process; none if it has ended.
+    /// All such mappings of a process; none if they can't be read, as after its end.
     pub fn all(pid: u32) -> Vec<Mapping> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         maps.lines().filter_map(Mapping::of).collect()

@@ -21,7 +21,8 @@ const MOST: usize = 32;
 /// A thread gets an event if it has used a processor for at least this long since the last look, in
 /// nanoseconds.
 const BUSY: u64 = 1_000_000;
-/// The first pause between two looks at the threads, and the longest one later.
+/// Half of the first pause between two looks at the threads, and the longest pause later, unless
+/// looks take long.
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(100);
 /// The pause between two readings of the buffers, which have room for some 75 milliseconds, and the
@@ -95,7 +96,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             self.own.note(thread);
             known.look(thread, times, gathered);
             if let Some(asleep) = known.asleep {
-                // The thread has slept since the last look.
+                // The thread is taken to have slept since the last look.
                 gathered.sleep(thread, asleep, since);
             }
             let sampled = self.sampled.get_mut(&thread);
@@ -263,8 +264,8 @@ mod tests {
         assert!(seen > 0.5 * all && seen < 1.2 * all, "{seen} of {all}");
     }
 
-    /// The thread gets a processor about a thousand times per second, so it is sampled for parts of
-    /// its time. These parts stand for nearly all of it.
+    /// The thread's time slices are short, so it is sampled for parts of its time. These parts stand
+    /// for much of it.
     #[test]
     fn a_thread_that_often_sleeps_is_sampled_in_parts() {
         let mut threads = Threads::new(|| vec![id()]);
@@ -316,8 +317,7 @@ mod tests {
         assert!(!known.sleeps_on(uncounted), "the kernel does not count");
     }
 
-    /// A thread that sleeps on is looked at once. A thread that sleeps elsewhere meanwhile is
-    /// looked at again.
+    /// Two sleeps of a thread, in different system calls, are both found, each with about its time.
     #[test]
     fn sleeps_have_their_time() {
         let asleep = |milliseconds| thread::sleep(Duration::from_millis(milliseconds));

@@ -1,8 +1,8 @@
 //! Windows: the times in which a thread is sampled, and what each sample stands for.
 //!
 //! An event costs its thread some 3 µs each time that the thread gets a processor, because the
-//! kernel then starts the event's clock. A server that answers a request every 20 µs would lose a
-//! tenth of its time. So the shorter the time slices of a thread are, the smaller is the part of
+//! kernel then starts the event's clock. A server that answers a request every 20 µs would lose
+//! more than a tenth of its time. So the shorter the time slices of a thread are, the smaller is the part of
 //! its time in which it has an event. A window also stands for the time since the previous one.
 
 use std::collections::HashMap;

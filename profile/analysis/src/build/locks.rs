@@ -23,7 +23,7 @@ pub struct Locks {
 struct Sum {
     tally: Tally,
     wake_ups: u64,
-    /// Number of rows with creations, by stack.
+    /// Number of creations, by stack.
     created: HashMap<usize, u64>,
     /// How often an object was created at this address.
     creations: u64,

@@ -35,7 +35,7 @@ fn seconds(nanoseconds: i64) -> f64 {
 }
 
 /// Processor time of a thread whose end was not recorded, extrapolated from its last sample; `None`
-/// if that was in the first half of its life.
+/// if that was in the first half of its life, or there is no sample.
 fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     let lived = clock.ended().saturating_sub(record.started) as f64;
     let seen = record.seen_cpu_at.saturating_sub(record.started) as f64;

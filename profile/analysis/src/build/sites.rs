@@ -28,7 +28,7 @@ struct Sum {
     stacks: HashMap<usize, WaySum>,
 }
 
-/// The sums of one stack at a site, in ticks.
+/// The sums of one stack at a site: calls, waits, and ticks waited.
 #[derive(Default)]
 struct WaySum {
     calls: u64,

@@ -175,7 +175,7 @@ fn is_header(file: &str) -> bool {
 }
 
 /// Whether the first of these functions, each called by the next, waits in a futex on behalf of its
-/// caller: only the caller wakes others in that futex.
+/// caller: the caller wakes others in that futex, and the function itself does not.
 fn waits_for_caller<'a>(
     mut functions: impl Iterator<Item = &'a str>,
     woken_in: &HashSet<&str>,

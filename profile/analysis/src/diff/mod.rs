@@ -33,7 +33,7 @@ pub struct Diff {
     /// The findings of both: first the new ones, then those that changed, those that are gone, and
     /// those that are the same; in each group most to gain first.
     pub findings: Vec<FindingChange>,
-    /// The call sites of both, most changed first.
+    /// The call sites of both, by kind and with the most changed first.
     pub sites: Vec<SiteChange>,
 }
 

@@ -1,8 +1,9 @@
-//! Time that no finding explains: each kind of lock, each loop of tries and each event that takes 2
-//! % of the threads' time or more gets a sentence. The sentence says which threads wait for which,
-//! and which numbers rule the findings out, so that an expert can continue from there. Locks
-//! without waits also get a sentence if their calls take 5 % of the time in which threads could
-//! run.
+//! Time that no finding explains: each kind of lock, with its refused tries, and each event that
+//! takes 2 % of the threads' time or more gets a sentence. The sentence says which threads wait for
+//! which, and which numbers rule the findings out, so that an expert can continue from there. Locks
+//! whose waits take less time than their calls also get a sentence if the calls take 5 % of the time
+//! in which threads could run, and so do calls of the kernel in which threads sleep for 5 % of their
+//! time.
 
 mod events;
 mod sentence;
@@ -24,7 +25,7 @@ use syncline_present::number::{counted, duration, grouped, percent};
 /// The least share of the threads' time for calls, whose time is an estimate. Time in which threads
 /// are ready and have no processor does not count.
 const LEAST_IN_CALLS: f64 = 0.05;
-/// A finding explains the waiting of a family if its call sites have this share of it.
+/// Findings explain the waiting of a family if their call sites have at least this share of it.
 const EXPLAINED: f64 = 0.5;
 
 /// The locks and events that are left: most of the critical path first, if enough of it is known,
@@ -119,7 +120,7 @@ fn cost_of_calls(process: &Process, family: &Family) -> Option<f64> {
     (seconds >= LEAST_IN_CALLS * had_processor).then_some(seconds)
 }
 
-/// Locks that are taken so often that the calls take time, although no thread waits.
+/// Locks that are taken so often that the calls take much time, and more than the waits.
 fn calls(
     process: &Process,
     family: &Family,

@@ -14,7 +14,7 @@ pub fn share(process: &Process, seconds: f64, least: f64) -> Option<f64> {
 
 /// The share of these threads' time in which they are on a processor and do not spin. Time in which
 /// they were ready and had no processor does not count. `None` if the processor time of one is not
-/// known.
+/// known, or no time is left.
 pub fn running(process: &Process, threads: &[usize]) -> Option<f64> {
     let threads = || threads.iter().map(|&thread| &process.threads[thread]);
     let seconds: f64 = threads().map(could_run).sum();

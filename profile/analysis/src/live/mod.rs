@@ -50,14 +50,15 @@ pub struct Rates {
 /// What happened to one lock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockRates {
-    /// Its name, as [`crate::model::Lock::name`]; an address, for those that are not among
+    /// The name of its variable; its primitive and address, if it is no global variable or not among
     /// the first [`Live::NAMED`].
     pub name: String,
     /// Its address.
     pub address: u64,
     /// Its primitive.
     pub primitive: Primitive,
-    /// The call site with most waiting, or with most calls if none waited.
+    /// The call site with most waiting, or with most calls if none waited; empty for those that are
+    /// not among the first [`Live::NAMED`].
     pub place: String,
     /// Calls a second.
     pub calls: f64,
@@ -98,7 +99,7 @@ impl Live {
     pub const NAMED: usize = 50;
 
     /// Prepares to read a recording. The first reading has no earlier one to compare with, so it
-    /// reports only threads that wait now.
+    /// reports only threads that wait now, what they wait for, and threads that can't go on.
     pub fn new(recording: &Path, options: &Options) -> Live {
         let library = Library::new(&options.debug_dirs);
         let options = options.clone();

@@ -122,7 +122,7 @@ pub struct HolderTime {
     pub preempted: u64,
 }
 
-/// Waits by length. Each bucket is twice as wide as the one before.
+/// Waits by length. The upper bound of each bucket is twice that of the one before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Histogram {

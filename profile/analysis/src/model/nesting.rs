@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 /// How often a lock was taken at a site with a certain lock held, among the sampled acquisitions.
-/// These are each thread's first at a site, one in 128 of the others, and all that waited.
+/// These are each thread's first at a site, one in 128 of the others (fewer of a frequent one), and
+/// all that waited.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nesting {
     /// Index in [`super::Process::locks`] of the lock that was taken.
@@ -15,7 +16,8 @@ pub struct Nesting {
     /// The lock that was already held, the innermost if there were several; `None` if no lock was
     /// held.
     pub outer: Option<Outer>,
-    /// Sampled acquisitions with that lock held.
+    /// Sampled acquisitions with that lock held. One that stands for more acquisitions than another
+    /// counts more.
     pub seen: u64,
 }
 

@@ -29,7 +29,7 @@ use super::whatif::WhatIf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum State {
-    /// Through `exit` or `_exit`, with this status if the recorder saw it.
+    /// By itself, as through `exit` or `_exit`, with this status if it is known.
     Exited {
         /// Exit status.
         status: Option<i32>,
@@ -60,7 +60,8 @@ pub struct Process {
     pub arguments: Vec<String>,
     /// When recording began, in nanoseconds since 1970.
     pub started: u64,
-    /// Seconds from then to the process's end, or to its last sample.
+    /// Seconds from then to the process's end; if it has not noted its end, to when it was read or
+    /// last recorded something, or as long as `record` saw it run.
     pub seconds: f64,
     /// How it ended.
     pub state: State,
@@ -131,8 +132,8 @@ impl Process {
         }
     }
 
-    /// The sleeps of one call site, if they are the largest part of the critical path, and the run
-    /// waited for them for long while hardly any thread ran. `None` otherwise.
+    /// The sleeps of one call site, if they are many and the largest part of the critical path, and
+    /// the run waited for them for long while hardly any thread ran. `None` otherwise.
     pub fn held_up_by_sleep(&self) -> Option<&PathPart> {
         const MUCH: f64 = 0.3;
         let path = &self.critical_path;

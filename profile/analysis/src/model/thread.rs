@@ -21,7 +21,8 @@ pub struct Thread {
     pub name: String,
     /// How many threads this record stands for: 1, or the number of successive threads added up.
     pub lifetimes: u32,
-    /// Its start function; `None` for the first thread.
+    /// Its start function; `None` for the first thread, and for a thread whose creation was not
+    /// seen.
     pub start_function: Option<String>,
     /// Stack of its creation, if that was recorded.
     pub created_at: Option<usize>,
@@ -30,12 +31,15 @@ pub struct Thread {
     /// When it began, in seconds since the recording began. If the record stands for several
     /// threads, when the latest began.
     pub started: f64,
-    /// Seconds from its start to its end.
+    /// Seconds from its start to its end, or to the recording's end if it lived longer; the sum if
+    /// the record stands for several threads.
     pub seconds: f64,
     /// Whether it ended before the recording did.
     pub ended: bool,
-    /// Seconds of processor time. For a thread that did not end, they are extrapolated from its
-    /// last sample, if that was in the second half of its life; `None` without such a sample.
+    /// Seconds of processor time. For a thread that did not end and was not sampled when the
+    /// recording ended or was read, they are extrapolated from its last sample, if that was in the
+    /// second half of its life. `None` without such a sample, or if the thread may have run before
+    /// its process was attached to.
     pub cpu: Option<f64>,
     /// Seconds that it was ready to run and had no processor, including at the end of a wait;
     /// `None` if it still lived when the process ended, and could not be sampled then.

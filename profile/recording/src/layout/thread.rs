@@ -30,7 +30,7 @@ pub struct ThreadRecord {
     pub created_at: u32,
     /// The page of its process's header; 0 is the file's first page.
     pub process: u32,
-    /// Start function; 0 for the first thread.
+    /// Start function; 0 for the first thread, and for a thread whose creation was not seen.
     pub start_function: u64,
     /// When the latest thread began, in ticks.
     pub started: u64,
@@ -42,7 +42,8 @@ pub struct ThreadRecord {
     /// time that a [`FOUND`] thread had used before. While that thread lives, this may be
     /// negative, and the sum with [`ThreadRecord::left_cpu_ns`] is its time while it was recorded.
     pub cpu_ns: i64,
-    /// The latest time at which this thread recorded something, in ticks.
+    /// When this thread last recorded the end of a wait or of a timed hold, or its own end, in
+    /// ticks.
     pub last_seen: u64,
     /// The table of rows of single locks, for places with more than one lock: its unit in the low
     /// 48 bits, log 2 of its rows in the high 16; 0 if there is none yet.
@@ -57,8 +58,8 @@ pub struct ThreadRecord {
     pub waiting_since: u64,
     /// Stack of that wait.
     pub waiting_stack: u32,
-    /// How often a table was replaced, or a row was moved from one table to the other. The space of
-    /// an old table may become part of a new one.
+    /// How often a table was made or replaced, or a row was moved from one table to the other. The
+    /// space of an old table may become part of a new one.
     pub exchanges: u32,
     /// Name, ended by a zero byte.
     pub name: [u8; 24],
@@ -67,8 +68,8 @@ pub struct ThreadRecord {
     pub log: u64,
     /// The number of events so far, kept or not.
     pub logged: u64,
-    /// The object of this thread's latest operation that woke another: a signal, a broadcast, a
-    /// futex wake, or a post for which a thread seemed to wait.
+    /// The object of this thread's latest signal, broadcast, futex wake or post for which a thread
+    /// seemed to wait.
     pub notified: u64,
     /// When that was, in ticks.
     pub notified_at: u64,
@@ -99,9 +100,9 @@ pub struct ThreadRecord {
     /// The [`Header::window`](super::Header::window) that its log belongs to. Events of an earlier
     /// window are dropped.
     pub log_window: u32,
-    /// Processor time of the latest thread when its process ended, in nanoseconds, if the thread
-    /// still lived then; 0 if it did not, or if the time could not be measured. The thread that
-    /// ends the process writes it.
+    /// Processor time of the latest thread when its process or the recording ended, in nanoseconds,
+    /// if the thread still lived then; 0 if it did not, or if the time could not be measured. The
+    /// thread that ends the process or the recording writes it.
     pub left_cpu_ns: u64,
     /// Nanoseconds for which the latest thread had been ready to run without a processor, at that
     /// time.

@@ -5,10 +5,10 @@ use bytemuck::{Pod, Zeroable};
 
 /// The number of buckets of [`WaitRecord::histogram`].
 pub const BUCKETS: usize = 32;
-/// Log 2 of the ticks below which a wait is in the first bucket. Each further bucket is twice as
-/// wide as the one before; the last has no upper limit.
+/// Log 2 of the ticks below which a wait is in the first bucket. The limit of each further bucket
+/// is twice that of the one before; the last has no upper limit.
 pub const FIRST_BUCKET_LOG2: u32 = 7;
-/// The number of holders that a wait record distinguishes.
+/// The number of holders' stacks that a wait record distinguishes.
 pub const BLOCKERS: usize = 8;
 
 /// The bucket that a wait of this many ticks belongs to.
@@ -17,15 +17,15 @@ pub fn bucket(ticks: u64) -> usize {
     (bits.saturating_sub(FIRST_BUCKET_LOG2) as usize).min(BUCKETS - 1)
 }
 
-/// A thread that others waited for.
+/// The threads that others waited for, and that had acquired the lock with the same stack.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Blocker {
-    /// Stack at which the holder had acquired the lock; 0 while this slot is free.
+    /// Stack at which the holders had acquired the lock; 0 while this slot is free.
     pub stack: u32,
     /// Index of the thread that held the lock at the latest of these waits.
     pub thread: u32,
-    /// Waits for this holder.
+    /// Waits for these holders.
     pub waits: u64,
     /// Ticks of those waits.
     pub ticks: u64,
@@ -79,6 +79,6 @@ pub struct WaitRecord {
     pub refused_at: u64,
     /// Waits by length; see [`bucket`].
     pub histogram: [u32; BUCKETS],
-    /// The holders that were waited for.
+    /// The holders that were waited for, by stack. Waits for further stacks are in none.
     pub blockers: [Blocker; BLOCKERS],
 }

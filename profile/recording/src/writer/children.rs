@@ -3,7 +3,7 @@
 //!
 //! The parent may have no file of its own: a shell that waits for a server uses no lock. So the end
 //! is noted in the file that the child has left. The parent may learn of it in a signal handler, so
-//! nothing here is shared with the process's own recording.
+//! what is shared with the process's own recording is only touched atomically.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};

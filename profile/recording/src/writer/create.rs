@@ -50,7 +50,8 @@ impl File {
     /// Makes and maps this process's file.
     ///
     /// # Errors
-    /// The system's error, if the file can't be created with at least 16 MiB.
+    /// The system's error, if the file can't be created with at least 16 MiB, or memory can't be
+    /// mapped.
     pub fn create(start: &Start<'_>) -> Result<File, Errno> {
         let family = Family::begin()?;
         let file = match start.file {

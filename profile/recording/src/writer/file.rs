@@ -15,7 +15,7 @@ use crate::layout::{
     ThreadRecord, UNIT,
 };
 
-/// A process's file, mapped for the rest of the process's life.
+/// A process's file, mapped for the rest of the process's life or until [`File::unmap`].
 pub struct File {
     /// Its first page.
     first: *mut Header,
@@ -24,8 +24,9 @@ pub struct File {
     family: &'static Family,
 }
 
-// SAFETY: the mapping stays for the life of the process, and is written to as the layout
-// says: atomically, or by one thread only.
+// SAFETY: the mapping stays for the life of the process, unless `unmap` is called, whose caller
+// answers for the threads that still use it. It is written to as the layout says: atomically, or
+// by one thread only.
 unsafe impl Sync for File {}
 
 impl File {
@@ -87,26 +88,26 @@ impl File {
         self.at(unsafe { (*self.header()).arena_offset } + unit * UNIT)
     }
 
-    /// Claims the next module record; returns it and its index, or `None` if there is none left.
+    /// Claims the next module record; returns it and its index, or `None` if there is no room.
     pub(super) fn new_module(&self) -> Option<(*mut ModuleRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, modules), &self.family.real.modules);
         claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next thread record; returns it and its index, or `None` if there is none left.
+    /// Claims the next thread record; returns it and its index, or `None` if there is no room.
     pub(super) fn new_thread(&self) -> Option<(*mut ThreadRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, threads), &self.family.real.threads);
         claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next stack record; returns it and its number, or `None` if there is none left.
+    /// Claims the next stack record; returns it and its number, or `None` if there is no room.
     pub(super) fn new_stack(&self) -> Option<(*mut StackRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, stacks), &self.family.real.stacks);
         claimed.map(|(record, number)| (record.cast(), number))
     }
 
-    /// Claims a record of the region whose offset in a header is `region`. If none is left, that is
-    /// counted in this process's header.
+    /// Claims a record of the region whose offset in a header is `region`. If none is left, or there
+    /// is no disk space for it, that is counted in this process's header.
     fn claim(&self, region: usize, real: &Watermark) -> Option<(*mut u8, u32)> {
         let of = |header: *mut Header| header.wrapping_byte_add(region).cast::<Region>();
         let (region, own) = (of(self.first), of(self.own));

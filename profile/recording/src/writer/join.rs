@@ -5,9 +5,10 @@
 //! locks. A file of its own would cost such a child more than all its work: the file has to be
 //! created, sized, mapped, allocated in four places, and filled with data that the parent's file
 //! already has. So a child *joins*: it claims a page of its parent's file for a header, and goes on
-//! in the same regions and the same arena, where records are claimed by atomic steps. That takes no
-//! system calls except those that return the process number and the time. Modules and stacks that
-//! the parent knew when it forked stay known.
+//! in the same regions and the same arena, where records are claimed by atomic steps. Unless the
+//! header's page needs disk space, that takes no system calls except those that return the numbers
+//! of the user, the process and its parent, and the time. Modules and stacks that the parent knew
+//! when it forked stay known.
 //!
 //! A child makes a file of its own if it now runs as another user, if everything is to be logged,
 //! or if the file might be too small for all processes that write to it. Each living process needs
@@ -87,7 +88,7 @@ unsafe fn fill_header(
     child: &Child,
     arguments: impl FnOnce(&mut [u8]),
 ) {
-    // SAFETY: by this function's own condition. The parent's counters are not copied.
+    // SAFETY: by this function's own condition. Most of the parent's counters are set to 0 below.
     let h = unsafe {
         own.copy_from_nonoverlapping(parent.header(), 1);
         &mut *own

@@ -1,12 +1,13 @@
 //! A thread's log: its events in the file, as many as fit.
 //!
-//! A log begins with one page, since most threads wait rarely, and grows eightfold until it has the
-//! size that the recording asks for. All logs together take at most a certain share of the file, so
-//! that there is always room for rows. When that share is used up, logs stay as large as they are.
+//! A log begins with one page, since most threads wait rarely, and grows up to eightfold at a time
+//! until it has the size that the recording asks for. All logs together take at most a certain share
+//! of the file, so that there is always room for rows. When that share is used up, logs stay as
+//! large as they are.
 //!
 //! A full log is thinned: events between certain windows of time are dropped ([`Windows`]), and no
-//! longer logged. So a log covers the whole run, however long that is, and at least a quarter of
-//! its slots stay in use.
+//! longer logged. So a log covers the whole run, however long that is, and usually a quarter of its
+//! slots or more stay in use.
 //!
 //! If a run is recorded in windows (`record --every`), a command takes the logs at the end of each
 //! window ([`Header::window`](crate::layout::Header::window)), and a log begins anew with the first
@@ -166,8 +167,8 @@ impl Log {
         }
     }
 
-    /// Drops the events between ever coarser windows, until half of the log is free. A handler that
-    /// runs meanwhile finds the log full, and its events are lost.
+    /// Drops the events between ever coarser windows, until half of the log is free or the windows
+    /// can't be coarser. A handler that runs meanwhile finds the log full, and its events are lost.
     ///
     /// # Safety
     /// Same requirements as [`Log::make_room`].

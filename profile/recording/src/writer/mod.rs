@@ -3,8 +3,9 @@
 //! ```text
 //! File       a process's file, mapped: its header, its regions, pages of the arena
 //!   Family   what forked children share with the process that made the file
-//!   Room     where tables and logs of threads get their room
-//!   Room     space for threads' tables and logs
+//!   Room     where tables and logs of threads get their space
+//!   Shelf    tables and logs that were given back
+//! Table      a thread's rows
 //! Recent     the calls that a thread made lately, each with its row
 //! Log        a thread's events
 //! Tail       a thread's wait and nest records
@@ -13,8 +14,9 @@
 //! The caller decides what is counted, and in which row. This module only knows the layout of the
 //! file, and how parts of it are claimed. Nothing here allocates, takes a lock, or waits, so all of
 //! it may be used inside a lock function, in a signal handler, and after a fork. A thread writes
-//! only to its own record, tables and log. Words that threads and processes share are claimed with
-//! one atomic step; [`crate::layout`] says which words these are.
+//! only to its own record, tables and log; the one that ends the process or the recording also notes
+//! the processor times of the others. What threads and processes share is claimed with one atomic
+//! step.
 //!
 //! All zero bytes are an empty [`Shelf`], [`Table`], [`Recent`], [`Log`] and [`Tail`], so they can
 //! lie in memory that the kernel wipes in a forked child.

@@ -9,7 +9,7 @@ pub const NUMBERS: usize = 131_072;
 /// The size of the index by calls.
 const CALLS: usize = 8192;
 
-/// Finds the number of a stack by its frames. All zero is the empty index.
+/// Finds the number of a stack by its frames, or by the call. All zero is the empty index.
 pub struct StackIndex {
     /// Numbers of stacks, by the hashes of their frames; 0 is none.
     pub numbers: [AtomicU32; NUMBERS],

@@ -31,8 +31,8 @@ pub struct ThreadStart {
 
 impl File {
     /// Claims a record for a thread with this start function; returns it and its index. The record
-    /// is a fresh one or, if none is left, that of an ended thread with the same function. `None`
-    /// if there is neither, which is counted.
+    /// is a fresh one or, if there is none, that of a thread of this process that has ended and had
+    /// the same function. `None` if there is neither, which is counted.
     ///
     /// The caller has to fill it in with [`File::begin_thread`].
     pub fn claim_thread(&self, function: u64) -> Option<(*mut ThreadRecord, u32)> {
@@ -116,14 +116,14 @@ impl File {
         }
     }
 
-    /// Notes how long the living threads were on a processor and ready for one: the process ends,
-    /// so they can't note it themselves. `times` is given the kernel's number of a thread, and when
-    /// the thread began.
+    /// Notes how long the living threads were on a processor and ready for one: the process or the
+    /// recording ends, so they can't note it themselves. `times` is given the kernel's number of a
+    /// thread, and when the thread began.
     pub fn note_living(&self, times: impl Fn(u32, u64) -> Option<Times>) {
         for record in self.own_records() {
             // SAFETY: a record of this process. Acquire pairs with the Release in `begin_thread`:
-            // the thread's number is there. Only this function writes the two words, except if a
-            // thread begins just now.
+            // the thread's number is there. Only this function writes the two words, except that a
+            // thread that begins just now sets one to 0.
             unsafe {
                 let state = AtomicU32::from_ptr(&raw mut (*record).state).load(Ordering::Acquire);
                 if state != THREAD_RUNNING {

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use syncline_interpose::populate;
 
 const PAGE: u64 = 4096;
-/// Bytes of the largest step.
+/// The most bytes that a step allocates in advance.
 const MOST: u64 = 64 << 10;
 
 /// How many bytes, from the start of a range of the file, are real. All zero is none.
@@ -26,8 +26,8 @@ impl Watermark {
     }
 
     /// Allocates disk space for the first `needed` bytes of `[base, base + limit)`. To make the
-    /// next call rarer, it allocates as many bytes again as were real before, up to `MOST`. False
-    /// if there is no space.
+    /// next call rarer, it allocates at least as many bytes again as were real before, up to `MOST`
+    /// and within `limit`. False if there is no space.
     pub fn reach(&self, base: *mut u8, needed: u64, limit: u64) -> bool {
         let ready = self.ready.load(Ordering::Relaxed);
         if needed <= ready {

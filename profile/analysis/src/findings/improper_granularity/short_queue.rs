@@ -142,7 +142,8 @@ impl Queue {
     }
 }
 
-/// Whether elements pass one by one: nearly each element costs both sides a sleep.
+/// Whether elements pass one by one: nearly each element costs both sides a sleep, or that is not
+/// known, because the condition is a futex.
 fn one_by_one(process: &Process, queue: &Queue) -> bool {
     told_if_waited_for(process, &queue.more) || queue.less.sleeps >= NEARLY_EACH * queue.elements
 }

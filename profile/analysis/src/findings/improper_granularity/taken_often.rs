@@ -22,7 +22,7 @@ use super::contended::on_processor;
 const LEAST: f64 = 0.15;
 /// Longer sections, in seconds, are too long rather than too frequent.
 const SHORT: f64 = 10e-6;
-/// Fewer acquisitions of a lock in a second are no reason to take it less often.
+/// Fewer acquisitions of a family's locks in a second are no reason to take them less often.
 const OFTEN: f64 = 1000.0;
 /// If the mean wait is longer, threads wait for holders that lost their processors.
 const LONGEST: f64 = TIME_SLICE;

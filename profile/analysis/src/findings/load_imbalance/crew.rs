@@ -70,7 +70,7 @@ impl Crew {
     }
 
     /// Whether most of its threads did nothing but wait for work. A thread that waits at a barrier,
-    /// or has ended, does not count: it may have had too small a share.
+    /// or ends instead of waiting, does not count: it may have had too small a share.
     pub fn is_mostly_idle(&self, process: &Process) -> bool {
         let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
         let idle = |&(&thread, work): &(&usize, &f64)| {

@@ -3,9 +3,8 @@
 //! them or get it from them, wait.
 //!
 //! Threads are moved between groups of two and more; a single thread may be single for a
-//! reason, such as the order of what it writes. Groups that use no lock, condition or
-//! semaphore together have nothing to do with each other: a timer that sleeps by design is
-//! not short of work.
+//! reason, such as the order of what it writes. Groups that use no lock or other object together
+//! have nothing to do with each other: a timer that sleeps by design is not short of work.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +89,7 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
 }
 
 /// A group, and the groups that are connected to it: directly, or through other groups, they use
-/// the same locks, conditions or semaphores.
+/// the same locks or other objects that threads wait for.
 fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> {
     let crew_of = |thread: usize| crews.iter().position(|crew| crew.threads.contains(&thread));
     let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {

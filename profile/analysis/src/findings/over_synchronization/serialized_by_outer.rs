@@ -12,8 +12,8 @@
 //! contended.
 //!
 //! The locks that were held are known for the sampled acquisitions: each thread's first at each
-//! call site, one in 128, and those that waited. A thread that holds A for reading does not exclude
-//! others, so this does not count as holding A.
+//! call site, one in 128 (fewer of a frequent one), and those that waited. A thread that holds A for
+//! reading does not exclude others, so this does not count as holding A.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,8 @@ const ALWAYS: f64 = 0.99;
 /// With fewer sampled acquisitions of a family's locks, nothing is concluded.
 const FEWEST_SEEN: u64 = 10;
 
-/// One in this many acquisitions is sampled.
+/// Of the acquisitions that did not wait, the sampled ones are one in this many, counted with their
+/// weights.
 const SAMPLED: u64 = 128;
 
 /// Families whose locks are always taken under others.
@@ -141,7 +142,7 @@ impl<'a> Inner<'a> {
         if self.seen < FEWEST_SEEN { 0.0 } else { seen as f64 / self.seen as f64 }
     }
 
-    /// One outer lock that protects only the data of the inner locks.
+    /// Each inner lock is nearly always taken with one and the same outer lock held.
     fn under_one(&self, thresholds: &Thresholds) -> Option<Finding> {
         if self.share(self.under_its_own) < ALWAYS || self.family.cost() < COST_FLOOR {
             return None;

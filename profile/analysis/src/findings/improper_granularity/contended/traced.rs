@@ -9,7 +9,8 @@ use crate::model::{Data, Finding, Inspected, Remedy};
 const NAMED: usize = 3;
 
 impl<'a> Hot<'a> {
-    /// The trace's verdict on these locks, taken from the traced call site with most waiting.
+    /// The trace's verdict on these locks, taken from the call site with most waiting of those for
+    /// which the trace has a verdict.
     pub(super) fn inspected(&self) -> Option<&'a Inspected> {
         let known =
             self.sites.iter().filter_map(|&site| self.process.sites[site].inspected.as_ref());
