@@ -1,5 +1,6 @@
-//! Waiters of queue locks poll only words of their own segment while they spin; those of a ticket
-//! lock all poll one word. The locks report what they poll when they pause.
+//! Waiters of queue locks poll only words of their own segment while they spin; those of a lock with
+//! tickets or a spinlock in it also poll a word of another. The locks report what they poll when they
+//! pause.
 
 use syncline::lock::{
     CohortMcs, CohortTtasMcs, FairRw, HierarchicalTicket, Hmcs, Mcs, RawLock, Ticket,

@@ -2,8 +2,8 @@
 //!
 //! Senders don't disturb each other: they share nothing but the receiver's attention. The receiver
 //! checks its channels in turn, beginning after the one that was served last, so that a busy sender
-//! does not hold up the others. (Only [`Inbox::recv_from`] checks them in the order that it is given.) Checking a channel without news reads a line that is in the
-//! receiver's own cache.
+//! does not hold up the others. (Only [`Inbox::recv_from`] checks them in the order that it is
+//! given.) Checking a channel without news reads a line that is in the receiver's own cache.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1: receiving from any other thread, or from a subset.
 

@@ -7,7 +7,8 @@
 //! queues as well, but its helper changes, and the value moves with it.
 //!
 //! A section of up to five words of captured variables travels in the messages, if seven words have
-//! room for its result or its panic; a larger one stays with its client, and costs a transfer for each of its lines.
+//! room for its result or its panic; a larger one stays with its client, and costs a transfer for
+//! each of its lines.
 //!
 //! Source: SSYNC (SOSP'13), sections 4.1 and 6.3 (the hash table over message passing); sending
 //! sections instead of kinds of requests is from Roghanchi, Eriksson and Basu, "ffwd: delegation is

@@ -19,8 +19,9 @@
 //! ```
 //!
 //! Ends are cloned and shared. A message costs its sender an atomic read-modify-write of a line that
-//! all senders write; several if senders contend, and one more if it wakes a receiver. With one sender and one receiver use [`bounded`](super::bounded);
-//! with one receiver, an [`Inbox`](super::Inbox).
+//! all senders write; several if senders contend, and one more if it wakes a receiver. With one
+//! sender and one receiver use [`bounded`](super::bounded); with one receiver, an
+//! [`Inbox`](super::Inbox).
 //!
 //! **Order:** messages are received in the order in which they were sent, as far as that is
 //! defined: a message whose sending ended before that of another began is taken first. What
