@@ -27,8 +27,9 @@
  *
  * WHAT FUNCTIONS RETURN
  *
- * 0, or an error number of errno.h; after an error nothing was done. syncline_strerror has a
- * sentence for each. Mistakes are always detected, in optimised programs as well:
+ * 0, or an error number of errno.h; after an error nothing was done, except that timedwait has
+ * waited, and that sendall may have sent some messages. syncline_strerror has a sentence for each.
+ * These mistakes are always detected, in optimised programs as well:
  *
  *     unlock     EPERM      this thread does not hold the lock
  *     lock       EDEADLK    this thread holds it already, exclusively or shared
@@ -188,8 +189,9 @@ typedef struct syncline_pending { uint64_t opaque[5]; } syncline_pending_t;
 /* Waits until the section has run. The functions of the locks:
  *
  *     run        lets a section run, in this thread or another, and waits for it
- *     delegate   queues a section and returns at once; or, if the lock is free, runs it and those
- *                of other threads. With a null pointer for `pending`, it can't be waited for. */
+ *     delegate   queues a section and returns at once, or when there is room in the queue; or, if
+ *                the lock is free, runs it and those of other threads. With a null pointer for
+ *                `pending`, it can't be waited for. */
 int syncline_pending_wait(syncline_pending_t *pending);
 
 SYNCLINE_LAYOUT(syncline_pending_t, 40, 8);

@@ -13,9 +13,10 @@ pub(crate) type Outcome = Result<(), Refusal>;
 pub(crate) enum Refusal {
     /// This thread doesn't hold the lock.
     NotHolder,
-    /// This thread holds the lock already, and would wait for itself.
+    /// This thread has the lock already, or runs one of its sections, or a transaction, and would
+    /// wait for itself.
     Deadlock,
-    /// Another thread holds the lock, or uses the object.
+    /// A thread, perhaps this one, has the lock that was tried; or another thread uses the object.
     Busy,
     /// The deadline has passed.
     TimedOut,
@@ -64,8 +65,8 @@ impl Refusal {
 
 /// Runs the body of a C function, and returns its error number, or 0.
 ///
-/// A panic here is a bug in the library. It may have left a lock half acquired, so the program is
-/// aborted.
+/// A panic here is a bug in the library, or one of its limits was reached, such as the number of
+/// readers that a lock can count. It may have left a lock half acquired, so the program is aborted.
 #[inline(always)]
 pub(crate) fn boundary(call: impl FnOnce() -> Outcome) -> c_int {
     let panicked = Panicked;

@@ -6,8 +6,8 @@
 //!
 //! How ends wait is a type parameter as well, so there is a channel of each size for every policy.
 //!
-//! An end belongs to one thread at a time. Two threads that use one end at the same time get an
-//! error, since each end notes that it is in use.
+//! An end belongs to one thread at a time. If two threads use one end at the same time, the second
+//! gets an error, since each end notes that it is in use.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};

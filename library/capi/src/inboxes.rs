@@ -1,5 +1,5 @@
 //! Inboxes for C, which receive from several senders. As in [`channels`](crate::channels), there is
-//! one for each of a few sizes of messages, and the type of messages is erased.
+//! one for each of a few sizes of messages and each policy, and the type of messages is erased.
 
 use std::ffi::{c_int, c_void};
 use std::slice;

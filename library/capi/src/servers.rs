@@ -8,7 +8,7 @@ use syncline::delegation::{Client, Server};
 use crate::boundary::{Refusal, at, boundary};
 use crate::channels::{End, MOST};
 
-/// `syncline_server_t`; the server is taken out while it runs.
+/// `syncline_server_t`; the server is taken out when it begins to run.
 type ServerOfC = End<Option<Server<()>>>;
 /// `syncline_client_t`.
 type ClientOfC = End<Client<()>>;

@@ -277,7 +277,7 @@ unsafe impl Memory for Shuttle {
     fn prefetch_for_write(_: &ShuttleWord) {}
 }
 
-/// Ordinary data; overlapping accesses are reported.
+/// Ordinary data; overlapping accesses are reported, unless all of them read.
 #[derive(Debug)]
 pub struct ShuttleData<T> {
     /// The number of readers, or [`WRITER`].

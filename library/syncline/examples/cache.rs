@@ -71,7 +71,7 @@ fn steps_to_one(number: &u64) -> u32 {
     std::iter::successors(Some(*number), next).skip(1).map(|_| 1).sum()
 }
 
-/// Runs the cache under four threads, most of which ask what was asked before.
+/// Runs the cache under four threads, most of whose questions were asked before.
 pub fn main() {
     const QUESTIONS: u64 = 50_000;
     const CAPACITY: usize = 1_000;

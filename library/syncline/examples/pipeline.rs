@@ -60,7 +60,8 @@ fn count(text: &str) -> (usize, String) {
 /// Sends each line to the next worker.
 fn read<'a>(text: &'a str, mut workers: Vec<Sender<&'a str>>) {
     for (number, line) in text.lines().enumerate() {
-        // An error means that the worker is gone: it has panicked, and there is no use going on.
+        // An error means that the worker is gone: it has panicked, or found the writer gone. There
+        // is no use going on.
         if workers[number % WORKERS].send(line).is_err() {
             return;
         }

@@ -1,5 +1,5 @@
-//! The thread that holds a lock, and the line that acquired it. They are noted in debug builds
-//! only, so that a thread that locks again what it holds panics instead of waiting for itself
+//! The thread that holds a lock, and the line that acquired it. They are noted in debug builds with
+//! `std` only, so that a thread that locks again what it holds panics instead of waiting for itself
 //! forever. Also here: a number for each thread.
 
 #[cfg(all(debug_assertions, feature = "std"))]

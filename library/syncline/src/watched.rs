@@ -1,5 +1,5 @@
-//! A lock as `Mutex` and `RwLock` use it: with a node from the pool for each acquisition and, in
-//! debug builds, a note of the thread that holds it.
+//! A lock as `Mutex` and `RwLock` use it: with a node for each acquisition (from the pool for a
+//! guard, on the stack for `with`) and, in debug builds, a note of the thread that holds it.
 //!
 //! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them have a reference to
 //! the lock and the node of an acquisition. Their sections begin and end here, so that this is

@@ -1,6 +1,6 @@
 //! What users of the standard library's and parking_lot's types expect of ours: mapped guards,
-//! downgraded and upgraded ones, guards that own their lock, deadlines, and one-time
-//! initialization.
+//! downgraded and upgraded ones, guards that own their lock, deadlines, one-time initialization,
+//! barriers and reentrant mutexes.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -150,8 +150,8 @@ fn a_writer_becomes_a_reader() {
     downgrades::<Upgradable<WritersFirst>>();
 }
 
-/// Each thread reads, and writes a value that depends on what it read: no other thread may write in
-/// between.
+/// All threads but the first read, and write a value that depends on what they read: no other
+/// thread may write in between.
 fn upgrades<L: syncline::lock::TrySharedLock>()
 where
     Upgradable<L>: syncline::lock::Upgrade,

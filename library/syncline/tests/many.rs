@@ -170,7 +170,7 @@ fn a_channel_that_is_too_large_is_refused() {
     drop(many::bounded::<u8>(usize::MAX));
 }
 
-/// Several channels of different types and an inbox, whose senders come and go as they like.
+/// Several channels of different types and an inbox, whose senders go at different times.
 fn selects<W: Wait>() {
     let (mut numbers, mut next_number) = channel::over::<Ring<u64, W>>(3);
     let (mut names, mut next_name) = channel::over::<Ring<String, W>>(64);

@@ -22,7 +22,7 @@ fn counts<W: Wait>() {
             scope.spawn(move || {
                 let mut mine = Vec::new();
                 for call in 0..CALLS {
-                    // Each borrows from this stack; the second is larger than a message.
+                    // Each borrows from this stack; the second's result is larger than a message.
                     let seen = match call % 2 {
                         0 => client.with(|counts| {
                             mine.push(call);

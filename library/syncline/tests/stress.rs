@@ -1,5 +1,5 @@
-//! Each lock on the machine itself, with fewer and with many more threads than processors, under
-//! each waiting policy. Needs nothing but `syncline`, so that it can be built for a sanitizer too.
+//! Each lock on the machine itself, with few and with many threads, under each waiting policy. Needs
+//! nothing but `syncline`, so that it can be built for a sanitizer too.
 //!
 //! The data under the lock is two plain numbers that belong together: lost increments show, and so
 //! do readers that see only one of the two changed.

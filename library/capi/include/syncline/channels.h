@@ -1,4 +1,5 @@
-/* Channels: messages from one thread to another, one cache line's transfer each. */
+/* Channels: messages from one thread to another; a small one costs at most one cache line's
+ * transfer. */
 
 #ifndef SYNCLINE_CHANNELS_H
 #define SYNCLINE_CHANNELS_H
@@ -43,7 +44,7 @@ enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2
  *                EPIPE      the receiver is destroyed
  *     sendall    sends an array of `count` messages, waiting for room as needed. Several are
  *                published at once, which is faster than one by one. `sent`, if it is not null, is
- *                set to how many were sent, also if it fails
+ *                set to how many were sent, also if the receiver is destroyed
  *                EPIPE      as for send
  *     trysend    EAGAIN     there is no room now
  *                EPIPE      as for send
@@ -84,7 +85,7 @@ typedef struct syncline_inbox syncline_inbox_t;
  * of the sender, from 0; a sender's number is free again when it is destroyed and its messages were
  * received.
  *
- *     create     EINVAL     as for channels, or no senders
+ *     create     EINVAL     as for channels, or no senders, or more than 2^28
  *     connect    EAGAIN     all slots are taken
  *     recv       EPIPE      all senders are destroyed, or there was none, and no message is left
  *     recvfrom   waits for a message from one of `count` slots, which are checked in this order
@@ -119,7 +120,7 @@ int syncline_inbox_destroy(syncline_inbox_t *inbox);
  * must not call its own server, which would wait for itself, and must not leave by an exception or
  * longjmp.
  *
- *     create     EINVAL     no clients
+ *     create     EINVAL     no clients, or more than 2^28
  *     connect    EAGAIN     the server has as many clients as it was made for
  *                EBUSY      the server runs;  EINVAL  it has run
  *     run        EINVAL     it has run before

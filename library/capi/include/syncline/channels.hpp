@@ -6,8 +6,9 @@
 //     while (auto order = receiver.recv()) serve(*order);     // another
 //
 // Messages are copied as bytes, so their type is trivially copyable. An end can be moved, not
-// copied; its destructor disconnects. Ends that are gone are no errors but results: send() returns
-// false, recv() nothing.
+// copied; its destructor disconnects. For calls that wait without a limit, ends that are gone are no
+// errors but results: send() returns false, recv() nothing. The others throw EPIPE, as does
+// client::call().
 
 #ifndef SYNCLINE_CHANNELS_HPP
 #define SYNCLINE_CHANNELS_HPP

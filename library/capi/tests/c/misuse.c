@@ -5,7 +5,7 @@
 
 #include "kinds.h"
 
-/* Runs a call in another thread. */
+/* A call that another thread makes. */
 struct call {
     int (*function)(void *);
     void *lock;

@@ -46,7 +46,8 @@ pub fn prefix() -> &'static Path {
     })
 }
 
-/// A header with a line for each lock of the catalogue, in the form that `c/kinds.h` needs.
+/// A header with lines for each lock of the catalogue, each of their forms and each delegation lock,
+/// as `c/kinds.h` needs them.
 pub fn each_lock() -> &'static Path {
     static HEADER: OnceLock<PathBuf> = OnceLock::new();
     HEADER.get_or_init(|| {

@@ -37,7 +37,7 @@ where
     assert_eq!(scene.count() as usize, writers);
 }
 
-/// The first threads take upgradable shares, and upgrade; then one thread writes, and the others
+/// The first threads take upgradable shares, and upgrade; the next thread writes, and the others
 /// read.
 pub fn upgraded<L>(upgraders: usize, readers: usize)
 where

@@ -132,7 +132,7 @@ where
 }
 
 /// The first thread has a deadline, and may leave when it is the first of a group in which the
-/// third is behind it; or it holds the lock when the third gives up.
+/// third is behind it.
 pub fn first_leaves<L>(threads: usize)
 where
     L: TimedLock<Memory: Engine> + 'static,

@@ -1,6 +1,6 @@
 //! The library's stress tests under ThreadSanitizer, which detects missing orderings even if this
 //! processor does not need them. It doesn't understand standalone fences, which the library has
-//! only in its memories' barriers (`memory/barrier.rs`).
+//! only in its memories' barriers (in `memory/barrier.rs` and `memory/interface.rs`).
 //!
 //! The sanitizer needs an unstable compiler flag, which the tests enable by `RUSTC_BOOTSTRAP`. With
 //! a compiler that lacks the runtime they say so and fail.

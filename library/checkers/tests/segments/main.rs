@@ -2,7 +2,7 @@
 //! are at their addresses, or that nodes can be anywhere. `tests/segments_native` runs the locks on
 //! system threads.
 
-/// The queue locks and the locks that they are made of, as in the catalogue.
+/// Some of the locks with queues, and locks that such locks are made of, as in the catalogue.
 macro_rules! locks {
     ($each:ident) => {
         $each! { ticket, Ticket, exclusive queues try fifo }

@@ -57,8 +57,8 @@ pub fn own_keys<T: Buckets>(threads: usize) {
     });
 }
 
-/// All threads put a value under one key, and the last thread removes one: each value comes back
-/// once.
+/// All threads put a value under one key, and the first thread also removes one: each value comes
+/// back once.
 pub fn one_key<T: Buckets>(threads: usize) {
     let table = Arc::new(T::new(1, 1));
     let returned = Arc::new(Mutex::new(Vec::new()));

@@ -1,8 +1,8 @@
 //! The two ends of a channel.
 //!
 //! Each end keeps its own position; the end that is dropped last frees what both share. A receiver
-//! that is dropped drops the messages that were not taken; messages that arrive at that moment are
-//! dropped with the last end.
+//! that is dropped drops the messages that were not taken; messages that arrive at that moment may
+//! stay until the last end is dropped.
 
 use core::fmt;
 use core::mem;
@@ -95,7 +95,8 @@ pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 ///
 /// # Panics
 ///
-/// If the capacity is 0, or more than 2^28.
+/// If the capacity is 0. A [`Ring`] also panics if the capacity is more than 2^28, or if so many
+/// messages take more memory than can be addressed.
 pub fn over<Q: RawChannel>(capacity: usize) -> (Sender<Q::Item, Q>, Receiver<Q::Item, Q>) {
     with_bell(capacity, Counted::new(Bell::default()))
 }
@@ -128,7 +129,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     /// # Errors
     ///
     /// If the receiver is gone. If the receiver is dropped at the same time, the message may still
-    /// be accepted; it is then dropped with this end.
+    /// be accepted; it is then dropped with the receiver or with the last end.
     #[inline]
     pub fn send(&mut self, message: T) -> Result<(), SendError<T>> {
         match self.wait() {
@@ -158,8 +159,9 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         }
     }
 
-    /// Sends all messages, waiting for room as needed. The receiver is notified once for several
-    /// full lines, and at the end: that is quicker than one by one.
+    /// Sends all messages, waiting for room as needed. In a [`Ring`] the receiver is notified once
+    /// for several full lines, before a wait for room, and at the end: that is quicker than one by
+    /// one.
     ///
     /// # Errors
     ///

@@ -2,8 +2,8 @@
 //!
 //! Senders don't disturb each other: they share nothing but the receiver's attention. The receiver
 //! checks its channels in turn, beginning after the one that was served last, so that a busy sender
-//! does not hold up the others. Checking a channel without news reads a line that is in the
-//! receiver's own cache.
+//! does not hold up the others. (Only [`Inbox::recv_from`] checks them in the order that it is
+//! given.) Checking a channel without news reads a line that is in the receiver's own cache.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1: receiving from any other thread, or from a subset.
 
@@ -77,6 +77,11 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     /// # Errors
     ///
     /// If all slots are taken.
+    ///
+    /// # Panics
+    ///
+    /// If the capacity that the inbox was made with is too large for a channel of this kind: see
+    /// [`over`](super::over).
     pub fn connect(&mut self) -> Result<(usize, Sender<T, Q>), NoSlot> {
         let free = self.slots.iter().position(Option::is_none).or_else(|| {
             self.slots.iter_mut().position(|slot| {
@@ -120,15 +125,15 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         }
     }
 
-    /// Waits for a message from one of these slots.
+    /// Waits for a message from one of these slots, which it checks in this order.
     ///
     /// # Errors
     ///
-    /// If the senders of all these slots are gone and their messages were received.
+    /// If none of these slots has a sender, and all messages of those that are gone were received.
     ///
     /// # Panics
     ///
-    /// If one of the numbers is not that of a slot.
+    /// If one of the numbers is not that of a slot, unless a slot before it has a message.
     pub fn recv_from(&mut self, slots: &[usize]) -> Result<(usize, T), RecvError> {
         self.wait(None, |inbox| inbox.look_at(slots.iter().copied())).message()
     }

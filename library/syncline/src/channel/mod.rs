@@ -1,4 +1,4 @@
-//! Channels: messages between two threads, one cache line's transfer each.
+//! Channels: messages between threads, in cache lines that one writes and the other reads.
 //!
 //! A channel leads from one sender to one receiver. So each of its words has one writer, and a
 //! message costs no atomic read-modify-write. An [`Inbox`] receives from several senders, each with
@@ -79,7 +79,8 @@ pub use single::{Exclusive, Fetch, Shared, Single};
 ///
 /// # Panics
 ///
-/// If the capacity is 0, or more than 2^28.
+/// If the capacity is 0 or more than 2^28, or if so many messages take more memory than can be
+/// addressed.
 pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     over(capacity)
 }

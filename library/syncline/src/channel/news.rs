@@ -104,7 +104,8 @@ pub fn sleep<M: Memory>(
 }
 
 /// Waits until a flag's value is not [`Look::NotYet`], or the deadline has passed. Calls `fetch`
-/// before each look. The bell is the caller's, and known to the thread that writes the flag.
+/// before each look, except for looks before a sleep. The bell is the caller's, and known to the
+/// thread that writes the flag.
 #[inline]
 pub fn wait_fetching<W: Wait, M: Memory>(
     flag: &M::Word,

@@ -3,8 +3,9 @@
 //! It spins for about as long as a message needs, then yields between looks, and only then sleeps:
 //! waking a sleeper costs the other end as much as many messages. How long it spins before the
 //! first yield is learned. If a yield took long, another thread has run, perhaps the one that this
-//! end waits for. Then spinning kept that thread off the processor, so the next wait begins with a
-//! yield. If no other thread was ready to run, spinning cost nothing.
+//! end waits for. Then spinning kept that thread off the processor, so the next wait spins for a
+//! quarter of the time, and after a few such yields not at all. If no other thread was ready to
+//! run, spinning cost nothing.
 //!
 //! The idea that a waiter learns from its last waits is that of adaptive mutexes; what is learned
 //! here is not how long waits are, but whether the processor is shared.

@@ -31,7 +31,7 @@ pub enum Look {
 /// Every unsafe method requires that its first argument is the notes of this end, the same as in
 /// all earlier calls, and that calls of one end are not concurrent, except that threads may call
 /// [`room`](Self::room) at the same time. No method is called for an end that was closed, except
-/// that messages may still be taken.
+/// that messages may still be looked for and taken.
 pub unsafe trait RawChannel: Send + Sync {
     /// What is sent.
     type Item: Send;
@@ -49,7 +49,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Panics
     ///
-    /// If there are more messages than the algorithm can count.
+    /// If there are more messages than the algorithm can count, or than memory can address.
     fn with_capacity(messages: usize) -> Self;
 
     /// The number of messages for which an empty channel always has room.

@@ -4,9 +4,9 @@
 //! line's flag with each message, which costs nothing while the receiver does not access the line;
 //! a receiver that is behind fetches a line and finds several messages in it. If it keeps up, each
 //! message is transferred by itself, at once. The receiver writes nothing to the lines; once in a
-//! quarter of the ring it publishes how many messages it has taken, in a word of its own. So a
-//! message costs at most one transfer of a line, and the invalidation of the receiver's copy of the
-//! line.
+//! quarter of the capacity it publishes how many messages it has taken, in a word of its own. So a
+//! message that fits into a line costs at most one transfer of it, and the invalidation of the
+//! receiver's copy of the line.
 //!
 //! If messages are sent together, the first line's flag is written last, and announces all of them.
 //! So the receiver, which looks at that line only, takes no line from a sender that still writes,
@@ -31,8 +31,9 @@ use super::raw::{Look, RawChannel};
 use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
-/// The receiver publishes its position whenever it has emptied this part of the ring: seldom enough
-/// to cost little, often enough for the sender to have most of the ring.
+/// The receiver publishes its position whenever it has emptied this part of the capacity (a fourth,
+/// but a unit at least): seldom enough to cost little, often enough for the sender to have most of
+/// the ring.
 const PART: usize = 4;
 
 /// A receiver that is behind prefetches the line of the unit this far ahead: the line arrives while

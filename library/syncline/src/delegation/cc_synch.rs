@@ -180,8 +180,9 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
 }
 
 // SAFETY: one thread is the helper: the very first one to come, and then the thread that finds TURN
-// in its place, which each helper writes once, as its last action. It runs the requests of a queue,
-// each of which is in one place. The link makes visible what the caller did before.
+// in its place. A helper that has written TURN does nothing more, unless it finds that the owner has
+// detached, and so never looks. It runs the requests of a queue, each of which is in one place. The
+// link makes visible what the caller did before.
 unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
     type Memory = M;
     type Wait = W;

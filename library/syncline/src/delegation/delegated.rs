@@ -72,7 +72,7 @@ impl<T, D: RawDelegation> Delegated<T, D> {
 
     /// Runs a section, in this thread or by a helper, waits for it, and returns its result.
     ///
-    /// The section may borrow from the caller. The call does not allocate.
+    /// The section may borrow from the caller. The call allocates nothing for the section.
     ///
     /// # Panics
     ///
@@ -90,10 +90,10 @@ impl<T, D: RawDelegation> Delegated<T, D> {
 
     /// Delegates a section, and returns at once in most cases. If the lock is free, this thread
     /// runs the section itself, and then those that others delegate meanwhile, up to the lock's
-    /// limit. If the lock's queue is full, it waits.
+    /// limit. If the lock's queue is full or closed, it waits.
     ///
-    /// The call does not allocate if neither the captured variables nor the result take more than
-    /// about ten words.
+    /// The section and its result are in a node of the memory's pool. The call allocates no more than
+    /// that if neither the captured variables nor the result take more than about ten words.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
-//! Which locks' sections this thread is running: noted in debug builds only, so that a section
-//! that calls its own lock panics instead of waiting for itself forever.
+//! Which locks' sections this thread is running: noted in debug builds with `std` only, so that a
+//! section that calls its own lock panics instead of waiting for itself forever.
 
 #[cfg(all(debug_assertions, feature = "std"))]
 pub(super) use noted::{expect_outside, inside};

@@ -103,7 +103,7 @@ pub fn catalogue() -> alloc::vec::Vec<Entry> {
 ///
 /// The features are bare words in this order, each standing for a claim: `ordered`, if the
 /// sections of a thread run in the order of its calls, wherever it runs; `fifo`, if all sections
-/// do.
+/// run in the order of the calls.
 ///
 /// What follows the macro's name, if anything, is passed on before the name: with
 /// `for_each_delegation!(each, what)` the calls are `each! { what name, Type, features }`.

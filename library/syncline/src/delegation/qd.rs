@@ -30,7 +30,8 @@ use crate::lock::{About, Algorithm, Described, Order, RawLock, TryLock};
 use crate::memory::{Memory, Native, Own};
 use crate::wait::Park;
 
-/// The queue delegation lock. A turn is its helper's section and up to `SLOTS` others.
+/// The queue delegation lock. A turn is its helper's section and up to `SLOTS` others, or up to
+/// [`Memory::BATCH`] if that is less.
 #[repr(C)]
 pub struct Qd<W: Line = Park, M: Memory = Native, const SLOTS: usize = 64> {
     lock: W::Lock<M>,

@@ -6,8 +6,9 @@
 //! receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves long
 //! queues as well, but its helper changes, and the value moves with it.
 //!
-//! A section of up to five words of captured variables, whose result fits into seven, travels in
-//! the messages; a larger one stays with its client, and costs a transfer for each of its lines.
+//! A section of up to five words of captured variables travels in the messages, if seven words have
+//! room for its result or its panic; a larger one stays with its client, and costs a transfer for
+//! each of its lines.
 //!
 //! Source: SSYNC (SOSP'13), sections 4.1 and 6.3 (the hash table over message passing); sending
 //! sections instead of kinds of requests is from Roghanchi, Eriksson and Basu, "ffwd: delegation is

@@ -4,9 +4,9 @@
 //! thread before it in its group has left the global lock to the group. A holder leaves the global
 //! lock to its group if others of the group wait, at most [`Memory::BATCH`] times in a row. So the
 //! lock, and what it protects, stays in nearby caches. The global lock can be any that is
-//! [`ThreadOblivious`], the local one any that is [`Contended`]. A cohort is both, so cohorts can
-//! be nested into trees. On a machine that has one group, a cohort costs two locks and gains
-//! nothing.
+//! [`ThreadOblivious`], the local one any that is [`Contended`]. A cohort of locks that are both is
+//! itself both, so cohorts can be nested into trees. On a machine that has one group, a cohort costs
+//! two locks and gains nothing.
 //!
 //! Waiters of a cohort can give up if the waiters of both its locks can. Then the global lock must
 //! not be left to a group whose waiters are all about to give up, or no thread would release it. So

@@ -16,8 +16,8 @@ use crate::wait::{Park, Spin, Wait, Yield};
 
 type Counter = <Grouped as Memory>::Data<u64>;
 
-/// The groups of the threads in the order in which these got the lock. A thread of the first group
-/// holds it while threads of the other groups come, one after another.
+/// The groups of the threads in the order in which these got the lock. A thread of `groups[0]` holds
+/// it while threads of the further groups in the list come, one after another.
 fn served<L: RawLock>(groups: &[usize]) -> Vec<usize> {
     let lock = L::default();
     let served = Mutex::new(Vec::new());

@@ -112,7 +112,8 @@ pub unsafe trait RawSharedLock: RawLock {
     /// What a shared acquisition carries until its release.
     type SharedNode: Default;
 
-    /// Waits until no thread holds the lock alone, and shares it.
+    /// Waits until no thread holds the lock alone, and shares it. Panics if more readers share the
+    /// lock than it can count.
     ///
     /// # Safety
     ///
@@ -163,7 +164,8 @@ pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
 ///
 /// Same requirements as [`RawSharedLock`].
 pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
-    /// Waits for a share until the deadline on the memory's clock, and says whether it got it.
+    /// Waits for a share until the deadline on the memory's clock, and says whether it got it. If
+    /// more readers share the lock than it can count, returns `false` or panics.
     ///
     /// # Safety
     ///

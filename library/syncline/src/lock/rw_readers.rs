@@ -77,6 +77,11 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
 unsafe impl<W: Wait, M: Memory> RawSharedLock for ReadersFirst<W, M> {
     type SharedNode = ReaderNode<M>;
 
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
+    ///
+    /// # Panics
+    ///
+    /// If 134,217,728 readers are inside or wait.
     #[inline]
     unsafe fn acquire_shared(&self, node: &ReaderNode<M>) {
         // Acquire: pairs with the Release in `release`.

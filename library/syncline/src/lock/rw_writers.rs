@@ -78,6 +78,11 @@ unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
 unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
     type SharedNode = ReaderNode<M>;
 
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
+    ///
+    /// # Panics
+    ///
+    /// If 134,217,728 readers are inside.
     #[inline]
     unsafe fn acquire_shared(&self, node: &ReaderNode<M>) {
         // Acquire: pairs with the Release of a writer's release.

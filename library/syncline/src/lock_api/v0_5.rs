@@ -122,7 +122,7 @@ unsafe impl<L: TrySharedLock + Zeroable> RawRwLock for Raw<L> {
         RawMutex::is_locked(self)
     }
 
-    /// Shares the lock for a moment if it is not held exclusively.
+    /// Shares the lock for a moment if that needs no waiting; `true` otherwise.
     fn is_locked_exclusive(&self) -> bool {
         match self.try_lock_shared() {
             // SAFETY: we have just acquired it with this guard.

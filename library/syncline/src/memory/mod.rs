@@ -10,7 +10,8 @@
 //! and be initialised in C by `{0}`.
 //!
 //! A new memory implements the four traits here. Some parts of the library need one more:
-//! `LongMemory` for versions and transactions, `Blocks` for the tables that grow. Nothing else in
+//! `LongMemory` for versions, transactions and channels of many senders, `Blocks` for the tables that
+//! grow. Nothing else in
 //! the library depends on which memory it is.
 
 mod barrier;

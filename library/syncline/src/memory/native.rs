@@ -1,6 +1,6 @@
 //! The processor's own memory: words are atomics, references are pointers, waits are `pause` and
-//! the kernel's futex. Everything is inlined: an algorithm over it compiles to the same code as if
-//! it were written with `core::sync::atomic`.
+//! the kernel's futex. Accesses to words and links are inlined: an algorithm over it compiles to the
+//! same code as if it were written with `core::sync::atomic`.
 
 use core::cell::UnsafeCell;
 use core::hint::spin_loop;

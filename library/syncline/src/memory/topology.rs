@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 /// The levels: sockets; processors that share a last-level cache; processors that share an L2. If
-/// Linux does not describe one of them, NUMA nodes, clusters or cores take its role.
+/// Linux does not describe one of them, or it divides nothing, NUMA nodes, clusters or cores take
+/// its role.
 pub(super) const LEVELS: usize = 3;
 
 /// More processors than any Linux supports; protects from lists like `0-4294967295`.
@@ -109,8 +110,8 @@ impl Machine<'_> {
         })
     }
 
-    /// Divides groups by a partition; `list` gives the members of a processor's part. If every
-    /// processor would be alone, the groups stay as they are.
+    /// Divides groups by a partition; `list` gives the members of a processor's part. If the lists
+    /// are no partition, or every processor would be alone, the groups stay as they are.
     fn divide_by(&self, groups: &[u16], list: impl Fn(usize) -> Option<Vec<usize>>) -> Vec<u16> {
         let Some(parts) = self.partition(list) else {
             return groups.into();
@@ -128,8 +129,8 @@ impl Machine<'_> {
         if pairs.len() == groups.len() { groups.into() } else { divided }
     }
 
-    /// The number of each processor's part. `None` if a processor is not in its own list, or in two
-    /// lists.
+    /// The number of each processor's part. `None` if a processor has no list, is not in its own, or
+    /// is in two.
     fn partition(&self, list: impl Fn(usize) -> Option<Vec<usize>>) -> Option<Vec<u16>> {
         let mut parts = std::vec![None; self.processors.len()];
         let mut count = 0;
@@ -160,8 +161,8 @@ fn read_list(file: &Path) -> Option<Vec<usize>> {
     parse_list(&fs::read_to_string(file).ok()?)
 }
 
-/// The numbers of a list such as `0-3,8`, in order. `None` if the text is not a list, or an empty
-/// one.
+/// The numbers of a list such as `0-3,8`. `None` if the text is not a list, or an empty one, or if
+/// its numbers don't ascend or are too large.
 fn parse_list(text: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for range in text.trim().split(',') {

@@ -52,7 +52,7 @@ impl<M: Memory> Once<M> {
     ///
     /// # Panics
     ///
-    /// Panics if the function does, or if an earlier one has.
+    /// Panics if the function does, or if the `Once` is poisoned.
     #[inline]
     #[track_caller]
     pub fn call_once(&self, act: impl FnOnce()) {
@@ -96,7 +96,7 @@ impl<M: Memory> Once<M> {
     ///
     /// # Panics
     ///
-    /// If a function has panicked.
+    /// If the `Once` is poisoned.
     #[track_caller]
     pub fn wait(&self) {
         self.0.wait(false);

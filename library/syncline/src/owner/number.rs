@@ -15,9 +15,9 @@ pub(crate) fn this_thread() -> usize {
 /// hold a lock, and 0 afterwards.
 ///
 /// Relaxed: only this thread writes this number, and earlier threads that had it and have ended.
-/// The word can't hold a number that an ended thread left: a thread writes 0 last, and getting the
-/// number that it gave back happens after its end. So the caller must get its own number before it
-/// reads the word.
+/// Such a thread wrote 0 last, and getting the number that it gave back happens after its end. So
+/// the caller must get its own number before it reads the word. (A thread that has forgotten a guard
+/// leaves its number: a later thread with the same number then counts as the holder.)
 #[inline]
 pub(crate) fn is_this_thread(noted: &AtomicUsize) -> bool {
     let number = this_thread();

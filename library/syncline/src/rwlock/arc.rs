@@ -116,7 +116,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read).
+    /// Same panics as [`try_read_for`](RwLock::try_read_for).
     #[track_caller]
     pub fn try_read_arc_for(
         self: &Arc<Self>,
@@ -129,7 +129,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read).
+    /// Same panics as [`try_read_for`](RwLock::try_read_for).
     #[track_caller]
     pub fn try_read_arc_until(
         self: &Arc<Self>,

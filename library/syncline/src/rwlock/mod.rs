@@ -110,7 +110,8 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read).
+    /// In debug builds, if this thread holds the lock for writing; and if there are more readers than
+    /// the lock can count, except that [`CompactRw`](crate::lock::CompactRw) then gives `None`.
     #[track_caller]
     pub fn try_read_for(&self, patience: Duration) -> Option<RwLockReadGuard<'_, T, L>> {
         self.try_read_until(after::<L::Memory>(patience))
@@ -120,7 +121,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read).
+    /// Same panics as [`try_read_for`](Self::try_read_for).
     #[track_caller]
     pub fn try_read_until(
         &self,

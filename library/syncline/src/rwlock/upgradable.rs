@@ -147,7 +147,7 @@ impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read).
+    /// Same panics as [`try_read_for`](RwLock::try_read_for).
     #[track_caller]
     pub fn try_upgradable_read_for(
         &self,
@@ -161,7 +161,7 @@ impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read).
+    /// Same panics as [`try_read_for`](RwLock::try_read_for).
     #[track_caller]
     pub fn try_upgradable_read_until(
         &self,

@@ -62,8 +62,9 @@ pub static GLOBAL: Global = Shared::first();
 /// # Panics
 ///
 /// Panics if the closure panics; then nothing was written. Also panics if the thread is in a
-/// transaction already (pass its `tx` on instead), and if the transaction calls
-/// [`retry`](Tx::retry) and has read nothing.
+/// transaction already (pass its `tx` on instead), if the transaction calls [`retry`](Tx::retry)
+/// and has read nothing, and if the engine has run out of versions: after more than a year of 100
+/// million commits a second.
 #[cfg(feature = "std")]
 #[inline]
 #[track_caller]

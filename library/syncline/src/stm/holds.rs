@@ -2,8 +2,11 @@
 //! thread uses.
 //!
 //! A cell is held by one writer or several readers. If a thread requests a cell that others hold in
-//! a conflicting way, it gets the cell if its transactions have cost less so far than those of each
-//! conflicting thread; these are then aborted. Otherwise it is refused, and no holder is aborted.
+//! a conflicting way, it wins if its transactions have cost less so far than those of each
+//! conflicting thread (of threads with equal costs, the one with the lower number wins). The others
+//! are then aborted, and it gets the cell. If one of them commits already, it is refused, though
+//! some of the others may have been aborted for it. If it does not win, it is refused, and no holder
+//! is aborted.
 //! That is FairCM: what a thread's transactions have cost grows only when one commits, so a thread
 //! that is aborted again and again comes to have the least and then wins every conflict.
 //!

@@ -24,7 +24,7 @@
 //! nothing, since nothing was changed.
 //!
 //! **Nested use**: a transaction can't contain another. A function that is part of the transaction
-//! takes its `tx`. Calling [`atomically`] in a closure panics, with any engine.
+//! takes its `tx`. Calling [`atomically`] in a closure panics, with any engine in native memory.
 //!
 //! **Waiting** for another thread inside a closure, other than by [`Tx::retry`], can wait forever:
 //! that thread may be held up until this transaction is over.

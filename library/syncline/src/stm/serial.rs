@@ -25,7 +25,7 @@
 //!    all that is written in the odd epoch.
 //!
 //! To all other transactions, one that is alone is a commit that takes long. It costs each of them
-//! one read of the epoch when it begins, and two when it commits.
+//! one read of the epoch when it begins, and two more when it commits, if it has written.
 //!
 //! A transaction that asks for a turn is alone until it ends. The [pace](super::pace) decides
 //! whether all others are alone as well, one after another. That pays if transactions are so short,

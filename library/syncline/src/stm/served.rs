@@ -4,7 +4,8 @@
 //! cell that it writes; the cell's number determines the server. Cells are numbered in the order in
 //! which they are made, so the server is the same in every run. Servers know which client reads
 //! which cell, so they see each conflict when it arises, and resolve it ([FairCM](super::holds)).
-//! The threads of the program share only the values; all else is messages. This is meant for
+//! The threads of the program share the values, a status word for each client and the list of
+//! sleepers; all else is messages. This is meant for
 //! machines whose caches are not coherent or where sharing is expensive, and later for several
 //! machines.
 //!

@@ -25,6 +25,11 @@ unsafe impl<E: Engine<Thread: Send>> Send for Session<'_, E> {}
 
 impl<'e, E: Engine> Session<'e, E> {
     /// A session for transactions on this engine.
+    ///
+    /// # Panics
+    ///
+    /// If the engine is a [`Served`](super::Served) that is closed, or that has as many sessions
+    /// already as it was made for.
     pub fn new(engine: &'e E) -> Self {
         let thread = engine.enter();
         Self { engine, parts: Parts { thread, writes: Writes::default(), kept: Vec::new() } }
@@ -34,7 +39,8 @@ impl<'e, E: Engine> Session<'e, E> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`atomically`](super::atomically).
+    /// Same panics as [`atomically`](super::atomically). On a [`Served`](super::Served) engine it
+    /// also panics if one of the servers that it asks is gone.
     #[inline]
     #[track_caller]
     pub fn atomically<'env, R>(
@@ -52,7 +58,8 @@ impl<'e, E: Engine> Session<'e, E> {
     }
 }
 
-/// A running transaction. It is dropped only if the closure panics; that ends the transaction.
+/// A running transaction. It is dropped only if the closure or the engine panics; that ends the
+/// transaction.
 struct Running<'a, 'e, E: Engine>(&'a mut Session<'e, E>);
 
 impl<E: Engine> Running<'_, '_, E> {

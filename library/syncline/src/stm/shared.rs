@@ -5,8 +5,7 @@
 //! by the stamp that no cell it reads is newer than the moment. So everything it has read belongs
 //! to that moment. If it meets a newer cell, it moves its moment to the present, provided that
 //! nothing it has read has changed. To commit, it locks the cells that it writes, checks those that
-//! it has read once more, writes, and unlocks with a new version. Readers write nothing that is
-//! shared.
+//! it has read once more, writes, and unlocks with a new version. Readers write no stamps.
 //!
 //! **The clock is lazy.** A commit takes the clock's value plus one as its version, but doesn't
 //! write the clock: a thread that reads a version that is ahead of the clock advances the clock. So
@@ -64,16 +63,17 @@ fn out_of_versions() -> ! {
 }
 
 /// The engine for shared memory. A transaction asks for a turn after `TRIES` failures: most
-/// conflicts are over by then. `P` says when transactions run one after the other.
+/// conflicts are over by then. A long transaction asks earlier, after 256 accesses in failed
+/// attempts. `P` says when transactions run one after the other.
 pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8, P: Pace = Measured>
 {
     clock: Padded<Clock<M>>,
     serial: Padded<Serial<W, M>>,
     pace: Padded<P>,
     turns: Turns<W, M>,
-    /// Read by every commit, and rarely written.
+    /// Read by every commit that writes, and rarely written.
     sleepers: Sleepers<W, M>,
-    /// The first version. 100 million commits a second use up all [`STAMPS`] in a year.
+    /// The first version. 100 million commits a second use up all [`STAMPS`] in 17 months.
     base: u64,
 }
 

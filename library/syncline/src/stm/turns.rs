@@ -7,9 +7,9 @@
 //! **Next** is the thread whose transactions have cost least so far, counting those that succeeded:
 //! FairCM's *effective transactional time*, here in accesses, since reading a clock costs more than
 //! a short transaction. So long transactions and short ones get equal shares. To keep newly arrived
-//! threads from always going first, a thread that arrives counts as having at least the time that
-//! the thread served last had when its turn ended. This time grows by the cost of each turn, so
-//! each turn brings all waiting threads closer to theirs. It is the virtual time of fair queueing.
+//! threads from always going first, a thread that arrives counts as having at least the
+//! longest time that any thread had when its turn ended. This time grows with the turns, so each
+//! turn brings all waiting threads closer to theirs. It is the virtual time of fair queueing.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided by that time, which requires
@@ -37,7 +37,7 @@ pub struct Turn {
 
 struct Queue<M: Memory> {
     taken: bool,
-    /// The effective time of the thread that was served last, at the end of its turn.
+    /// The longest effective time that a thread had at the end of its turn.
     now: u64,
     /// The waiting threads in order of arrival: their effective time, and the word that each waits
     /// for.

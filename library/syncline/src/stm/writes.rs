@@ -108,7 +108,8 @@ impl<M: LongMemory> Write<M> {
     }
 }
 
-/// All that a transaction is going to write, each cell once.
+/// All that a transaction is going to write, each cell once. If it writes in place: the earlier
+/// values; a cell may then have several entries while there are few.
 pub struct Writes<M: LongMemory> {
     entries: Vec<Write<M>>,
     objects: Vec<Box<dyn Install>>,

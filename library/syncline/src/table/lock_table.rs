@@ -50,12 +50,12 @@ unsafe impl<V: Send, L: RawLock> Sync for LockTable<V, L> {}
 unsafe impl<V: Send, L: RawLock> Send for LockTable<V, L> {}
 
 impl<V, L: RawLock> LockTable<V, L> {
-    /// An empty table with `buckets` buckets, each with room for `keys_per_bucket` keys before it
-    /// has to allocate.
+    /// An empty table with `buckets` buckets, each with room for at least `keys_per_bucket` keys
+    /// before it has to allocate.
     ///
     /// # Panics
     ///
-    /// If there are no buckets.
+    /// If there are no buckets, or if they take more memory than can be addressed.
     pub fn new(buckets: usize, keys_per_bucket: usize) -> Self {
         assert!(buckets > 0, "a table needs at least one bucket");
         let bucket =

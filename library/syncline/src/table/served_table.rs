@@ -75,11 +75,11 @@ type Crew<V, W, M> = (Vec<TableServer<V, W, M>>, Vec<TableClient<V, W, M>>);
 
 impl<V: Send, M: Memory> ServedTable<V, M> {
     /// An empty table with at least `buckets` buckets, distributed evenly over `servers` servers.
-    /// Each bucket has room for `keys_per_bucket` keys before it has to allocate.
+    /// Each bucket has room for at least `keys_per_bucket` keys before it has to allocate.
     ///
     /// # Panics
     ///
-    /// If there are no buckets, or no servers.
+    /// If there are no buckets, or no servers, or if they take more memory than can be addressed.
     pub fn new(buckets: usize, keys_per_bucket: usize, servers: usize) -> Self {
         assert!(buckets > 0, "a table needs at least one bucket");
         assert!(servers > 0, "a served table needs at least one server");

@@ -3,7 +3,8 @@
 //! overwrites, and wakes the sleeper.
 //!
 //! No wake-up is lost: the kernel lets a thread sleep only while the word still holds the value
-//! with the bit, and every later writer sees the bit, since it writes with an atomic exchange.
+//! with the bit, and every later writer sees the bit, since it writes with an atomic
+//! read-modify-write.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;

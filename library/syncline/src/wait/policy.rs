@@ -32,7 +32,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// as the word has that value.
     ///
     /// Returns `None` if the deadline passed first. Otherwise returns [`PARKED`] if this thread
-    /// has slept, else 0. If several threads wait for one value, and only one of them is woken,
+    /// may have slept, else 0. If several threads wait for one value, and only one of them is woken,
     /// that thread must put the bit back into the word, since others may still sleep.
     #[inline(always)]
     fn wait<M: Memory>(
@@ -45,7 +45,8 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// Like [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
-    /// `fetch` is called right before each load of the word, with nothing in between.
+    /// `fetch` is called right before each load of the word, with nothing in between, until the
+    /// waiter begins to sleep.
     fn wait_fetching<M: Memory>(
         word: &M::Word,
         key: u32,
@@ -54,7 +55,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
         done: impl Fn(u32) -> bool,
     ) -> Option<u32>;
 
-    /// Writes an (even) value to a word, with Release ordering, and wakes one waiter.
+    /// Writes an (even) value to a word, with Release ordering, and wakes one waiter whose key is 0.
     ///
     /// The waiter may free the word as soon as it is written.
     fn hand_over<M: Memory>(word: &M::Word, value: u32);

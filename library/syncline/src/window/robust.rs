@@ -177,7 +177,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.must_change(target, SHARES, || unsafe { self.table.part(target).release_shared(&()) });
     }
 
-    /// Waits until no rank holds a part alone, and shares all parts.
+    /// Waits until no rank holds a part alone, or waits for one and is counted already, and shares
+    /// all parts.
     #[inline]
     pub fn acquire_all(&self) {
         self.acquire_all_until(None);
@@ -282,7 +283,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         true
     }
 
-    /// Repairs if a rank that has added something is dead. Returns whether it repaired.
+    /// Repairs if a rank that has added something, or that was repairing, is dead. Returns whether it
+    /// repaired.
     pub fn repair_after_deaths(&self) -> bool {
         let entries = self.table.ranks() + 1;
         // Acquire: as in `change`.

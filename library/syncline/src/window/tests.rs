@@ -96,7 +96,7 @@ struct Hosts {
     between: FairRw<Yield>,
     nodes: [<FairRw<Yield> as RawLock>::Node; 2],
     locals: [(FairRw<Yield>, Hold); 2],
-    /// How often the lock between hosts was taken.
+    /// How often the lock between hosts was taken exclusively.
     taken: AtomicU64,
     sum: UnsafeCell<u64>,
 }

@@ -1,4 +1,5 @@
-//! Every kind of channel, with messages of which several, one or none fit into a line.
+//! Every kind of channel except those of many senders, with messages of which several, one or none
+//! fit into a line.
 
 use std::fmt::Debug;
 use std::thread;

@@ -6,7 +6,7 @@ use syncline::{Condvar, Mutex};
 
 use crate::{AT_ONCE, ROUNDS, SOON, together};
 
-/// One thread puts boxes into a slot, and two take them out; the thread that is done wakes all.
+/// One thread puts boxes into a slot, and two take them out and wake all that wait for the slot.
 fn slot<L: RawLock<Memory = syncline::memory::Native>>() {
     let slot: Mutex<Option<Box<u64>>, L> = Mutex::from_raw(L::default(), None);
     let (filled, emptied) = (Condvar::new(), Condvar::new());

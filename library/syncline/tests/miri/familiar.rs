@@ -1,4 +1,5 @@
-//! Guards of parts, guards that change or own their lock, and one-time initialization.
+//! Guards of parts, guards that change or own their lock, one-time initialization, barriers and
+//! reentrant mutexes.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -169,8 +169,8 @@ fn a_long_transaction_is_not_starved_by_short_ones() {
     run(THREADS + 1, |thread| if thread == 0 { long() } else { short(thread) });
 }
 
-/// A list that grows and shrinks at its head while others walk along it: nodes that were taken
-/// out stay until the threads that are on them have left.
+/// A list that grows and shrinks at its head while another thread walks along it: nodes that were
+/// taken out stay until a thread that is on them has left.
 #[test]
 fn nodes_outlive_those_who_walk_on_them() {
     struct Node {

@@ -63,7 +63,7 @@ fn keys_that_panic() {
     assert_eq!(count.alive(), 0);
 }
 
-/// A key whose hash panics when it is computed for a second time: when its bucket is split.
+/// A key whose hash panics while it is armed: then its bucket can't be split.
 #[derive(Debug)]
 struct Once {
     number: u64,

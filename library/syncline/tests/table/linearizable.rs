@@ -111,7 +111,7 @@ fn in_between() {
 const THREADS: usize = 4;
 /// The number of keys whose histories are checked; other keys make the table grow.
 const KEYS: u64 = 3;
-/// The least number of runs.
+/// One more than the least number of runs without a finding.
 const LEAST: u64 = 200;
 const STEPS: usize = MOST / THREADS;
 

@@ -1,5 +1,5 @@
-//! The tables that grow: against a model, under many threads, with functions and values that
-//! panic, and by recorded histories.
+//! The tables that grow: against a model, under many threads, with functions, keys and values that
+//! panic, with writers in the middle of a read, and by recorded histories.
 
 mod bad_input;
 mod counted;

@@ -1,4 +1,4 @@
-//! Many threads, while the table grows.
+//! Many threads at a table, also while it grows.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -73,8 +73,8 @@ fn boxed() {
     own_keys_and_others::<syncline::table::Boxed>(60_000);
 }
 
-/// Values so large that most of the time is spent copying: a thread that loses the processor does
-/// so in the middle of a copy, so that this finds torn ones on a single processor too.
+/// Values so large that most of the time is spent copying: a thread that loses the processor mostly
+/// does so in the middle of a copy, so that this finds torn ones on a single processor too.
 #[test]
 fn readers_of_one_contended_key_see_no_torn_value() {
     const WORDS: usize = 512;

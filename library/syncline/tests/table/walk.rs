@@ -1,8 +1,8 @@
 //! A reader's way along a bucket, with a writer in between.
 //!
 //! A key's `Eq` runs while a reader looks through its bucket, which is not locked then. So a writer
-//! can be let in at that very point, by the key itself: this needs neither luck nor a second
-//! thread.
+//! can be let in at that very point, by the key itself: this needs no luck, and no second thread
+//! unless the reader may lock the bucket.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -91,8 +91,8 @@ fn with_another<R>(
     result
 }
 
-/// Whatever is taken out while a reader is on its way, the others are found: those behind move
-/// forward, also past the reader.
+/// Whatever is taken out while a reader is on its way to the last key, that key is found: those
+/// behind what goes move forward, also past the reader.
 fn found_while_others_go<P: Storage<Key, u32> + 'static>() {
     for keys in 2..24 {
         for comparisons in 0..keys {
@@ -114,7 +114,8 @@ fn found_while_others_go<P: Storage<Key, u32> + 'static>() {
     }
 }
 
-/// The bucket is split, more than once, while a reader is in it.
+/// The table grows to four times as many keys while a reader is in a bucket, which is split then,
+/// unless the table is small.
 fn found_while_the_table_grows<P: Storage<Key, u32> + 'static>() {
     for keys in (1..200).step_by(13) {
         for sought in 0..keys {
@@ -165,7 +166,7 @@ fn who_comes_and_goes_is_found_or_not_and_nobody_else() {
     assert_eq!(found, Some(1), "it was there when the reader looked");
 }
 
-/// Calls `act` after each comparison, until it returns `false`.
+/// Calls `act` at the beginning of each comparison, until it returns `false`.
 fn always(act: Rc<dyn Fn() -> bool>) {
     let once = move || {
         if act() {

@@ -11,7 +11,7 @@ fn value(key: u64, changes: u64) -> Value {
     [key * 100 + changes; 2]
 }
 
-/// The key of a value, and the number of its changes.
+/// The number of changes of a key's value. Panics if the value is torn, or another key's.
 #[track_caller]
 fn changes(key: u64, [first, second]: Value) -> u64 {
     assert_eq!(first, second, "a torn copy was taken for whole");

@@ -18,9 +18,10 @@
 //! assert_eq!(sum, 499_500);
 //! ```
 //!
-//! Ends are cloned and shared. A message costs its sender one or two atomic read-modify-writes, and
-//! a line that all senders write. With one sender and one receiver use [`bounded`](super::bounded);
-//! with one receiver, an [`Inbox`](super::Inbox).
+//! Ends are cloned and shared. A message costs its sender an atomic read-modify-write of a line that
+//! all senders write; several if senders contend, and one more if it wakes a receiver. With one
+//! sender and one receiver use [`bounded`](super::bounded); with one receiver, an
+//! [`Inbox`](super::Inbox).
 //!
 //! **Order:** messages are received in the order in which they were sent, as far as that is
 //! defined: a message whose sending ended before that of another began is taken first. What
@@ -46,7 +47,8 @@ use crate::wait::Wait;
 ///
 /// # Panics
 ///
-/// If the capacity is 0, or more than 2^28.
+/// If the capacity is 0 or more than 2^28, or if so many messages take more memory than can be
+/// addressed.
 pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     over(capacity)
 }

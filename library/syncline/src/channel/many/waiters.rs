@@ -6,7 +6,7 @@
 //!     heavy barrier                           light barrier
 //!     notes the number of changes             looks whether any thread is counted:
 //!     looks once more                           raises the number of changes,
-//!     sleeps if the number is the same           wakes one
+//!     sleeps if the number is the same           wakes one, or all if an end is gone
 //! ```
 //!
 //! No wake-up is lost. Either the sleeper finds what has changed, or the other thread sees that the
@@ -23,7 +23,8 @@ use core::time::Duration;
 
 use crate::memory::{Memory, Word};
 
-/// The step of the number of changes: bit 0 stays clear, as in all words that threads sleep on.
+/// The step of the number of changes: bit 0 stays clear, as in the words that waiting policies wait
+/// for.
 const STEP: u32 = 2;
 
 /// Threads that wait for messages, or threads that wait for room.
@@ -31,7 +32,7 @@ const STEP: u32 = 2;
 pub struct Waiters<M: Memory> {
     /// How many sleep, or are about to.
     count: M::Word,
-    /// Changes that were made while a thread slept.
+    /// Changes that were made while a thread was counted, times [`STEP`].
     changes: M::Word,
 }
 

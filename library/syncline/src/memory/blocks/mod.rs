@@ -87,7 +87,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// Same requirements as [`copy`](Self::copy), and no other thread sets it meanwhile.
     unsafe fn set(block: Self::Ref<H>, slot: usize, value: R, order: Ordering);
 
-    /// Prefetches all of a block's lines but the head's, if the machine can.
+    /// Prefetches all of a block's lines but the first, if the machine can.
     fn fetch(_: Self::Ref<H>) {}
 
     /// Prefetches all of a block's lines for writing, if the machine can.

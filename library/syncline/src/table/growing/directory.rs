@@ -20,12 +20,13 @@ use super::bucket::{At, Bucket, Buckets, Head};
 use super::rare::Rare;
 use crate::memory::{Link, Padded, Word};
 
-/// How often the memory can double: more often than addresses have bits.
+/// The most segments. Together they have at least 2^49 buckets, more than any machine has memory
+/// for.
 const SEGMENTS: usize = 48;
 /// The least number of buckets, as an exponent of two.
 const FEWEST: u32 = 2;
-/// A table doubles when one in this many buckets has another behind it. With keys spread at random
-/// that is when about three quarters of the slots are taken, in buckets of 14.
+/// A table doubles when more buckets stand behind others than one for this many. With keys spread
+/// at random that is when about three quarters of the slots are taken, in buckets of 14.
 const CROWDED: usize = 8;
 
 pub(super) struct Directory<R: Copy, M: Buckets<R>> {
@@ -102,7 +103,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         at & !(1 << at.ilog2())
     }
 
-    /// Doubles the table, unless another thread has.
+    /// Doubles the table, unless another thread has, or all segments are in use.
     fn grow(&self, bits: u32) {
         self.rare.with(|_| {
             let segment = (bits + 1 - self.first_bits) as usize;

@@ -79,7 +79,7 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
     ///
     /// # Panics
     ///
-    /// Panics if the function does; the value then stays.
+    /// Panics if the function or the key's `clone` does; the value then stays.
     #[must_use = "without a value this does nothing; `or_insert` says what to put in"]
     pub fn and_modify(mut self, next: impl FnOnce(&V) -> V) -> Self
     where

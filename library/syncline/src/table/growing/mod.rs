@@ -4,7 +4,8 @@
 //! 2. `bucket`, `tags`: a bucket, over any memory that has blocks ([`Blocks`](crate::memory::Blocks)).
 //! 3. `directory`, `rare`: all buckets, and how more are added.
 //! 4. `held`: what a writer does to a bucket.
-//! 5. `storage`: entries in buckets, or in nodes.
+//! 5. `storage`, `reference`, `drain`: entries in buckets or in nodes, references to them, and how
+//!    the last ones are dropped.
 //! 6. `table`, `operations`, `entry`, `iter`: a table's operations, built from these.
 
 mod bucket;

@@ -157,7 +157,7 @@ where
     ///
     /// # Panics
     ///
-    /// Panics if the function does; the value then stays.
+    /// Panics if the function or the key's `clone` does; the value then stays.
     pub fn update<Q>(&self, key: &Q, next: impl FnOnce(&V) -> V) -> Option<Ref<'_, K, V, P>>
     where
         K: Borrow<Q> + Clone,

@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use super::storage::Storage;
 
-/// A value of a [`Table`](super::Table), and its key, as they were when they were found.
+/// A value of a [`HashTable`](super::HashTable), and its key, as they were when they were found.
 ///
 /// It locks nothing: others may replace or remove the entry meanwhile, and the value stays what it
 /// was. A table that keeps entries in nodes does not free removed entries while older references

@@ -1,8 +1,9 @@
 //! The table that a program wants: of any size, with keys and values of any type.
 //!
 //! A reader writes nothing that other threads read: it looks up its bucket, copies what it finds,
-//! and sees by the bucket's version whether a writer was there meanwhile (`version`). Writers of
-//! different buckets don't meet. The table grows bucket by bucket (`directory`). The [`Storage`]
+//! and sees by the bucket's version whether a writer was there meanwhile (`version`). Only a reader
+//! that has found writers there many times locks the bucket. Writers of different buckets don't
+//! meet. The table grows bucket by bucket (`directory`). The [`Storage`]
 //! says where entries are kept.
 
 use std::borrow::Borrow;
@@ -22,7 +23,8 @@ use crate::memory::Native;
 /// A hash table that threads share, which grows: [`Table`] or [`FlatTable`].
 ///
 /// Each operation on a key takes effect at one moment while it runs (it is linearizable); what
-/// happened before a value was put in is visible to the thread that finds it. Readers lock nothing.
+/// happened before a value was put in is visible to the thread that finds it. Readers lock nothing,
+/// except after many looks that writers have disturbed; then they lock the key's bucket for a moment.
 ///
 /// **The caller's functions** run while the key's bucket is locked, if the operation's description
 /// says so. Such a function must not use the table, or its thread may wait for itself. `Eq` of keys
