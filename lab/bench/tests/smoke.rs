@@ -147,7 +147,7 @@ fn reports_on_programs_that_a_user_describes_are_judged() {
     );
     describe(
         "itself",
-        "status = 124\ncommand = ['timeout', '1', './main']\nplace = 'main\\.c:3'\nremedy = 'deadlock'",
+        "status = 124\ncommand = ['timeout', '3', './main']\nplace = 'main\\.c:3'\nremedy = 'deadlock'",
     );
     fs::create_dir(programs.join("missing")).unwrap();
     describe("missing", "command = ['./none']");

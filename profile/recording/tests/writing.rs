@@ -273,6 +273,7 @@ fn a_forked_child_writes_to_its_parents_file() {
     let (file, own_shelf) = (create(folder.path()), shelf());
     let parent = Writer::begin(Room { file: &file, shelf: &own_shelf }, 1);
     parent.count(1, 1, 0);
+    file.count(offset_of!(Header, acquired_before), 3);
     // A child in the same process: for the file it is another process.
     let child = Child { started: 500, started_realtime: 600, inherited: 0 };
     let joined = File::join(&file, &child, |arguments| arguments[..6].copy_from_slice(b"child\0"));
@@ -291,9 +292,10 @@ fn a_forked_child_writes_to_its_parents_file() {
         let read = ProcessFile::open(process).expect("a process");
         let calls: Vec<u64> =
             read.threads.iter().flat_map(|t| &t.rows).map(|row| row.counts.calls).collect();
-        (read.header.started, read.header.ended, calls)
+        let header = &read.header;
+        (header.started, header.ended, header.acquired_before, calls)
     };
     let mut all: Vec<_> = found.iter().map(|(process, _)| calls(process)).collect();
     all.sort();
-    assert_eq!(all, [(10, 0, vec![1]), (500, 700, vec![5])]);
+    assert_eq!(all, [(10, 0, 3, vec![1]), (500, 700, 0, vec![5])]);
 }

@@ -59,8 +59,10 @@ impl<'a> Code<'a> {
 
     /// The instruction at an address; `None` if there is none.
     pub fn instruction(&self, address: u64) -> Option<Instruction> {
+        // Where one section ends, the next may begin.
         let bytes = self.texts.iter().find_map(|(start, bytes)| {
-            bytes.get(usize::try_from(address.checked_sub(*start)?).ok()?..)
+            let from = usize::try_from(address.checked_sub(*start)?).ok()?;
+            bytes.get(from..).filter(|bytes| !bytes.is_empty())
         })?;
         let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
         let instruction = decoder.decode();
@@ -179,4 +181,24 @@ fn constants<'a>(file: &object::File<'a, &'a ReadCache<File>>) -> Vec<Range<u64>
     let fixed =
         file.sections().filter(|section| fixed(section.flags()) || section.name().is_ok_and(slots));
     fixed.map(|section| section.address()..section.address() + section.size()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_may_begin_where_another_one_ends() {
+        let code = Code {
+            texts: vec![(0x1000, &[0x90, 0x90]), (0x1002, &[0xc3])],
+            bound: HashMap::new(),
+            constants: Vec::new(),
+            unwind: None,
+            effects: RefCell::default(),
+        };
+        let opcode = |address| code.instruction(address).map(|found| found.code());
+        assert_eq!(opcode(0x1001), Some(Opcode::Nopd));
+        assert_eq!(opcode(0x1002), Some(Opcode::Retnq));
+        assert_eq!(opcode(0x1003), None);
+    }
 }

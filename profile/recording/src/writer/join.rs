@@ -104,6 +104,7 @@ unsafe fn fill_header(
     h.parent = parents_number();
     (h.arena_used, h.dropped_operations, h.dropped_waits) = (0, 0, 0);
     (h.interrupted_operations, h.disk_full, h.seen) = (0, 0, 0);
+    h.acquired_before = 0;
     (h.newest, h.own_threads, h.latest_thread) = (0, 0, 0);
     (h.parent_page, h.inherited, h.live) = (parent.page(), child.inherited, 1);
     arguments(&mut h.arguments);

@@ -23,13 +23,13 @@ const DENSE_LOG2: u32 = 15;
 const RAREST_LOG2: u32 = 3;
 
 /// An operation is sampled if its scattered number is at most this.
-static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX / SAMPLE_PERIOD as u64);
+static LIMIT: AtomicU64 = AtomicU64::new(AT_FIRST);
+/// For one operation in [`SAMPLE_PERIOD`].
+const AT_FIRST: u64 = u64::MAX / SAMPLE_PERIOD as u64;
 
 /// Chooses the rate: every operation is sampled, or one in [`SAMPLE_PERIOD`] and later fewer.
 pub fn choose(every: bool) {
-    if every {
-        LIMIT.store(u64::MAX, Relaxed);
-    }
+    LIMIT.store(if every { u64::MAX } else { AT_FIRST }, Relaxed);
 }
 
 /// The weight of the next operation of a row, relative to the first rate; `None` if it isn't

@@ -70,7 +70,7 @@ impl File {
                 return Some((record, index));
             }
         }
-        if count == region.capacity || own == RECORDS {
+        if count == region.capacity || own >= RECORDS {
             // SAFETY: as above; the word is only added to atomically. If a record was left but had
             // no disk space, the request has already counted that.
             unsafe {
@@ -95,6 +95,7 @@ impl File {
                 (*record).earlier_ticks += (*record).ended.saturating_sub((*record).started);
                 (*record).seen_cpu_at = 0;
                 (*record).left_cpu_ns = 0;
+                (*record).left_ready_ns = 0;
             } else {
                 (*record).start_function = start.function;
                 self.link(record, index);

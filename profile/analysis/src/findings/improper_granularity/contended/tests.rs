@@ -92,17 +92,22 @@ fn on_a_busy_machine_the_time_held_shows_a_lock_that_few_find_taken() {
 /// RocksDB's cache of one shard: four threads read, and others wait for work to do in the background.
 #[test]
 fn what_a_lock_s_own_threads_wait_counts_and_not_who_else_there_is() {
-    let found = |waited, held| {
-        let (mut drawn, _) = lock(32_000_000, 1_470_000, waited, held);
+    let found_of = |waits, waited, held| {
+        let (mut drawn, _) = lock(32_000_000, waits, waited, held);
         drawn.threads("flush", 12, 10.0);
         // The first thread created the cache.
         drawn.locks[0].threads =
             vec![(0, 10), (1, 800_000), (2, 800_000), (3, 800_000), (4, 800_000)];
         rules(&drawn)
     };
+    let found = |waited, held| found_of(1_470_000, waited, held);
     assert_eq!(found(8.1, 200e-9), [Rule::TooMuchData]);
     assert!(found(7.9, 200e-9).is_empty());
     assert!(found(8.1, 120e-9).is_empty(), "few would be in it at once");
+    // A mean wait of a time slice.
+    let slices = (8.1 / TIME_SLICE) as u64;
+    assert_eq!(found_of(slices + 1, 8.1, 200e-9), [Rule::TooMuchData]);
+    assert!(found_of(slices - 1, 8.1, 200e-9).is_empty(), "holders had lost their processor");
 }
 
 #[test]
