@@ -1,6 +1,7 @@
 //! The reader finds what the writer wrote. The library alone writes here, from several threads,
 //! with tables and logs that grow, and as a forked child would.
 
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
@@ -8,7 +9,8 @@ use std::thread;
 
 use bytemuck::Zeroable;
 use syncline_recording::layout::{
-    CLOCK_MONOTONIC, EVENT_WAIT, EventRecord, ModuleRecord, NOBODY, Row, ThreadRecord, WaitRecord,
+    CLOCK_MONOTONIC, EVENT_WAIT, EventRecord, Header, ModuleRecord, NOBODY, Row, ThreadRecord,
+    WaitRecord,
 };
 use syncline_recording::writer::{
     Child, File, Folder, LOCKS, Log, Room, Shelf, Stack, Start, Table, Tail, ThreadStart, add,
