@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use syncline::table::{FlatTable, Table};
@@ -167,4 +168,26 @@ fn nothing_is_leaked_or_freed_early() {
 #[should_panic(expected = "more entries than can be addressed")]
 fn room_for_too_many() {
     drop(FlatTable::<u64, u64>::with_capacity(usize::MAX));
+}
+
+/// A value whose end uses its table, if it is the one that was not needed.
+struct Unneeded(bool);
+
+static OF_UNNEEDED: OnceLock<Table<u32, Unneeded>> = OnceLock::new();
+
+impl Drop for Unneeded {
+    fn drop(&mut self) {
+        if self.0 {
+            OF_UNNEEDED.get().expect("a table").remove(&1);
+        }
+    }
+}
+
+#[test]
+fn a_value_that_is_not_inserted_is_dropped_without_the_lock() {
+    let table = OF_UNNEEDED.get_or_init(Table::new);
+    table.entry(1).or_insert(Unneeded(false));
+    let present = table.entry(1).or_insert(Unneeded(true));
+    assert!(!present.0);
+    assert!(table.get(&1).is_none(), "it was removed by the value that was dropped");
 }

@@ -104,9 +104,13 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
     /// Panics if the function does; then nothing is inserted.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> Ref<'t, K, V, P> {
         match self.found {
-            // Others can remove the entry only after the lock is released, at the end of this
-            // function.
-            Some((_, raw)) => self.table.refer(raw),
+            Some((_, raw)) => {
+                // Others can remove the entry only after the lock is released.
+                let present = self.table.refer(raw);
+                // Released before `make` is dropped, which has the value of `or_insert`.
+                drop(self);
+                present
+            }
             None => {
                 let value = make();
                 self.put(value)
