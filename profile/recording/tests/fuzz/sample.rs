@@ -135,9 +135,12 @@ pub fn one_log_for_all() -> Vec<u8> {
     with_many_threads(|record| record.log = 6 << 48 | 1)
 }
 
-/// Likewise, with one table of places.
+/// Likewise, with one empty table of places behind everything else.
 pub fn one_table_for_all() -> Vec<u8> {
-    with_many_threads(|record| record.places = 6 << 48 | 1)
+    let behind = (SIZE - ARENA_AT) as u64 / UNIT;
+    let mut file = with_many_threads(|record| record.places = 6 << 48 | behind);
+    file.resize(SIZE + (size_of::<Row>() << 6), 0);
+    file
 }
 
 /// The file with as many threads as it has room for, which have the same of something and no other
