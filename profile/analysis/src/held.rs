@@ -32,6 +32,15 @@ pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
     if worked > 0.0 { (held / worked).min(1.0) } else { 0.0 }
 }
 
+/// The share of the time held in which the holders had a processor, in the holds that were sampled;
+/// 1 if none was.
+pub fn on_processor(process: &Process, sites: &[usize]) -> f64 {
+    let holders = || sites.iter().map(|&site| &process.sites[site].figures.holder);
+    let held: f64 = holders().map(|holder| holder.seconds).sum();
+    let off: f64 = holders().map(|holder| holder.off_cpu).sum();
+    if held > 0.0 { 1.0 - (off / held).min(1.0) } else { 1.0 }
+}
+
 /// Whether an operation takes a lock to read, so that several threads can hold it at a time.
 pub fn is_to_read(op: Op) -> bool {
     matches!(op, Op::RwlockRead | Op::RwlockTimedRead | Op::RwlockTryRead)

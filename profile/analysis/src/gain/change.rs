@@ -44,6 +44,7 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
         let mut due = 0.0;
         track.waits.retain_mut(|wait| {
             if let Some(shorter) = &shorter {
+                shorter.apply(wait, unchanged);
                 due += shorter.left(wait);
                 return stays(&mut due, wait, slept);
             }
@@ -60,11 +61,6 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
             due += waits_left;
             stays(&mut due, wait, slept)
         });
-        if let Some(shorter) = &shorter {
-            for wait in &mut track.waits {
-                shorter.apply(wait, unchanged);
-            }
-        }
     }
     cheapen(&mut tracks, process, sites, saved_per_call, &slept);
     tracks

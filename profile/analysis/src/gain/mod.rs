@@ -30,6 +30,7 @@ mod tests;
 mod tracks;
 mod unrecorded;
 
+use crate::held::on_processor;
 use crate::model::{Gain, Method, Process, Remedy};
 use change::changed;
 pub use change::{WAKE_UP, WAKING};
@@ -112,12 +113,9 @@ impl Predictor<'_> {
     /// answers seems to hold the run up as long as the waits did.
     fn waits_for_sleepers(&self, remedy: &Remedy) -> bool {
         let Remedy::CheaperCalls { sites, waits_left, .. } = remedy else { return false };
-        let figures = || sites.iter().map(|&site| &self.process.sites[site].figures);
-        let waited: f64 = figures().map(|figures| figures.waited).sum();
-        let held: f64 = figures().map(|figures| figures.holder.seconds).sum();
-        let asleep: f64 = figures().map(|figures| figures.holder.off_cpu).sum();
+        let waited: f64 = sites.iter().map(|&site| self.process.sites[site].figures.waited).sum();
         *waits_left < 1.0
             && waited >= MUCH_WAITED * self.process.thread_seconds
-            && asleep > MOSTLY * held
+            && 1.0 - on_processor(self.process, sites) > MOSTLY
     }
 }

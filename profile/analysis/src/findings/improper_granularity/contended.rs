@@ -17,7 +17,7 @@ use crate::findings::family::{
 };
 use crate::findings::meeting::Meeting;
 use crate::findings::touches::{Movable, Touches, movable_calls};
-use crate::held::{mean_held, share_of_work};
+use crate::held::{mean_held, on_processor, share_of_work};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Section, Thread};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
@@ -98,15 +98,6 @@ struct Hot<'a> {
     /// The share of the threads' working time in which they hold these locks and have a processor.
     of_work: f64,
     held: f64,
-}
-
-/// The share of the time held in which the holders had a processor, in the holds that were sampled;
-/// 1 if none was.
-pub fn on_processor(process: &Process, sites: &[usize]) -> f64 {
-    let holders = || sites.iter().map(|&site| &process.sites[site].figures.holder);
-    let held: f64 = holders().map(|holder| holder.seconds).sum();
-    let off: f64 = holders().map(|holder| holder.off_cpu).sum();
-    if held > 0.0 { 1.0 - (off / held).min(1.0) } else { 1.0 }
 }
 
 impl<'a> Hot<'a> {

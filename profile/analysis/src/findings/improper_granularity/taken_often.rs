@@ -12,10 +12,9 @@ use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, Family, PAIR, descending};
 use crate::findings::meeting::Meeting;
 use crate::findings::working::could_run;
+use crate::held::on_processor;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
-
-use super::contended::on_processor;
 
 /// The least share of their time for which a lock's threads wait for it. Time in which they are
 /// ready and have no processor does not count.
