@@ -22,6 +22,9 @@ const SYS_MUNMAP: u64 = 11;
 const RAISED: u64 = 1 << 10 | 1 << 6 | 1 << 3 | 1 << 7 | 1 << 4;
 const RED_ZONE: u64 = 128;
 const SCRATCH: u64 = 1 << 20;
+/// Bytes at the end of that memory that stay free: if `rt_sigreturn` has to wait for a page of the
+/// frame, it requires that the largest frame could be read.
+const ABOVE_FRAME: u64 = 16 << 10;
 const PAGE: u64 = 4096;
 const LONGEST_CALL: Duration = Duration::from_secs(20);
 /// A call that waits for a lock is given up after this time.
@@ -76,7 +79,8 @@ pub struct Borrowed<'a> {
 
 impl Borrowed<'_> {
     /// Borrows a thread that waits in a system call. `None` if it can't be stopped, no longer waits
-    /// in one when it stops, or if `is_safe` (given the call and the stack pointer) is false.
+    /// in one when it stops, has no room for a frame on its stack, or if `is_safe` (given the call
+    /// and the stack pointer) is false.
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,
@@ -111,6 +115,9 @@ impl Borrowed<'_> {
         }
         let state = going_on(state);
         let mut borrowed = Borrowed { target, memory, tid, state, scratch: 0, since };
+        if borrowed.frame_on_own_stack().is_err() {
+            return Ok(None);
+        }
         borrowed.make_room()?;
         Ok(Some(borrowed))
     }
@@ -208,7 +215,7 @@ impl Borrowed<'_> {
         let block: Vec<u8> =
             [0].iter().chain(arguments).flat_map(|word: &u64| word.to_ne_bytes()).collect();
         self.memory.write(words, &block).map_err(failed)?;
-        let (context, frame) = below(self.scratch + SCRATCH, &self.state);
+        let (context, frame) = below(self.scratch + SCRATCH - ABOVE_FRAME, &self.state);
         self.memory.write(context, &frame).map_err(failed)?;
         registers.r12 = words;
         registers.rsp = context;
@@ -220,16 +227,22 @@ impl Borrowed<'_> {
     /// result.
     fn on_own_stack(&mut self, function: u64, a: [u64; 6], number: u64) -> Result<u64, Error> {
         let failed = |source| Error::System { what: "write to the process", source };
-        let (context, frame) = below(self.state.registers.rsp - RED_ZONE, &self.state);
-        let mut bytes = self.target.sigreturn.to_ne_bytes().to_vec();
-        bytes.extend(frame);
-        self.memory.write(context - 8, &bytes).map_err(failed)?;
         let mut registers = self.state.registers;
+        registers.rsp = self.frame_on_own_stack().map_err(failed)?;
         (registers.rdi, registers.rsi, registers.rdx) = (a[0], a[1], a[2]);
         (registers.rcx, registers.r8, registers.r9) = (a[3], a[4], a[5]);
         registers.rip = function;
-        registers.rsp = context - 8;
         self.run("a call of the C library", registers, number)
+    }
+
+    /// Writes a frame below the thread's own stack, and a return to `rt_sigreturn`. Returns the
+    /// address of the latter.
+    fn frame_on_own_stack(&self) -> std::io::Result<u64> {
+        let (context, frame) = below(self.state.registers.rsp - RED_ZONE, &self.state);
+        let mut bytes = self.target.sigreturn.to_ne_bytes().to_vec();
+        bytes.extend(frame);
+        self.memory.write(context - 8, &bytes)?;
+        Ok(context - 8)
     }
 
     /// Lets the thread run until it has returned through the frame. Returns the result of its last

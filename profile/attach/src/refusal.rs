@@ -75,8 +75,8 @@ pub enum Error {
     #[error("process {0} has executed another program meanwhile; try again")]
     Executed(u32),
     #[error(
-        "no thread of process {0} could be borrowed within 10 s: each one computed, or was inside \
-             the allocator or the loader; try again"
+        "no thread of process {0} could be borrowed within 10 s: each one computed, was inside the \
+             allocator or the loader, or had no room for a signal frame on its stack; try again"
     )]
     NoThread(u32),
     #[error("process {pid} lacks {what}")]

@@ -3,6 +3,7 @@
 //!
 //! `SYNCLINE_ATTACH_TIMES` is the number of repetitions: 100 for a thorough run.
 
+mod borrowed;
 mod changing;
 mod elsewhere;
 mod memory;
