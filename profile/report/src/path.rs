@@ -32,8 +32,14 @@ pub fn remarks(process: &Process) -> Vec<String> {
         ));
     }
     if let Some(slept) = process.held_up_by_sleep() {
-        let repeats = slept.site.and_then(|site| process.sites[site].repeats);
-        remarks.push(format!("Hardly any thread works during these sleeps. {}", mend(repeats)));
+        let mend = match slept.site.and_then(|site| process.held_while_asleep(site)) {
+            Some(site) => format!(
+                "The threads hold the lock that they take at {} meanwhile: release it before.",
+                name::site(process, &process.sites[site])
+            ),
+            None => mend(slept.site.and_then(|site| process.sites[site].repeats)).to_owned(),
+        };
+        remarks.push(format!("Hardly any thread works during these sleeps. {mend}"));
     }
     remarks
 }

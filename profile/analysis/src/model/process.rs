@@ -143,6 +143,28 @@ impl Process {
         (again_and_again && path.share(slept) - meanwhile >= MUCH).then_some(slept)
     }
 
+    /// The call site at which threads take a lock that they hold while they sleep at the site
+    /// `sleep`: it is in one of the functions that have called the sleep, and its sampled holds last
+    /// about as long as a sleep at least, and are mostly spent without a processor. `None` if there is none.
+    pub fn held_while_asleep(&self, sleep: usize) -> Option<usize> {
+        let slept = &self.sites[sleep];
+        let mean = slept.figures.waited / slept.figures.waits.max(1) as f64;
+        let frames = slept.stacks.iter().flat_map(|&stack| self.frames_of(stack));
+        let callers: BTreeSet<&str> = frames.map(Frame::whole_function).collect();
+        let sleeps = |site: &Site| {
+            let holder = site.figures.holder;
+            2 * holder.slept >= holder.looked_at
+                && 2.0 * holder.seconds >= mean * holder.looked_at as f64
+                && 2.0 * holder.off_cpu >= holder.seconds
+        };
+        self.sites.iter().position(|site| {
+            site.kind == Kind::Lock
+                && site.figures.holder.looked_at > 0
+                && self.is_in(site, &callers)
+                && sleeps(site)
+        })
+    }
+
     /// The results of slowing this call site down. The call site may be that of a finding, or of
     /// another item that takes time.
     pub fn whatif(&self, place: &str) -> impl Iterator<Item = &WhatIf> {

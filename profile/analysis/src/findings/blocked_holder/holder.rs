@@ -2,6 +2,7 @@
 //! waited for it, and the first fields of a finding.
 
 use crate::findings::family::few;
+use crate::held::mean_held;
 use crate::model::{Finding, Lock, Process, Remedy, Rule};
 
 /// If the holder had no processor for at least this share of the time held, the section is long
@@ -19,6 +20,17 @@ pub fn behind(process: &Process, holder: usize) -> (f64, u64) {
     let blockers = process.locks.iter().flat_map(|lock| &lock.blockers);
     let here = blockers.filter(|blocker| blocker.holder == Some(holder));
     here.fold((0.0, 0), |(waited, waits), b| (waited + b.waited, waits + b.waits))
+}
+
+/// How many holds other threads waited for: at least one for each wait. A long wait lasts for
+/// several, since a thread that releases a lock often has it again before a waiting one runs.
+pub fn holds_behind(process: &Process, holder: usize) -> u64 {
+    let (waited, waits) = behind(process, holder);
+    let figures = &process.sites[holder].figures;
+    match mean_held(figures.held, figures.calls) {
+        0.0 => waits,
+        held => waits.max((waited / held).min(figures.calls as f64) as u64),
+    }
 }
 
 /// A finding about holders that took a lock at a site, without title, evidence, advice and remedy.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syncline_recording::Primitive;
 
 use crate::findings::blocked_holder::holder::{
-    FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft,
+    FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft, holds_behind,
 };
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, share_of_run};
@@ -67,7 +67,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let told = calls.iter().any(|call| BLOCKING.contains(&call.as_str()))
         && waited >= TIME_SLICE * waits as f64
         && share_of_run(process, waited) >= WAITED_FLOOR;
-    let applies = (seen || told) && waits >= FEWEST_TAKEN;
+    let applies = (seen || told) && holds_behind(process, site) >= FEWEST_TAKEN;
     applies.then(|| Finding {
         title: "A lock is held by a thread that sleeps or waits for a device".to_owned(),
         evidence: vec![
@@ -191,6 +191,14 @@ mod tests {
         assert!(found(&looked_at(journal(1.0), 0.29, 30, 2)).is_empty(), "it mostly runs");
         assert!(found(&looked_at(journal(1.0), 0.9, 2, 2)).is_empty(), "twice");
         assert!(found(&looked_at(journal(0.05), 0.9, 30, 2)).is_empty(), "who waits 0.45 %?");
+    }
+
+    #[test]
+    fn a_few_waits_for_many_holds_each() {
+        let starved = |held| looked_at(taken(Op::MutexLock, 5, 1.0, held), 0.9, 5, 0);
+        // Each wait lasts for 20 of the 10,000 holds.
+        assert_eq!(found(&starved(100.0)), [Rule::SleepingHolder]);
+        assert!(found(&starved(2000.0)).is_empty(), "for one");
     }
 
     #[test]

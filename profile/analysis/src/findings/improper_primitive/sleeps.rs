@@ -5,7 +5,8 @@
 //! path, hardly anything else has a processor meanwhile, and the function that sleeps does so in a
 //! loop. A sleep that is a part of a piece of work (for a device, say) is not in a loop of its own
 //! function. If other threads run while one sleeps in such a loop, it waits for them, and would
-//! wait as long without the loop.
+//! wait as long without the loop. And a thread that holds a lock while it sleeps waits for nothing
+//! that the others could do: [`Rule::SleepingHolder`].
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule};
@@ -24,7 +25,8 @@ fn finding(process: &Process) -> Option<Finding> {
     let number = slept.site?;
     let site = &process.sites[number];
     let mean = slept.seconds / slept.pieces.max(1) as f64;
-    if site.repeats != Some(true) || mean > LONGEST {
+    let with_lock = process.held_while_asleep(number).is_some();
+    if site.repeats != Some(true) || mean > LONGEST || with_lock {
         return None;
     }
     Some(Finding {
@@ -57,7 +59,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::{OnPath, PathPart};
+    use crate::model::{HolderTime, OnPath, PathPart};
 
     /// Two threads in a run of ten seconds. One of them sleeps `sleeps` times, for `seconds` in
     /// all, and has a processor for `ran` seconds.
@@ -84,6 +86,10 @@ mod tests {
         drawn
     }
 
+    fn slept_in_loop() -> Drawn {
+        slept(8_000, 8.0, 0.5, Some(true))
+    }
+
     fn places(drawn: &Drawn) -> Vec<String> {
         let found = find(drawn, &Thresholds::default());
         found.into_iter().map(|finding| finding.place).collect()
@@ -102,6 +108,23 @@ mod tests {
     fn a_sleep_in_a_piece_of_work_is_none() {
         assert!(places(&slept(8_000, 8.0, 0.5, Some(false))).is_empty());
         assert!(places(&slept(8_000, 8.0, 0.5, None)).is_empty(), "nobody knows");
+    }
+
+    #[test]
+    fn a_sleep_with_a_lock_held_is_none() {
+        let holds = |seconds, slept, place: &str| {
+            let mut drawn = slept_in_loop();
+            let lock = drawn.lock(Primitive::Mutex, "journal");
+            let taken = drawn.site(Op::MutexLock, place);
+            drawn.uses(lock, taken, Use { calls: 8_000, ..Use::default() });
+            drawn.sites[taken].figures.holder =
+                HolderTime { looked_at: 100, seconds, off_cpu: seconds, slept, preempted: 0 };
+            places(&drawn).len()
+        };
+        assert_eq!(holds(0.1, 100, "ask at client.c:9"), 0);
+        assert_eq!(holds(0.01, 100, "ask at client.c:9"), 1, "held for less than a sleep");
+        assert_eq!(holds(0.1, 40, "ask at client.c:9"), 1, "not held during most sleeps");
+        assert_eq!(holds(0.1, 100, "tell at client.c:30"), 1, "another function");
     }
 
     #[test]
