@@ -91,10 +91,7 @@ impl Borrowed<'_> {
             return Ok(None);
         }
         let failed = |source| Error::System { what: "borrow a thread", source };
-        let stopped = trace::interrupt(tid)
-            .and_then(|()| trace::wait(tid, since + Duration::from_millis(200)))
-            .map_err(failed)?;
-        match stopped {
+        match trace::stop(tid).map_err(failed)? {
             Stop::Asked => {}
             Stop::Signal(signal) => {
                 trace::detach_with(tid, signal);

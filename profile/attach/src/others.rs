@@ -2,14 +2,10 @@
 
 use std::collections::HashSet;
 use std::fs::read_dir;
-use std::io;
-use std::time::{Duration, Instant};
 
 use crate::borrow::Borrowed;
 use crate::refusal::Error;
 use crate::trace::{self, Stop};
-
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The numbers of all threads of a process except the borrowed one.
 pub fn of(pid: u32, borrowed: &Borrowed<'_>) -> Vec<i32> {
@@ -38,15 +34,11 @@ impl Stopped {
             // A thread that can't be traced has ended.
             for tid in new.into_iter().filter(|&tid| trace::seize(tid).is_ok()) {
                 stopped.threads.push((tid, 0));
-                let stop = trace::interrupt(tid)
-                    .and_then(|()| trace::wait(tid, Instant::now() + PATIENCE))
-                    .map_err(failed)?;
-                match stop {
+                match trace::stop(tid).map_err(failed)? {
                     Stop::Signal(signal) => {
                         stopped.threads.last_mut().expect("it is there").1 = signal
                     }
-                    Stop::Late => return Err(failed(io::ErrorKind::TimedOut.into())),
-                    Stop::Asked | Stop::SystemCall | Stop::Gone => {}
+                    Stop::Asked | Stop::SystemCall | Stop::Gone | Stop::Late => {}
                 }
             }
         }

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 
 /// A thread that has run for this many nanoseconds has left the recorder.
 const LONG: u64 = 5_000_000;
-/// System calls that the recorder makes for its memory, files and signals: mmap, mprotect, munmap,
-/// rt_sigprocmask, madvise, ftruncate, openat, fallocate. It makes others too: for itself, such as
-/// read and getrusage, and for a program that has called `syscall`.
-const OWN: &[u32] = &[9, 10, 11, 14, 28, 77, 257, 285];
+/// System calls that the recorder makes for itself, and that do not wait for anything else: close,
+/// mmap, mprotect, munmap, rt_sigprocmask, madvise, ftruncate, getrusage, prctl, openat, fallocate,
+/// process_vm_readv. It makes others too: it reads files, and does what a program that calls
+/// `syscall` asks for.
+const OWN: &[u32] = &[3, 9, 10, 11, 14, 28, 77, 98, 157, 257, 285, 310];
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Waits until no thread runs code of the recorder. False if one still does after some seconds.

@@ -10,14 +10,13 @@
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_to_string};
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::refusal::{Error, Refusal};
 use crate::trace::{self, Stop};
 
-/// The system calls, of those that are made in the process, by which filters are judged. (The
-/// recorder's `rt_sigprocmask` and `process_vm_readv` are not among them.) Filters look at some
-/// arguments, such as the protection of memory.
+/// The system calls that are made in the process. Filters look at some arguments, such as the
+/// protection of memory.
 const NEEDED: &[(&str, u32, [u64; 4])] = &[
     ("socketpair", 53, [1, 2 | 0o2_000_000, 0, 0]),
     ("recvmsg", 47, [3, 0, 0, 0]),
@@ -30,6 +29,7 @@ const NEEDED: &[(&str, u32, [u64; 4])] = &[
     ("mprotect", 10, [0, 4096, 1, 0]),
     ("munmap", 11, [0, 1 << 20, 0, 0]),
     ("madvise", 28, [0, 1 << 20, 4, 0]),
+    ("rt_sigprocmask", 14, [2, 0, 0, 8]),
     ("rt_sigreturn", 15, [0; 4]),
     ("openat", 257, [u64::MAX - 99, 0, 0o2_000_000, 0]),
     ("read", 0, [3, 0, 64, 0]),
@@ -130,7 +130,7 @@ fn read(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
 
 /// Stops a thread. A signal that arrives meanwhile is delivered.
 fn stop(tid: i32) -> io::Result<()> {
-    let until = Instant::now() + Duration::from_secs(2);
+    let until = Instant::now() + trace::LONGEST_STOP;
     trace::interrupt(tid)?;
     loop {
         match trace::wait(tid, until)? {

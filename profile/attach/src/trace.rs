@@ -9,6 +9,10 @@ use libc::user_regs_struct as Registers;
 
 const NT_X86_XSTATE: usize = 0x202;
 const SETSIGMASK: libc::c_uint = 0x420b;
+/// How long a thread may take to stop. It can't stop while it waits for a device or has no processor.
+/// But after [`interrupt`] it will stop some time, and then goes on only if it is released, or if
+/// this process ends.
+pub const LONGEST_STOP: Duration = Duration::from_secs(20);
 
 /// How a traced thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +38,18 @@ fn ptrace(request: libc::c_uint, tid: i32, address: usize, data: usize) -> io::R
 /// Begins to trace a thread, which runs on. If this process ends, the kernel releases the thread.
 pub fn seize(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SEIZE, tid, 0, libc::PTRACE_O_TRACESYSGOOD as usize)
+}
+
+/// Interrupts a thread, and waits until it has stopped.
+///
+/// # Errors
+/// `TimedOut` after [`LONGEST_STOP`]: then the thread stops later, and until this process ends.
+pub fn stop(tid: i32) -> io::Result<Stop> {
+    interrupt(tid)?;
+    match wait(tid, Instant::now() + LONGEST_STOP)? {
+        Stop::Late => Err(io::ErrorKind::TimedOut.into()),
+        stop => Ok(stop),
+    }
 }
 
 /// Interrupts a thread; [`wait`] returns when it has stopped.
