@@ -10,6 +10,7 @@
 
 pub mod module;
 pub mod tools;
+mod word;
 
 use core::ops::Range;
 use core::ptr::null_mut;
@@ -24,6 +25,7 @@ use syncline_recording::writer::File;
 use crate::tls;
 use crate::unwind::module::{Known, forget_written};
 use crate::unwind::tools::{Cache, Registers};
+use crate::unwind::word::Words;
 
 extern crate alloc;
 use alloc::boxed::Box;
@@ -201,12 +203,13 @@ fn walk(
     let mut address = FrameAddress::from_instruction_pointer(from.ip());
     let (low, sp, high) = (tls::stack_low() as u64, from.sp(), tls::stack_high() as u64);
     let on_stack = low <= sp && sp < high;
+    let mut elsewhere = Words::default();
     let mut read = |at: u64| {
         if on_stack && at >= sp && at < high && at.is_multiple_of(8) {
             // SAFETY: from the stack pointer up to its end, a thread's stack is mapped.
             Ok(unsafe { *(at as *const u64) })
         } else {
-            read_with_care(at)
+            elsewhere.read(at)
         }
     };
     let own = own_code();
@@ -247,14 +250,4 @@ fn own_code() -> Range<u64> {
         static END: u8;
     }
     (&raw const START).addr() as u64..(&raw const END).addr() as u64
-}
-
-/// Reads a word that may not be mapped: on a stack other than the thread's own.
-fn read_with_care(at: u64) -> Result<u64, ()> {
-    let mut word = 0u64;
-    let local = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 };
-    let remote = libc::iovec { iov_base: at as *mut _, iov_len: 8 };
-    // SAFETY: the kernel checks the address.
-    let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    if read == 8 { Ok(word) } else { Err(()) }
 }

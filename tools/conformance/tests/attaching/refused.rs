@@ -11,7 +11,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getuid};
 use syncline_conformance::{Program, eventually, scratch};
 
-use crate::{ROUND, Running, counted, record};
+use crate::changing::{self, Asked};
+use crate::{ROUND, Running, attach, counted, record};
 
 /// Checks that attaching to the process for a second fails with this status and these words, and
 /// leaves no file.
@@ -185,9 +186,33 @@ fn sandboxes_that_forbid_what_is_needed() {
         let harmless = start("reboot");
         let folder = scratch();
         let recording = folder.path().join("recording");
-        crate::attach(harmless.0.id(), &recording, &[]).end();
+        attach(harmless.0.id(), &recording, &[]).end();
         assert!(recording.exists());
     }
+}
+
+/// The frames of a stack that is not the thread's own are read without `process_vm_readv`, which
+/// many services may not call.
+#[test]
+fn a_sandbox_that_forbids_what_can_be_done_without() {
+    if !getuid().is_root() {
+        eprintln!("skipped: only root can read a sandbox's filter");
+        return;
+    }
+    let program = Program::compile("confined_stack.c");
+    let folder = scratch();
+    let mut asked = Asked::start(&mut Command::new(program.path()));
+    assert_eq!(asked.ask(b'?'), "1000");
+    let recording = folder.path().join("recording");
+    let command = attach(asked.child.id(), &recording, &[]);
+    assert_eq!(asked.ask(b'?'), "2000");
+    command.end();
+    asked.ends();
+    assert_eq!(changing::counted(&recording), [1000]);
+    let mut report = Command::new(syncline_conformance::syncline());
+    let output = report.args(["report", "--json"]).arg(&recording).output().expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("\"rounds\""), "the caller's caller is known: {text}");
 }
 
 /// Whether the report says that the process continued.
