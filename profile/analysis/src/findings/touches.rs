@@ -85,20 +85,37 @@ impl Touches {
 
     /// The data that the sections of a site touch, if known.
     pub fn of_site(site: &Site) -> Option<Touches> {
-        let read = site.section.as_ref().and_then(Touches::of);
         let traced = site.inspected.as_ref().and_then(Touches::of_inspected);
-        read.into_iter().chain(traced).min()
+        Touches::read_of_site(site).into_iter().chain(traced).min()
+    }
+
+    /// The data that the sections of a site touch according to their instructions alone, if known.
+    fn read_of_site(site: &Site) -> Option<Touches> {
+        site.section.as_ref().and_then(Touches::of)
     }
 
     /// The most that sections at these sites touch. Only sites that make at least the share `least`
     /// of the calls count; `None` if what one of these touches is not known.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
+        Touches::most(process, sites, least, Touches::of_site)
+    }
+
+    /// Like [`Touches::of_all`], but according to the sections' instructions alone.
+    pub fn read_of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
+        Touches::most(process, sites, least, Touches::read_of_site)
+    }
+
+    fn most(
+        process: &Process,
+        sites: &[usize],
+        least: f64,
+        of: impl Fn(&Site) -> Option<Touches>,
+    ) -> Option<Touches> {
         let calls = |site: &usize| process.sites[*site].figures.calls as f64;
         let all: f64 = sites.iter().map(calls).sum();
         let mut most = None;
         for site in sites.iter().filter(|site| calls(site) >= least * all) {
-            let touches = Touches::of_site(&process.sites[*site])?;
-            most = most.max(Some(touches));
+            most = most.max(Some(of(&process.sites[*site])?));
         }
         most
     }

@@ -32,9 +32,9 @@ pub struct Code<'a> {
     /// Ranges that are never written.
     constants: Vec<Range<u64>>,
     unwind: Option<&'a Unwind>,
-    /// What functions do to locks, by the function's first address, as far as their instructions
-    /// were read.
-    pub effects: RefCell<HashMap<u64, Effect>>,
+    /// What functions do to locks, by the function's first address and the levels of calls that
+    /// were followed, as far as their instructions were read.
+    pub effects: RefCell<HashMap<(u64, u8), Effect>>,
 }
 
 impl<'a> Code<'a> {

@@ -57,16 +57,16 @@ impl Reader<'_, '_> {
     }
 
     fn of_function(&mut self, start: u64, levels: u8) -> Effect {
-        if let Some(&known) = self.code.effects.borrow().get(&start) {
+        // With fewer levels left, less of a function is known.
+        let key = (start, levels);
+        if let Some(&known) = self.code.effects.borrow().get(&key) {
             return known;
         }
         let Some(range) = self.code.function(start).filter(|_| levels > 0) else {
             return Effect::Other;
         };
-        // A recursive call counts as one without effect on locks.
-        self.code.effects.borrow_mut().insert(start, Effect::Other);
         let found = self.read(start, &range, levels);
-        self.code.effects.borrow_mut().insert(start, found);
+        self.code.effects.borrow_mut().insert(key, found);
         found
     }
 

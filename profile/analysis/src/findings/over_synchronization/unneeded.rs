@@ -34,7 +34,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 fn local_data(process: &Process, family: &Family) -> Finding {
     // A function's instructions are proof. A trace only shows what threads shared while it was
     // recorded.
-    let sure = is_read(process, family, Touches::Nothing);
+    let sure = Touches::read_of_all(process, &family.sites, NEGLIGIBLE) == Some(Touches::Nothing);
     let (title, why) = match sure {
         true => (
             "A lock around data that no other thread can reach",
@@ -54,13 +54,6 @@ fn local_data(process: &Process, family: &Family) -> Finding {
         ),
         ..common(process, family, Touches::Nothing)
     }
-}
-
-/// Whether the instructions of at least one section show, without a trace, that it touches no more
-/// than this.
-fn is_read(process: &Process, family: &Family, most: Touches) -> bool {
-    let main = family.sites.iter().map(|&site| process.sites[site].section.as_ref());
-    main.flatten().filter_map(Touches::of).any(|touches| touches <= most)
 }
 
 fn already_atomic(process: &Process, family: &Family) -> Finding {
@@ -180,6 +173,19 @@ mod tests {
         drawn.section(site, sections::nothing());
         let found = find(&drawn, &Thresholds::default()).remove(0);
         assert!(found.advice.contains("own variables only"), "surer: {}", found.advice);
+    }
+
+    #[test]
+    fn it_is_sure_only_if_all_sections_were_read() {
+        let (mut drawn, _) = lock(65_445, sections::nothing());
+        let other = drawn.site(Op::MutexLock, "item_link at thread.c:600");
+        drawn.uses(0, other, Use { calls: 70_000, ..Use::default() });
+        drawn.inspected(other, Inspected { sections: 500, data: Data::Local, ..<_>::default() });
+        let found = find(&drawn, &Thresholds::default()).remove(0);
+        assert!(found.advice.contains("no traced section"), "{}", found.advice);
+        drawn.section(other, sections::nothing());
+        let found = find(&drawn, &Thresholds::default()).remove(0);
+        assert!(found.advice.contains("own variables only"), "{}", found.advice);
     }
 
     #[test]
