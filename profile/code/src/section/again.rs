@@ -143,9 +143,7 @@ fn called<'a>(code: &'a Code, instruction: &Instruction) -> Option<&'a str> {
         FlowControl::Call | FlowControl::UnconditionalBranch => {
             code.stub(instruction.near_branch_target())
         }
-        FlowControl::IndirectCall | FlowControl::IndirectBranch => {
-            slot(instruction).and_then(|slot| code.bound(slot))
-        }
+        FlowControl::IndirectCall => slot(instruction).and_then(|slot| code.bound(slot)),
         _ => None,
     }
 }
@@ -167,7 +165,6 @@ fn only_sleeps(code: &Code, range: Range<u64>, inside: impl Fn(u64) -> bool) -> 
     let calls = |instruction: &Instruction| match instruction.flow_control() {
         FlowControl::Call | FlowControl::IndirectCall => true,
         FlowControl::UnconditionalBranch => !range.contains(&instruction.near_branch_target()),
-        FlowControl::IndirectBranch => slot(instruction).is_some(),
         _ => false,
     };
     let its = code.instructions(range.clone()).filter(|instruction| inside(instruction.ip()));
