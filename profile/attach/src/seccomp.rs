@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_to_string};
 use std::io;
-use std::time::Instant;
 
 use crate::refusal::{Error, Refusal};
 use crate::trace::{self, Stop};
@@ -103,44 +102,37 @@ fn filtered(pid: u32) -> Vec<i32> {
 /// The filters of a thread, which is stopped meanwhile.
 fn read(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
     trace::seize(tid)?;
-    let result = stop(tid).and_then(|()| {
-        let mut filters = Vec::new();
-        for index in 0.. {
-            // SAFETY: without a buffer, the kernel returns the length only.
-            let length = unsafe { libc::ptrace(GET_FILTER, tid, index, 0) };
-            if length < 0 {
-                let error = io::Error::last_os_error();
-                return match error.raw_os_error() {
-                    Some(libc::ENOENT) => Ok(filters),
-                    _ => Err(error),
-                };
-            }
-            let mut filter = vec![Instruction::default(); length as usize];
-            // SAFETY: the buffer has room for as many instructions as the kernel has.
-            if unsafe { libc::ptrace(GET_FILTER, tid, index, filter.as_mut_ptr()) } < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            filters.push(filter);
-        }
-        Ok(filters)
-    });
-    trace::detach(tid);
-    result
+    let (signal, filters) = match trace::stop(tid) {
+        Ok(Stop::Gone) => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
+        Ok(Stop::Signal(signal)) => (signal, filters_of(tid)),
+        Ok(_) => (0, filters_of(tid)),
+        Err(error) => (0, Err(error)),
+    };
+    trace::detach_with(tid, signal);
+    filters
 }
 
-/// Stops a thread. A signal that arrives meanwhile is delivered.
-fn stop(tid: i32) -> io::Result<()> {
-    let until = Instant::now() + trace::LONGEST_STOP;
-    trace::interrupt(tid)?;
-    loop {
-        match trace::wait(tid, until)? {
-            Stop::Asked => return Ok(()),
-            Stop::Signal(signal) => trace::go_on(tid, signal)?,
-            Stop::SystemCall => trace::go_on(tid, 0)?,
-            Stop::Gone => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
-            Stop::Late => return Err(io::ErrorKind::TimedOut.into()),
+/// The filters of a stopped thread.
+fn filters_of(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
+    let mut filters = Vec::new();
+    for index in 0.. {
+        // SAFETY: without a buffer, the kernel returns the length only.
+        let length = unsafe { libc::ptrace(GET_FILTER, tid, index, 0) };
+        if length < 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::ENOENT) => Ok(filters),
+                _ => Err(error),
+            };
         }
+        let mut filter = vec![Instruction::default(); length as usize];
+        // SAFETY: the buffer has room for as many instructions as the kernel has.
+        if unsafe { libc::ptrace(GET_FILTER, tid, index, filter.as_mut_ptr()) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        filters.push(filter);
     }
+    Ok(filters)
 }
 
 /// A filter's action for a system call. If the filter can't be interpreted, 0, which stands for

@@ -12,7 +12,7 @@ const SETSIGMASK: libc::c_uint = 0x420b;
 /// How long a thread may take to stop. It can't stop while it waits for a device or has no processor.
 /// But after [`interrupt`] it will stop some time, and then goes on only if it is released, or if
 /// this process ends.
-pub const LONGEST_STOP: Duration = Duration::from_secs(20);
+const LONGEST_STOP: Duration = Duration::from_secs(20);
 
 /// How a traced thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn seize(tid: i32) -> io::Result<()> {
 /// Interrupts a thread, and waits until it has stopped.
 ///
 /// # Errors
-/// `TimedOut` after [`LONGEST_STOP`]: then the thread stops later, and until this process ends.
+/// `TimedOut` after 20 seconds: then the thread stops later, and until this process ends.
 pub fn stop(tid: i32) -> io::Result<Stop> {
     interrupt(tid)?;
     match wait(tid, Instant::now() + LONGEST_STOP)? {
@@ -66,11 +66,6 @@ pub fn detach(tid: i32) {
 pub fn detach_with(tid: i32, signal: i32) {
     // If this fails, it has ended.
     let _ = ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize);
-}
-
-/// Lets a thread run, with this signal or, if it is 0, none.
-pub fn go_on(tid: i32, signal: i32) -> io::Result<()> {
-    ptrace(libc::PTRACE_CONT, tid, 0, signal as usize)
 }
 
 /// Lets a thread run to the next beginning or end of a system call, with this signal or, if it is

@@ -144,8 +144,9 @@ impl Process {
     }
 
     /// The call site at which threads take a lock that they hold while they sleep at the site
-    /// `sleep`: it is in one of the functions that have called the sleep, and its sampled holds last
-    /// about as long as a sleep at least, and are mostly spent without a processor. `None` if there is none.
+    /// `sleep`: it is in one of the functions that have called the sleep. Its sampled holds last at
+    /// least half as long as a sleep on average, and are mostly spent without a processor. `None` if
+    /// there is none.
     pub fn held_while_asleep(&self, sleep: usize) -> Option<usize> {
         let slept = &self.sites[sleep];
         let mean = slept.figures.waited / slept.figures.waits.max(1) as f64;

@@ -3,7 +3,7 @@
 
 use crate::findings::family::few;
 use crate::held::mean_held;
-use crate::model::{Finding, Lock, Process, Remedy, Rule};
+use crate::model::{Figures, Finding, Lock, Process, Remedy, Rule};
 
 /// If the holder had no processor for at least this share of the time held, the section is long
 /// because of that.
@@ -22,11 +22,10 @@ pub fn behind(process: &Process, holder: usize) -> (f64, u64) {
     here.fold((0.0, 0), |(waited, waits), b| (waited + b.waited, waits + b.waits))
 }
 
-/// How many holds other threads waited for: at least one for each wait. A long wait lasts for
-/// several, since a thread that releases a lock often has it again before a waiting one runs.
-pub fn holds_behind(process: &Process, holder: usize) -> u64 {
-    let (waited, waits) = behind(process, holder);
-    let figures = &process.sites[holder].figures;
+/// How many holds of a site were waited for in so many waits, of so many seconds in all: at least
+/// one in each wait. A long wait lasts for several, since a thread that releases a lock often has it
+/// again before a waiting one runs.
+pub fn holds_waited_for(figures: &Figures, (waited, waits): (f64, u64)) -> u64 {
     match mean_held(figures.held, figures.calls) {
         0.0 => waits,
         held => waits.max((waited / held).min(figures.calls as f64) as u64),

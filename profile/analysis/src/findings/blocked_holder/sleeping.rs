@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syncline_recording::Primitive;
 
 use crate::findings::blocked_holder::holder::{
-    FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft, holds_behind,
+    FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft, holds_waited_for,
 };
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, share_of_run};
@@ -67,7 +67,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let told = calls.iter().any(|call| BLOCKING.contains(&call.as_str()))
         && waited >= TIME_SLICE * waits as f64
         && share_of_run(process, waited) >= WAITED_FLOOR;
-    let applies = (seen || told) && holds_behind(process, site) >= FEWEST_TAKEN;
+    let applies = (seen || told) && holds_waited_for(figures, (waited, waits)) >= FEWEST_TAKEN;
     applies.then(|| Finding {
         title: "A lock is held by a thread that sleeps or waits for a device".to_owned(),
         evidence: vec![
