@@ -17,6 +17,7 @@ mod sites;
 mod sleeps;
 mod spins;
 mod stacks;
+mod taking_part;
 mod tally;
 mod threads;
 mod timeline;
@@ -88,6 +89,7 @@ impl Context<'_> {
             locks.add(Op::Spin, 0, (site, spin.stack, spin.thread), &tally);
         }
         let asleep = asleep::find(file, samples, &mut stacks);
+        let taking_part = taking_part::find(file, samples, &clock, &mut stacks);
         let log = |thread: &Thread| timeline::log(&thread.log, &sites, &stacks);
         let logs = file.threads.iter().map(log).collect();
         let thresholds = &self.options.thresholds;
@@ -96,7 +98,7 @@ impl Context<'_> {
         let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
         let nesting = nests.finish(&site_numbers, &locks);
         let timeline = timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);
-        let threads = threads::threads(file, &locks, &spins, &mut stacks, &clock);
+        let threads = threads::threads(file, &locks, &spins, taking_part, &mut stacks, &clock);
         let mut waiting = Waiting::default();
         for site in &sites {
             waiting.add(site.kind, site.figures.waited);

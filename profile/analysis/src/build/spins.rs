@@ -63,7 +63,7 @@ pub fn thread_of(file: &ProcessFile, sampled: &SampledThread) -> Option<usize> {
 
 /// The factor by which a thread's sampled time is multiplied. Samples cover a part of its processor
 /// time, which represents all of it if it is not too small; otherwise the factor is 1.
-fn whole(sampled: &SampledThread, record: &ThreadRecord, clock: &Clock) -> f64 {
+pub fn whole(sampled: &SampledThread, record: &ThreadRecord, clock: &Clock) -> f64 {
     let covered = sampled.covered as f64 / 1e9;
     match processor::cpu(record, clock) {
         Some(cpu) if covered >= LEAST_COVERED * cpu && covered > 0.0 => cpu / covered,

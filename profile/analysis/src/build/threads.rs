@@ -10,13 +10,14 @@ use super::processor::{cpu, ready};
 use super::spins::Spin;
 use super::stacks::Stacks;
 use super::tally::{Clock, Tally, waiting_op};
-use crate::model::{Kind, Lock, Thread, Times, Waiting, WaitingNow};
+use crate::model::{Kind, Lock, TakingPart, Thread, Times, Waiting, WaitingNow};
 
 /// The threads of a process.
 pub fn threads(
     file: &ProcessFile,
     locks: &[Lock],
     spins: &[Spin],
+    taking_part: Vec<Option<TakingPart>>,
     stacks: &mut Stacks,
     clock: &Clock,
 ) -> Vec<Thread> {
@@ -28,7 +29,7 @@ pub fn threads(
     let places: HashMap<u32, usize> =
         file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
     let mut threads = Vec::new();
-    for (number, thread) in file.threads.iter().enumerate() {
+    for ((number, thread), first) in file.threads.iter().enumerate().zip(taking_part) {
         let record = &thread.record;
         // Otherwise the processor time includes time from before Syncline attached to the process.
         let is_known =
@@ -69,6 +70,7 @@ pub fn threads(
             ready: ready(record).filter(|_| is_known),
             spun: clock.seconds(spun),
             times: Times::default(),
+            first,
             acquisitions,
             waiting,
             waited_for: waited_ticks

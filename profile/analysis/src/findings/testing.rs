@@ -136,6 +136,7 @@ impl Drawn {
             waiting: Waiting::default(),
             waited_for: Default::default(),
             waiting_now: None,
+            first: None,
         });
         self.thread_seconds += seconds;
     }

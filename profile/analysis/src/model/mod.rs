@@ -49,7 +49,7 @@ pub use runs::{Run, Runs, Seen};
 pub use site::{Site, Way};
 pub use stuck::{Stuck, Trap};
 pub use syncline_code::model::{Frame, Module, Section, Stack, SymbolSource};
-pub use thread::{Thread, WaitingNow};
+pub use thread::{TakingPart, Thread, WaitingNow};
 pub use thresholds::Thresholds;
 pub use timeline::{Activity, Span, Timeline};
 pub use times::Times;

@@ -48,6 +48,9 @@ pub struct Thread {
     pub spun: f64,
     /// How it spent its time.
     pub times: Times,
+    /// How the first thread takes part in this thread's work; `None` if it does not, as far as
+    /// samples show.
+    pub first: Option<TakingPart>,
     /// Acquisitions of locks.
     pub acquisitions: u64,
     /// Time waited.
@@ -99,6 +102,15 @@ impl Thread {
         let worked = without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active());
         (worked - self.spun).max(0.0)
     }
+}
+
+/// That the first thread does the work of another one as well.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TakingPart {
+    /// The function that both run.
+    pub function: String,
+    /// Seconds of processor time that the first thread spent in it, an estimate from samples.
+    pub seconds: f64,
 }
 
 /// A wait that had not ended.

@@ -165,6 +165,15 @@ impl Symbols {
         self.frames[outermost].function.clone()
     }
 
+    /// The start of the function whose code an instruction belongs to. `None` if the instruction is
+    /// in no module, or if its file has no unwind information.
+    pub fn start_of(&mut self, instruction: u64) -> Option<u64> {
+        let m = self.module_of(instruction)?;
+        let bias = self.modules[m].bias;
+        let start = self.image(m).start_of(instruction.wrapping_sub(bias))?;
+        Some(start.wrapping_add(bias))
+    }
+
     /// The global variable that contains an address: `name+0x8 (binary)`, or `binary+0x1234` if its
     /// name was stripped. A variable of a library that wraps locks is `name` alone. `None` if the
     /// address is in no module, or in an unnamed variable of a library that wraps locks.

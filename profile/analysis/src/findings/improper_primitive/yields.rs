@@ -9,6 +9,7 @@
 use syncline_recording::{Op, Primitive};
 
 use super::most_lost::where_most_is_lost;
+use crate::findings::busy_futex::yielding;
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
@@ -25,7 +26,10 @@ const POLLS: f64 = 0.1;
 
 /// Call sites where threads yield again and again.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
-    let all = || process.sites.iter().enumerate().filter(|(_, site)| site.op == Op::Yield);
+    let all = || {
+        let sites = process.sites.iter().enumerate();
+        sites.filter(|(_, site)| site.op == Op::Yield && !yielding::is_lock(process, site))
+    };
     let lost: f64 = all().map(|(_, site)| site.figures.lost()).sum();
     let calls: u64 = all().map(|(_, site)| site.figures.calls).sum();
     let often = calls as f64 > thresholds.acquisitions_per_second * process.seconds;

@@ -27,7 +27,8 @@ const ON_CPU: f64 = 0.5;
 
 /// A thread with less work than this, in seconds, did nothing but begin and end.
 const HARDLY_RAN: f64 = 1e-3;
-/// The least share of its life that a thread without work waits.
+/// The least share of the time for which a pool lives that an idle thread waits; and of the
+/// threads' work that the first thread takes part in.
 const NEARLY_ALL: f64 = 0.9;
 
 /// Threads of one start function and one pool that lived at the same time, two at least.
@@ -42,10 +43,14 @@ pub struct Crew {
     /// is unknown (threads that never end) or too little. Then work includes sleep, and also time
     /// without a processor if the kernel doesn't report that time.
     pub inexact: bool,
+    /// The first thread's work, if that is one of the threads and its part is known.
+    pub first: Option<f64>,
     /// Seconds that each of them did not wait.
     pub active: Vec<f64>,
     /// Seconds from the start of the first to the end of the last.
     pub lived: f64,
+    /// When the last one ended, as [`Thread::started`].
+    pub ended: f64,
 }
 
 impl Crew {
@@ -69,14 +74,15 @@ impl Crew {
         self.work.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Whether most of its threads did nothing but wait for work. A thread that waits at a barrier,
-    /// or ends instead of waiting, does not count: it may have had too small a share.
+    /// Whether most of its threads did nothing but wait for work, for as long as the pool lived. A
+    /// thread that waits at a barrier, or ends while others still work, does not count: it may have
+    /// had too small a share.
     pub fn is_mostly_idle(&self, process: &Process) -> bool {
         let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
         let idle = |&(&thread, work): &(&usize, &f64)| {
             let thread = &process.threads[thread];
             let waited: f64 = told.iter().filter_map(|kind| thread.waited_for.get(kind)).sum();
-            *work < HARDLY_RAN && waited >= NEARLY_ALL * thread.seconds
+            *work < HARDLY_RAN && waited >= NEARLY_ALL * (self.ended - thread.started)
         };
         2 * self.threads.iter().zip(&self.work).filter(idle).count() > self.threads.len()
     }
@@ -123,21 +129,28 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         if threads.len() < 2 || !together || !single {
             continue;
         }
-        let active: Vec<f64> = threads.iter().map(|&t| thread(t).active()).collect();
+        let first = first_part(process, threads);
+        let active = |&t: &usize| match first {
+            Some(part) if t == 0 => thread(0).active() * part / thread(0).ran().max(1e-12),
+            _ => thread(t).active(),
+        };
+        let active: Vec<f64> = threads.iter().map(active).collect();
         // A group whose own processor times are known can be measured by them even if others are
         // unknown, such as those of servers that never end.
         let known = known(threads);
         let by_cpu = all_by_cpu || known && by_cpu(threads);
         let work = |&t: &usize| match thread(t).cpu {
-            Some(cpu) if by_cpu => cpu,
+            Some(cpu) if by_cpu => first.filter(|_| t == 0).unwrap_or(cpu),
             _ => thread(t).worked(),
         };
         crews.push(Crew {
             start_function: (*function).to_owned(),
+            first,
             work: threads.iter().map(work).collect(),
             inexact: !by_cpu,
             active,
             lived: last_end - starts().fold(f64::INFINITY, f64::min),
+            ended: last_end,
             threads: threads.clone(),
         });
     }
@@ -158,12 +171,28 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
         split(process, &threads).into_iter().map(move |pool| (function, pool))
     });
     let with_first = |(function, mut threads): (_, Vec<usize>)| {
-        if meets_first_at_open_mp(process, &threads) {
+        if meets_first_at_open_mp(process, &threads) || shares_with_first(process, &threads) {
             threads.insert(0, 0);
         }
         (function, threads)
     };
     groups.map(with_first).collect()
+}
+
+/// Whether the first thread takes part in what these threads do nearly all of the time.
+fn shares_with_first(process: &Process, threads: &[usize]) -> bool {
+    let ran = |&t: &usize| process.threads[t].ran();
+    let all: f64 = threads.iter().map(ran).sum();
+    let shared = threads.iter().filter(|&&t| process.threads[t].first.is_some());
+    all > 0.0 && shared.map(ran).sum::<f64>() >= NEARLY_ALL * all
+}
+
+/// The processor time that the first thread spent in the work of these threads, if it is one of
+/// them, and if that time is known. Otherwise its work includes what it did alone.
+fn first_part(process: &Process, threads: &[usize]) -> Option<f64> {
+    let parts = threads.iter().filter_map(|&t| process.threads[t].first.as_ref());
+    let part = parts.map(|part| part.seconds).reduce(f64::max)?;
+    threads.contains(&0).then_some(part)
 }
 
 /// Whether the first thread and all of these threads meet at a barrier of OpenMP.

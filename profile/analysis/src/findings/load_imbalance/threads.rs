@@ -25,8 +25,9 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let after = mean.max(least);
     // A thread that sleeps, or waits for a processor that another program has, has no more to do.
-    // The first thread's work includes what it did alone, so it can't be the busiest here.
-    let of_team = process.threads[crew.threads[busiest]].start_function.is_some();
+    // The first thread's work may include what it did alone, and then says nothing.
+    let of_team =
+        crew.first.is_some() || process.threads[crew.threads[busiest]].start_function.is_some();
     let applies = of_team
         && !crew.inexact
         && !crew.is_mostly_idle(process)
@@ -86,7 +87,7 @@ mod tests {
 
     use crate::findings::load_imbalance::find;
     use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::{Finding, Rule};
+    use crate::model::{Finding, Rule, TakingPart};
     use crate::options::Thresholds;
 
     /// The findings for threads that each work for this many of ten seconds, on this many
@@ -195,6 +196,42 @@ mod tests {
         assert_eq!(team(9.0, 3.0, Primitive::OmpBarrier), 0, "it may have worked alone");
         assert_eq!(team(8.5, 9.0, Primitive::OmpBarrier), 0);
         assert_eq!(team(3.0, 9.0, Primitive::Barrier), 0, "a barrier of the program's own");
+    }
+
+    /// The first thread calls the function that it gives to another one. What it does alone is no
+    /// part of the work.
+    #[test]
+    fn the_first_thread_has_the_part_that_samples_show() {
+        let found = |part: Option<f64>, first: f64, other: f64| {
+            let mut drawn = process(10.0, 2);
+            let worker = drawn.threads("encode_tile", 1, 10.0);
+            drawn.waited(0, Primitive::Condvar, 9.9 - first);
+            drawn.threads[0].cpu = Some(first);
+            drawn.waited(worker, Primitive::Condvar, 9.9 - other);
+            drawn.threads[worker].cpu = Some(other);
+            drawn.threads[worker].first =
+                part.map(|seconds| TakingPart { function: "encode".to_owned(), seconds });
+            find(&drawn, &Thresholds::default()).len()
+        };
+        assert_eq!(found(Some(9.0), 9.9, 1.0), 1, "the other one is idle");
+        assert_eq!(found(None, 9.9, 1.0), 0, "the other one helps the first, with something else");
+        assert_eq!(found(Some(9.0), 9.9, 8.0), 0, "equal");
+        assert_eq!(found(Some(1.5), 9.9, 1.0), 0, "most of the work is the first's alone");
+        assert_eq!(found(Some(1.0), 1.5, 9.0), 1, "the first is idle");
+    }
+
+    /// A pool that got one large piece of work: the threads without any end at once.
+    #[test]
+    fn threads_that_end_while_one_works_have_too_small_a_share() {
+        let mut drawn = drawn(&[9.5], 2);
+        let idle = drawn.threads("index_files", 2, 0.3);
+        for thread in idle..idle + 2 {
+            drawn.threads[thread].started = 0.0;
+            drawn.waited(thread, Primitive::Condvar, 0.299);
+            drawn.threads[thread].cpu = Some(1e-4);
+            drawn.locks[0].threads.push((thread, 1));
+        }
+        assert_eq!(find(&drawn, &Thresholds::default()).len(), 1);
     }
 
     #[test]

@@ -159,6 +159,7 @@ pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> 
         waiting,
         waited_for: BTreeMap::new(),
         waiting_now: None,
+        first: None,
     };
     Thread { times: known.divided(), ..known }
 }

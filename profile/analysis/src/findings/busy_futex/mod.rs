@@ -13,15 +13,17 @@
 //! threads, the waiting in a single futex has to reach the threshold. (Locks may wait in a futex of
 //! each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
 
+mod known;
+pub mod yielding;
+
 use syncline_recording::Class;
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
 use crate::findings::waking::is_clock;
-use crate::model::{
-    Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, Site, SiteUse,
-};
+use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
+use known::Known;
 
 /// The least share of all threads' time that is waited at one call site. Less is not worth a
 /// finding, since the futex may be an event.
@@ -50,7 +52,14 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
             && futexes.iter().all(|futex| waited_here(futex, number) <= least);
         !spread && (often && short || !seldom && wake_each_other(&futexes, process, number))
     });
-    busy.map(|(number, _)| finding(process, number)).collect()
+    let mut findings: Vec<Finding> = busy.map(|(number, _)| finding(process, number)).collect();
+    for lock in yielding::find(process, thresholds) {
+        // If the futex is busy as well, its finding has more to say.
+        if !findings.iter().any(|busy| lock.sites.contains(&busy.sites[0])) {
+            findings.push(lock);
+        }
+    }
+    findings
 }
 
 /// Seconds that threads waited in one futex at a site.
@@ -68,52 +77,16 @@ fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool 
     futexes.len() < waiting && waking >= waiting
 }
 
-/// What threads wait for in a futex, judged by the names of the functions that wait in it on behalf
-/// of the call site.
-enum Known {
-    Lock,
-    Event,
-}
-
-/// Parts of the names of functions that wait for an event. These are looked for first, because
-/// conditions are made of locks.
-const EVENTS: [&str; 9] = [
-    "condvar",
-    "cond_wait",
-    "barrier",
-    "semaphore",
-    "channel",
-    "mpmc",
-    "mpsc",
-    "parker",
-    "thread::park",
-];
-/// Parts of the names of functions that wait for a lock.
-const LOCKS: [&str; 4] = ["mutex", "rwlock", "lock_slow", "lock_contended"];
-
-impl Known {
-    fn of(process: &Process, site: &Site) -> Option<Known> {
-        let frames = &process.stacks.get(*site.stacks.first()?)?.frames;
-        let inside = frames.iter().take_while(|&&frame| Some(frame) != site.frame);
-        let names: Vec<String> =
-            inside.map(|&frame| process.frames[frame].function.to_lowercase()).collect();
-        let has =
-            |parts: &[&str]| names.iter().any(|name| parts.iter().any(|part| name.contains(part)));
-        match (has(&EVENTS), has(&LOCKS)) {
-            (true, _) => Some(Known::Event),
-            (false, true) => Some(Known::Lock),
-            (false, false) => None,
-        }
-    }
-}
+/// What to do about a lock that threads wait for.
+const OF_LOCK: &str = "take it less often, hold it for less time, or use several";
+/// What a recording does not show of a lock without calls.
+const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a free \
+                      lock of this kind is taken without a call.";
 
 /// The advice, and the question to answer first.
-fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
-    const OF_LOCK: &str = "take it less often, hold it for less time, or use several";
+fn advice(known: Option<Known>) -> (String, Option<OpenQuestion>) {
     const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads \
                             poll for some microseconds before they sleep";
-    const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a free \
-                          lock of this kind is taken without a call.";
     let ask = |question: &str| {
         Some(OpenQuestion { question: question.to_owned(), command: Answer::Record })
     };
@@ -137,7 +110,7 @@ fn finding(process: &Process, number: usize) -> Finding {
     let site = &process.sites[number];
     let figures = &site.figures;
     let locks: Vec<usize> = process.used_at(number).collect();
-    let (advice, open_question) = advice(Known::of(process, site).as_ref());
+    let (advice, open_question) = advice(Known::of(process, site));
     Finding {
         rule: Rule::BusyFutex,
         title: "Threads wait for each other in a futex".to_owned(),
@@ -259,6 +232,10 @@ mod tests {
             "std::sys::sync::condvar::futex::Condvar::wait_optional_timeout at futex.rs:54";
         assert!(advice(&[lock]).starts_with("It is a lock"), "{}", advice(&[lock]));
         assert!(advice(&[lock, condition]).starts_with("It is an event"));
+        let parks =
+            "parking_lot_core::thread_parker::imp::ThreadParker::futex_wait at linux.rs:112";
+        let parking_lot = "parking_lot::raw_mutex::RawMutex::lock_slow at raw_mutex.rs:262";
+        assert!(advice(&[parking_lot, parks]).starts_with("It is a lock"));
         assert!(
             advice(&[]).starts_with("If this is a lock"),
             "the call site itself does not count"
