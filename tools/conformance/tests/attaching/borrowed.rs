@@ -52,8 +52,10 @@ fn a_stack_that_has_not_grown_yet() {
     let program = Program::compile("deep_stack.c");
     let folder = scratch();
     let mut asked = Asked::start(&mut Command::new(program.path()));
-    let command = attach(asked.child.id(), &folder.path().join("recording"), &[]);
     assert_eq!(asked.ask(b'?'), "?");
+    let command = attach(asked.child.id(), &folder.path().join("recording"), &[]);
+    assert_eq!(asked.ask(b'?'), "?", "attaching");
     command.end();
+    assert_eq!(asked.ask(b'?'), "?", "detaching");
     asked.ends();
 }
