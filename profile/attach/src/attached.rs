@@ -18,7 +18,7 @@ use crate::claim::Claim;
 use crate::handover::{close, give, in_memory};
 use crate::memory::Memory;
 use crate::modules::Module;
-use crate::others::{self, Stopped};
+use crate::others;
 use crate::refusal::{Error, Refusal};
 use crate::slots;
 use crate::symbols::Symbols;
@@ -62,10 +62,6 @@ pub struct Attached {
     copy: Option<OwnCopy>,
     /// How many words point to the recorder.
     pub slots: usize,
-    /// How long the borrowed thread was stopped: while this command attached, or in one
-    /// [`Attached::follow`] if that was longer. Other threads are stopped only to read their
-    /// seccomp filters, or to clean up after a killed command if the loader's lock can't be had.
-    pub stopped: Duration,
     /// The modules that were loaded at the last check.
     seen: Vec<(u64, u64)>,
     /// How many more times slots have to be searched.
@@ -73,10 +69,10 @@ pub struct Attached {
 }
 
 /// The result of [`Attached::detach`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Left {
-    /// The longest time for which a borrowed thread was stopped. No other thread was, unless the
-    /// loader's lock could not be had.
+    /// How long the process's threads were stopped, from [`Attached::new`] on, added up over the
+    /// threads.
     pub stopped: Duration,
     /// How many words got their old values back.
     pub slots: usize,
@@ -180,8 +176,7 @@ impl Attached {
     fn to(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
         let mut target = Target::find(pid)?;
         let claim = Claim::new(&target)?;
-        seccomp::check(pid)?;
-        let mut stopped = Duration::ZERO;
+        seccomp::check(&target)?;
         let recorder = match Recorder::find(&target)? {
             Some(recorder) => {
                 let stage = recorder.stage(target.memory);
@@ -195,7 +190,7 @@ impl Attached {
                 recorder
             }
             None => {
-                stopped += open(&target, wanted.library)?;
+                open(&target, wanted.library)?;
                 target.look_again()?;
                 let lost = Error::Loader { pid, why: "it is not among the modules".to_owned() };
                 Recorder::find(&target)?.ok_or(lost)?
@@ -230,10 +225,10 @@ impl Attached {
                 return Err(error);
             }
         };
-        stopped += borrowed.give_back()?;
+        borrowed.give_back()?;
         let seen = modules::loaded(target.memory).unwrap_or_default();
         let copy = OwnCopy::of(pid, recorder.start);
-        Ok(Attached { _claim: claim, target, recorder, copy, slots, stopped, seen, looks: LOOKS })
+        Ok(Attached { _claim: claim, target, recorder, copy, slots, seen, looks: LOOKS })
     }
 
     /// Points the slots of newly loaded modules to the recorder. Returns how many slots these were,
@@ -257,11 +252,19 @@ impl Attached {
         if !found.slots.is_empty() {
             let mut borrowed = safe::borrow(&self.target)?;
             pointed = point(&mut borrowed, &self.target, self.recorder, &found.slots)?;
-            self.stopped = self.stopped.max(borrowed.give_back()?);
+            borrowed.give_back()?;
         }
         self.looks -= 1;
         self.slots += pointed;
         Ok(pointed)
+    }
+
+    /// How long the process's threads were stopped so far, added up over the threads: those that were
+    /// borrowed, those whose seccomp filters were read, and all threads where the loader's lock could
+    /// not be had. This includes cleaning up after a killed command, and threads that were stopped
+    /// but could not be borrowed. Threads of forked children are not included.
+    pub fn stopped(&self) -> Duration {
+        self.target.stopped()
     }
 
     /// Whether the process still exists and runs the same program.
@@ -282,12 +285,12 @@ impl Attached {
             false => Err(Error::Gone(self.target.pid)),
         };
         let children = self.recorder.leave_children(self.copy.as_ref());
-        Ok(Left { children, ..left? })
+        Ok(Left { stopped: self.target.stopped(), children, ..left? })
     }
 }
 
-/// Makes the program's loader open the recorder. Returns how long that stopped a thread.
-fn open(target: &Target, library: &Path) -> Result<Duration, Error> {
+/// Makes the program's loader open the recorder.
+fn open(target: &Target, library: &Path) -> Result<(), Error> {
     let failed = |source| Error::System { what: "write to the process", source };
     let library = in_memory(library)?;
     let mut borrowed = safe::borrow(target)?;
@@ -306,10 +309,10 @@ fn open(target: &Target, library: &Path) -> Result<Duration, Error> {
         None
     };
     close(&mut borrowed, descriptor)?;
-    let time = borrowed.give_back()?;
+    borrowed.give_back()?;
     match why {
         Some(why) => Err(Error::Loader { pid: target.pid, why }),
-        None => Ok(time),
+        None => Ok(()),
     }
 }
 
@@ -354,7 +357,7 @@ fn unpoint(
         match borrowed.call(WHAT, recorder.unpoint, [0; 3]) {
             Err(Error::Held { .. }) => {
                 recorder.is_free(target.memory)?;
-                stopped = Some(Stopped::all(target.pid, borrowed)?);
+                stopped = Some(others::stop(target, borrowed)?);
             }
             result => return result.map(|slots| slots as usize),
         }
@@ -367,15 +370,14 @@ fn unpoint(
 
 /// Ends any recording of the process, in whatever state it was left.
 fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
-    let mut left =
-        Left { stopped: Duration::ZERO, slots: 0, forgotten: true, children: Children::default() };
+    let mut left = Left { forgotten: true, ..Left::default() };
     if recorder.stage(target.memory) == RESTING {
         return Ok(left);
     }
     let mut borrowed = safe::borrow(target)?;
     left.slots = unpoint(&mut borrowed, target, recorder)?;
     borrowed.call("the recorder's end", recorder.end, [0; 3])?;
-    left.stopped = borrowed.give_back()?;
+    borrowed.give_back()?;
     let module = recorder.module(target)?;
     left.forgotten = quiet::wait(target.pid, &module.range);
     if left.forgotten && recorder.stage(target.memory) == ENDED {
@@ -383,7 +385,7 @@ fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
         borrowed.call("the recorder's rest", recorder.rest, [0; 3])?;
         // This comes last: the steps before it run code in these pages.
         give_pages_back(&mut borrowed, module)?;
-        left.stopped = left.stopped.max(borrowed.give_back()?);
+        borrowed.give_back()?;
     }
     Ok(left)
 }

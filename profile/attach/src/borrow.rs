@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::frame::{State, below};
 use crate::memory::Memory;
 use crate::refusal::Error;
+use crate::stopped::Stopped;
 use crate::target::Target;
 use crate::trace::{self, Stop};
 
@@ -67,14 +68,14 @@ const WORDS: u64 = PAGE;
 /// The offset of the memory that the caller may write to.
 pub const ROOM: u64 = PAGE + 256;
 
-/// A stopped thread on which functions can be called.
+/// A stopped thread on which functions can be called. When this is dropped, the thread is back where
+/// it was, or finishes its call by itself.
 pub struct Borrowed<'a> {
     target: &'a Target,
     memory: Memory,
-    tid: i32,
+    thread: Stopped<'a>,
     state: State,
     scratch: u64,
-    since: Instant,
 }
 
 impl Borrowed<'_> {
@@ -86,32 +87,23 @@ impl Borrowed<'_> {
         tid: i32,
         is_safe: impl Fn(u32, u64) -> bool,
     ) -> Result<Option<Borrowed<'a>>, Error> {
-        let since = Instant::now();
         if trace::seize(tid).is_err() {
             return Ok(None);
         }
         let failed = |source| Error::System { what: "borrow a thread", source };
-        match trace::stop(tid).map_err(failed)? {
-            Stop::Asked => {}
-            Stop::Signal(signal) => {
-                trace::detach_with(tid, signal);
-                return Ok(None);
-            }
-            _ => {
-                trace::detach(tid);
-                return Ok(None);
-            }
-        }
+        let thread = match Stopped::new(target, tid).map_err(failed)? {
+            Some(thread) if !thread.has_signal() => thread,
+            _ => return Ok(None),
+        };
         let memory = target.memory;
         let state = read_state(tid).map_err(failed)?;
         let is_in_call = state.registers.orig_rax as i64 >= 0
             && memory.read(state.registers.rip - 2, 2).is_ok_and(|code| code == [0x0f, 0x05]);
         if !is_in_call || !is_safe(state.registers.orig_rax as u32, state.registers.rsp) {
-            trace::detach(tid);
             return Ok(None);
         }
         let state = going_on(state);
-        let mut borrowed = Borrowed { target, memory, tid, state, scratch: 0, since };
+        let mut borrowed = Borrowed { target, memory, thread, state, scratch: 0 };
         if borrowed.frame_on_own_stack().is_err() {
             return Ok(None);
         }
@@ -159,17 +151,12 @@ impl Borrowed<'_> {
 
     /// The thread's number.
     pub fn tid(&self) -> i32 {
-        self.tid
+        self.thread.tid()
     }
 
     /// The address of a function that returns 1.
     pub fn one(&self) -> u64 {
         self.scratch + ONE_AT
-    }
-
-    /// How long the thread has been stopped.
-    pub fn time(&self) -> Duration {
-        self.since.elapsed()
     }
 
     /// Calls a function of the process with three arguments. Returns its result.
@@ -238,6 +225,8 @@ impl Borrowed<'_> {
         let (context, frame) = below(self.state.registers.rsp - RED_ZONE, &self.state);
         let mut bytes = self.target.sigreturn.to_ne_bytes().to_vec();
         bytes.extend(frame);
+        // The kernel makes the first thread's stack longer for a touch, but not for this write.
+        trace::touch(self.tid(), context - 8)?;
         self.memory.write(context - 8, &bytes)?;
         Ok(context - 8)
     }
@@ -254,29 +243,30 @@ impl Borrowed<'_> {
         let failed = |source| Error::System { what: "run a borrowed thread", source };
         registers.orig_rax = u64::MAX;
         // From here on the call ends by itself, even if this process ends.
-        trace::set_registers(self.tid, &registers).map_err(failed)?;
-        trace::set_signal_mask(self.tid, !RAISED).map_err(failed)?;
+        let tid = self.tid();
+        trace::set_registers(tid, &registers).map_err(failed)?;
+        trace::set_signal_mask(tid, !RAISED).map_err(failed)?;
         let began = Instant::now();
         let mut until = began + LONGEST_WAIT;
         let (mut is_inside, mut result, mut signal) = (false, 0, 0);
         loop {
-            trace::to_system_call(self.tid, signal).map_err(failed)?;
+            trace::to_system_call(tid, signal).map_err(failed)?;
             signal = 0;
-            let mut stop = trace::wait(self.tid, until).map_err(failed)?;
-            if stop == Stop::Late {
+            let mut stop = trace::wait(tid, until).map_err(failed)?;
+            if stop.is_none() {
                 until = began + LONGEST_CALL;
-                stop = trace::interrupt(self.tid)
-                    .and_then(|()| trace::wait(self.tid, until))
-                    .map_err(failed)?;
+                stop =
+                    trace::interrupt(tid).and_then(|()| trace::wait(tid, until)).map_err(failed)?;
                 if self.waits_for_lock() {
                     self.put_back().map_err(failed)?;
                     let seconds = LONGEST_WAIT.as_secs();
                     return Err(Error::Held { pid: self.memory.0, what, seconds });
                 }
             }
-            match stop {
+            let slow = Error::Slow { what, seconds: LONGEST_CALL.as_secs() };
+            match stop.ok_or(slow)? {
                 Stop::SystemCall => {
-                    let now = trace::registers(self.tid).map_err(failed)?;
+                    let now = trace::registers(tid).map_err(failed)?;
                     let returned = is_inside
                         && now.rip == self.state.registers.rip
                         && now.rsp == self.state.registers.rsp;
@@ -291,38 +281,30 @@ impl Borrowed<'_> {
                 Stop::Asked => {}
                 Stop::Signal(s) => signal = s,
                 Stop::Gone => return Err(Error::Gone(self.memory.0)),
-                Stop::Late => return Err(Error::Slow { what, seconds: LONGEST_CALL.as_secs() }),
             }
         }
     }
 
     /// Whether the stopped thread was waiting for a lock.
     fn waits_for_lock(&self) -> bool {
-        trace::registers(self.tid)
+        trace::registers(self.tid())
             .is_ok_and(|now| now.orig_rax == SYS_FUTEX && INTERRUPTED.contains(&(now.rax as i64)))
     }
 
     /// Takes the thread out of a call, back to where it was. The call's memory stays mapped: the C
     /// library may have noted an address in it for the thread.
     fn put_back(&self) -> std::io::Result<()> {
-        trace::set_registers(self.tid, &self.state.registers)?;
-        trace::set_extended_state(self.tid, &self.state.extended)?;
-        trace::set_signal_mask(self.tid, self.state.mask)
+        trace::set_registers(self.tid(), &self.state.registers)?;
+        trace::set_extended_state(self.tid(), &self.state.extended)?;
+        trace::set_signal_mask(self.tid(), self.state.mask)
     }
 
-    /// Unmaps our memory and gives the thread back. Returns how long it was stopped.
-    pub fn give_back(mut self) -> Result<Duration, Error> {
+    /// Unmaps our memory and gives the thread back.
+    pub fn give_back(mut self) -> Result<(), Error> {
         // The call that unmaps this memory can't run in it, so it runs on the thread's own stack.
         let (at, size) = (self.scratch, SCRATCH);
         self.on_own_stack(self.target.munmap, [at, size, 0, 0, 0, 0], SYS_MUNMAP)?;
-        Ok(self.time())
-    }
-}
-
-impl Drop for Borrowed<'_> {
-    fn drop(&mut self) {
-        // The thread is back where it was, or finishes its call by itself.
-        trace::detach(self.tid);
+        Ok(())
     }
 }
 

@@ -67,7 +67,7 @@ pub fn leave(
         for pid in found {
             let left = Target::find(pid).and_then(|target| {
                 let claim = Claim::new(&target)?;
-                crate::seccomp::check(pid)?;
+                crate::seccomp::check(&target)?;
                 leave(&target).map(|()| drop(claim))
             });
             match left {

@@ -38,6 +38,7 @@ mod restore;
 mod safe;
 mod seccomp;
 mod slots;
+mod stopped;
 mod symbols;
 mod target;
 mod trace;

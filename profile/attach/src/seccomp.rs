@@ -12,7 +12,9 @@ use std::fs::{read_dir, read_to_string};
 use std::io;
 
 use crate::refusal::{Error, Refusal};
-use crate::trace::{self, Stop};
+use crate::stopped::Stopped;
+use crate::target::Target;
+use crate::trace;
 
 /// The system calls that are made in the process. Filters look at some arguments, such as the
 /// protection of memory.
@@ -62,9 +64,10 @@ struct Instruction {
 }
 
 /// Refuses a process with a filter that forbids a needed system call, or that can't be read.
-pub fn check(pid: u32) -> Result<(), Error> {
+pub fn check(target: &Target) -> Result<(), Error> {
+    let pid = target.pid;
     for tid in filtered(pid) {
-        let filters = match read(tid) {
+        let filters = match read(target, tid) {
             Ok(filters) => filters,
             Err(e) if e.raw_os_error() == Some(libc::ESRCH) => continue,
             Err(_) => return Err(Refusal::UnknownFilter(pid).into()),
@@ -100,16 +103,12 @@ fn filtered(pid: u32) -> Vec<i32> {
 }
 
 /// The filters of a thread, which is stopped meanwhile.
-fn read(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
+fn read(target: &Target, tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
     trace::seize(tid)?;
-    let (signal, filters) = match trace::stop(tid) {
-        Ok(Stop::Gone) => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
-        Ok(Stop::Signal(signal)) => (signal, filters_of(tid)),
-        Ok(_) => (0, filters_of(tid)),
-        Err(error) => (0, Err(error)),
-    };
-    trace::detach_with(tid, signal);
-    filters
+    match Stopped::new(target, tid)? {
+        Some(_stopped) => filters_of(tid),
+        None => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+    }
 }
 
 /// The filters of a stopped thread.

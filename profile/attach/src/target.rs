@@ -3,6 +3,8 @@
 use std::fs::{read, read_to_string};
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use object::NativeEndian;
 use object::elf::{EM_X86_64, FileHeader64};
@@ -57,6 +59,8 @@ pub struct Target {
     pub munmap: u64,
     pub mprotect: u64,
     pub sigreturn: u64,
+    /// How long its threads were stopped so far, added up, in nanoseconds.
+    stopped: AtomicU64,
 }
 
 impl Target {
@@ -117,7 +121,19 @@ impl Target {
             loader,
             allocator,
             modules,
+            stopped: AtomicU64::new(0),
         })
+    }
+
+    /// How long the process's threads were stopped so far, added up over the threads.
+    pub fn stopped(&self) -> Duration {
+        // Relaxed, here and below: the thread that stops others also reads the sum.
+        Duration::from_nanos(self.stopped.load(Ordering::Relaxed))
+    }
+
+    /// Notes that a thread of the process was stopped for this long.
+    pub fn was_stopped(&self, time: Duration) {
+        self.stopped.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// Whether the process still runs the program that was examined. It may execute another program

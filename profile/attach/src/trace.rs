@@ -14,7 +14,7 @@ const SETSIGMASK: libc::c_uint = 0x420b;
 /// this process ends.
 const LONGEST_STOP: Duration = Duration::from_secs(20);
 
-/// How a traced thread stopped.
+/// How a traced thread stopped, or that it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// At the beginning or the end of a system call.
@@ -25,8 +25,6 @@ pub enum Stop {
     Signal(i32),
     /// It has ended.
     Gone,
-    /// It did not stop in time.
-    Late,
 }
 
 fn ptrace(request: libc::c_uint, tid: i32, address: usize, data: usize) -> io::Result<()> {
@@ -40,26 +38,24 @@ pub fn seize(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SEIZE, tid, 0, libc::PTRACE_O_TRACESYSGOOD as usize)
 }
 
-/// Interrupts a thread, and waits until it has stopped.
+/// Interrupts a thread, and waits until it has stopped. Returns the signal that is about to be
+/// delivered to it, or 0; `None` if it has ended.
 ///
 /// # Errors
 /// `TimedOut` after 20 seconds: then the thread stops later, and until this process ends.
-pub fn stop(tid: i32) -> io::Result<Stop> {
+pub fn stop(tid: i32) -> io::Result<Option<i32>> {
     interrupt(tid)?;
-    match wait(tid, Instant::now() + LONGEST_STOP)? {
-        Stop::Late => Err(io::ErrorKind::TimedOut.into()),
-        stop => Ok(stop),
-    }
+    let stop = wait(tid, Instant::now() + LONGEST_STOP)?;
+    Ok(match stop.ok_or(io::ErrorKind::TimedOut)? {
+        Stop::Gone => None,
+        Stop::Signal(signal) => Some(signal),
+        Stop::Asked | Stop::SystemCall => Some(0),
+    })
 }
 
 /// Interrupts a thread; [`wait`] returns when it has stopped.
 pub fn interrupt(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0)
-}
-
-/// Releases a stopped thread.
-pub fn detach(tid: i32) {
-    detach_with(tid, 0);
 }
 
 /// Releases a stopped thread and delivers a signal, or none if it is 0.
@@ -102,6 +98,13 @@ pub fn set_extended_state(tid: i32, state: &[u8]) -> io::Result<()> {
     ptrace(libc::PTRACE_SETREGSET, tid, NT_X86_XSTATE, (&raw mut part).addr())
 }
 
+/// Reads a word of a stopped thread's memory. If the word lies below a stack that the kernel makes
+/// longer when it is touched, the stack reaches down to the word from then on.
+pub fn touch(tid: i32, at: u64) -> io::Result<()> {
+    let mut word = 0u64;
+    ptrace(libc::PTRACE_PEEKDATA, tid, at as usize, (&raw mut word).addr())
+}
+
 /// Writes a word of a thread's memory, even if the process may only read it.
 pub fn write_word(tid: i32, at: u64, word: u64) -> io::Result<()> {
     ptrace(libc::PTRACE_POKEDATA, tid, at as usize, word as usize)
@@ -120,31 +123,31 @@ pub fn set_signal_mask(tid: i32, mask: u64) -> io::Result<()> {
     ptrace(SETSIGMASK, tid, 8, (&raw const mask).addr())
 }
 
-/// Waits until a thread stops, at most until this time.
-pub fn wait(tid: i32, until: Instant) -> io::Result<Stop> {
+/// Waits until a thread stops; `None` if it has not stopped at this time.
+pub fn wait(tid: i32, until: Instant) -> io::Result<Option<Stop>> {
     loop {
         let mut status = 0;
         // SAFETY: the kernel writes the status.
         let found = unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL | libc::WNOHANG) };
         match found {
-            0 if Instant::now() > until => return Ok(Stop::Late),
+            0 if Instant::now() > until => return Ok(None),
             0 => sleep(Duration::from_micros(20)),
             -1 => {
                 let error = io::Error::last_os_error();
                 match error.raw_os_error() {
                     Some(libc::EINTR) => {}
-                    Some(libc::ECHILD) => return Ok(Stop::Gone),
+                    Some(libc::ECHILD) => return Ok(Some(Stop::Gone)),
                     _ => return Err(error),
                 }
             }
-            _ if !libc::WIFSTOPPED(status) => return Ok(Stop::Gone),
+            _ if !libc::WIFSTOPPED(status) => return Ok(Some(Stop::Gone)),
             _ => {
                 let signal = libc::WSTOPSIG(status);
-                return Ok(match status >> 16 {
+                return Ok(Some(match status >> 16 {
                     libc::PTRACE_EVENT_STOP => Stop::Asked,
                     _ if signal == libc::SIGTRAP | 0x80 => Stop::SystemCall,
                     _ => Stop::Signal(signal),
-                });
+                }));
             }
         }
     }

@@ -103,8 +103,12 @@ impl Source<'_> {
             known.insert(page, most);
         }
         let all = self.region::<ModuleRecord>(&first.modules, "modules")?;
+        // The reading copies a record from its beginning on, and the writer fills in the first word
+        // last (a Release in `File::add_module`): a record that has the word is whole.
         let is_known = |(index, module): &(usize, ModuleRecord)| {
-            known.get(&module.process).is_some_and(|&most| (*index as u64) < u64::from(most))
+            let is_whole = module.start != 0;
+            is_whole
+                && known.get(&module.process).is_some_and(|&most| (*index as u64) < u64::from(most))
         };
         Ok(all.into_iter().enumerate().filter(is_known).map(|(_, module)| module).collect())
     }

@@ -27,8 +27,8 @@
 //!   that the thread that ends the process or the recording writes [`ThreadRecord::left_cpu_ns`] and
 //!   [`ThreadRecord::left_ready_ns`] of all;
 //! - a record is filled in before a store to one word makes it visible (`Row::key`,
-//!   `ThreadRecord::state`, `StackRecord::depth`, `EventRecord::kind`, [`Header::newest`]), but a
-//!   module record has no such word: a reader may find one that is not filled in yet;
+//!   `ThreadRecord::state`, `StackRecord::depth`, `EventRecord::kind`, [`ModuleRecord::start`],
+//!   [`Header::newest`]);
 //! - a table that grows is copied, then swapped by one store of [`ThreadRecord::table`] or
 //!   [`ThreadRecord::places`];
 //! - counters only grow, but a reader may find one counter of a row increased and not yet the next.
@@ -207,7 +207,7 @@ pub struct Header {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct ModuleRecord {
-    /// First address.
+    /// First address; 0 if this record is not filled in yet.
     pub start: u64,
     /// One past the last address.
     pub end: u64,

@@ -143,7 +143,8 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Refused`], [`Error::Nothing`] or [`Error::Empty`] if the folder has no
-/// process of the last run.
+/// process of the last run, or those of [`Session::read`] if it has none and the session can't be
+/// read.
 pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
     if family::place(recording).1 != 0 {
         return Ok(vec![recording.to_owned()]);
@@ -157,6 +158,26 @@ pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
     let path = recording.to_owned();
     Err(match Session::read(recording) {
         Ok(Some(session)) => Error::Nothing { path, command: command_line(&session.command) },
-        _ => Error::Empty(path),
+        Ok(None) => Error::Empty(path),
+        Err(error) => error,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder is called empty only if it has no session.
+    #[test]
+    fn a_session_that_can_not_be_read_is_said_to_be_that() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let why = || process_files(folder.path()).expect_err("no process");
+        assert!(matches!(why(), Error::Empty(_)));
+        let session = folder.path().join(Session::FILE);
+        std::fs::write(&session, "{").expect("room");
+        assert!(matches!(why(), Error::Damaged { .. }));
+        std::fs::remove_file(&session).expect("it is there");
+        std::os::unix::fs::symlink("/proc/self/status", &session).expect("a link");
+        assert!(matches!(why(), Error::NotPlain(_)));
+    }
 }

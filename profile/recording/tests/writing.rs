@@ -3,14 +3,15 @@
 
 use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::thread;
 
 use bytemuck::Zeroable;
 use syncline_recording::layout::{
-    CLOCK_MONOTONIC, EVENT_WAIT, EventRecord, Header, ModuleRecord, NOBODY, Row, ThreadRecord,
-    WaitRecord,
+    CLOCK_MONOTONIC, EVENT_WAIT, EventRecord, Header, ModuleRecord, NOBODY, Region, Row,
+    ThreadRecord, WaitRecord,
 };
 use syncline_recording::writer::{
     Child, File, Folder, LOCKS, Log, Room, Shelf, Stack, Start, Table, Tail, ThreadStart, add,
@@ -230,6 +231,22 @@ fn threads_write_at_once_and_all_is_read() {
         assert_eq!(thread.log.len(), 2 * LOCKS as usize);
         assert!(thread.log.iter().all(|event| event.ended == event.began + 50));
     }
+}
+
+/// A process that is read while it runs, or was killed, may have claimed a module record that it has
+/// not filled in.
+#[test]
+fn a_module_that_is_not_filled_in_is_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let module = ModuleRecord::new((0x1000, 0x2000), 0x1000, b"/usr/lib/a.so", b"id");
+    assert_eq!(file.add_module(&module), Some(0));
+    let path = process_files(folder.path()).expect("a folder").remove(0);
+    let bytes = std::fs::File::options().write(true).open(path).expect("a file");
+    let count = offset_of!(Header, modules) + offset_of!(Region, count);
+    bytes.write_all_at(&2u32.to_ne_bytes(), count as u64).expect("room");
+    let modules = read(folder.path()).modules;
+    assert_eq!(modules.iter().map(ModuleRecord::path).collect::<Vec<_>>(), ["/usr/lib/a.so"]);
 }
 
 #[test]

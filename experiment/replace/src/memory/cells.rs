@@ -17,6 +17,7 @@ pub struct Cells {
     head: AtomicU64,
     /// The most pieces that may exist, free or taken.
     limit: u32,
+    /// The number of pieces that exist, and of calls that are about to make one.
     count: AtomicU32,
 }
 
@@ -46,12 +47,14 @@ impl Cells {
                 Err(now) => head = now,
             }
         }
-        // Relaxed: this is only a counter.
-        if self.count.fetch_add(1, Relaxed) >= self.limit {
+        // Relaxed, both: this is only a counter.
+        let may_exist = self.count.fetch_add(1, Relaxed) < self.limit;
+        let fresh = may_exist.then(|| arena::cut(lines)).flatten();
+        if fresh.is_none() {
+            // There may be memory later, so no piece is lost.
             self.count.fetch_sub(1, Relaxed);
-            return None;
         }
-        arena::cut(lines)
+        fresh
     }
 
     /// Puts a piece back into the list.

@@ -1,6 +1,6 @@
 //! Records of the code in a process's memory.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::file::File;
 use crate::layout::ModuleRecord;
@@ -9,8 +9,15 @@ impl File {
     /// Adds a module of this process; returns its index, or `None` if there is no room.
     pub fn add_module(&self, module: &ModuleRecord) -> Option<u32> {
         let (record, index) = self.new_module()?;
-        // SAFETY: the record was claimed for this module.
-        unsafe { record.write(ModuleRecord { process: self.page(), ..*module }) };
+        // SAFETY: the record was claimed for this module, and its first word is only stored to
+        // atomically once the record may be visible.
+        unsafe {
+            record.write(ModuleRecord { start: 0, process: self.page(), ..*module });
+            let start = AtomicU64::from_ptr(&raw mut (*record).start);
+            // Release pairs with the reading in `Source::modules`, which takes the word before the
+            // others: if it finds the word, the others are filled in.
+            start.store(module.start, Ordering::Release);
+        }
         Some(index)
     }
 

@@ -136,14 +136,17 @@ impl Context {
     fn create(thread: u32) -> Option<*mut Context> {
         let base = map(WHOLE, 4096);
         let log = map(LOG + LOG_RESERVE, LOG_ALIGN);
-        if base.is_null() || log.is_null() {
-            return None;
-        }
         let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
         // SAFETY: the cache is part of what was just mapped.
-        if unsafe { libc::mprotect(base.add(HEADER).cast(), CACHE, access) } != 0 {
-            // SAFETY: mapped above, and not known to any other thread.
-            unsafe { libc::munmap(base.cast(), WHOLE) };
+        let makes_executable =
+            || unsafe { libc::mprotect(base.add(HEADER).cast(), CACHE, access) } == 0;
+        if base.is_null() || log.is_null() || !makes_executable() {
+            for (start, bytes) in [(base, WHOLE), (log, LOG + LOG_RESERVE)] {
+                if !start.is_null() {
+                    // SAFETY: mapped above, and not known to any other thread.
+                    unsafe { libc::munmap(start.cast(), bytes) };
+                }
+            }
             return None;
         }
         let context: *mut Context = base.cast();
@@ -236,4 +239,41 @@ const _: () = assert!(LOG_RESERVE == 1 << 16);
 /// Distance of a register's spilled value from the context.
 pub fn spill_offset(register: u8) -> usize {
     offset_of!(Context, spill) + usize::from(register) * 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of address space of this process.
+    fn mapped() -> usize {
+        let text = std::fs::read_to_string("/proc/self/statm").expect("its size");
+        let pages = text.split(' ').next().and_then(|pages| pages.parse::<usize>().ok());
+        pages.expect("a number") * 4096
+    }
+
+    /// The address space suffices for the first mapping, but not for the log.
+    #[test]
+    fn a_context_that_can_not_be_made_leaves_nothing_mapped() {
+        let child = || {
+            let before = mapped();
+            let limit = (before + 2 * WHOLE) as u64;
+            let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+            // SAFETY: a plain system call.
+            let limited = unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) } == 0;
+            limited && Context::create(1).is_none() && mapped() < before + WHOLE
+        };
+        const { assert!(2 * WHOLE < LOG_ALIGN) };
+        // SAFETY: the child uses only this library's memory, which needs no lock, and ends at once.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            let status = i32::from(!child());
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(status) };
+        }
+        let mut status = 0;
+        // SAFETY: the kernel writes the status.
+        assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+        assert_eq!(status, 0);
+    }
 }

@@ -70,9 +70,9 @@ fn taken(block: *mut c_void) {
     }
 }
 
-/// Passes on a call that resizes a block, and notes the result: the same block, another one, or, if
-/// the call failed, the old one. The block is noted as freed during the call, because another
-/// thread may get its memory as soon as it was moved.
+/// Passes on a call that resizes a block, and notes the result: the same block, another one, none if
+/// the new size is 0, or, if the call failed, the old one. The block is noted as freed during the
+/// call, because another thread may get its memory as soon as it was moved.
 fn moved(
     block: *mut c_void,
     size: usize,
@@ -83,11 +83,11 @@ fn moved(
     let after = real();
     if after == block {
         index::kept(block as u64, Some(size as u64));
-    } else if !after.is_null() {
+    } else if after.is_null() && size != 0 {
+        index::kept(block as u64, None);
+    } else {
         words::set_frees(words::frees().wrapping_add(u32::from(!block.is_null())));
         given(after, size, site);
-    } else if size != 0 {
-        index::kept(block as u64, None);
     }
     after
 }
@@ -139,7 +139,8 @@ mod imp {
     ) -> *mut c_void {
         // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
         unsafe {
-            let (site, bytes) = (site(caller), count.wrapping_mul(size));
+            // A size that has no number is too large, so the call fails.
+            let (site, bytes) = (site(caller), count.saturating_mul(size));
             moved(block, bytes, site, || real::reallocarray(block, count, size))
         }
     }
@@ -201,5 +202,25 @@ mod imp {
         _ZnamRKSt9nothrow_t(size: usize, tag: *const c_void);
         _ZnwmSt11align_val_t(size: usize, alignment: usize);
         _ZnamSt11align_val_t(size: usize, alignment: usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ptr::null_mut;
+
+    use super::*;
+
+    /// An address in memory that no allocator uses.
+    const BLOCK: *mut c_void = 0x10_0000_0000 as *mut c_void;
+
+    #[test]
+    fn a_block_that_is_resized_to_nothing_is_freed() {
+        given(BLOCK, 64, 1);
+        let (allocations, frees) = (words::allocations(), words::frees());
+        assert_eq!(moved(BLOCK, 100, 1, null_mut), null_mut(), "no memory");
+        assert_eq!((words::allocations(), words::frees()), (allocations, frees));
+        assert_eq!(moved(BLOCK, 0, 1, null_mut), null_mut());
+        assert_eq!((words::allocations(), words::frees()), (allocations, frees.wrapping_add(1)));
     }
 }

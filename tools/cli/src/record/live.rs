@@ -120,8 +120,8 @@ impl Process {
             folder.discard();
         })?;
         say(&format!(
-            "syncline: attached to process {pid}; one of its threads was stopped for {:.1} ms",
-            attached.stopped.as_secs_f64() * 1e3
+            "syncline: attached to process {pid}; its threads were stopped for {:.1} ms in total",
+            attached.stopped().as_secs_f64() * 1e3
         ));
         let session = session::begin(&command(pid), pid);
         session::write(&session, &folder);
@@ -168,7 +168,8 @@ impl Process {
         match left {
             Ok(left) => {
                 say(&format!(
-                    "syncline: detached; one of the process's threads was stopped for {:.1} ms",
+                    "syncline: detached; the process's threads were stopped for {:.1} ms in total \
+                     since attaching began",
                     left.stopped.as_secs_f64() * 1e3
                 ));
                 say_of_children(&left.children);

@@ -21,3 +21,41 @@ fn vector_registers_are_kept() {
     assert_eq!(asked.ask(b'?'), "same", "detaching");
     asked.ends();
 }
+
+/// A thread in a system call keeps its tiles: 8 KiB that the frame on its stack must hold. Where the
+/// stack is too small for that, another thread is borrowed.
+#[test]
+fn tiles_are_kept() {
+    let program = Program::compile("tiles.c");
+    for arguments in [&[] as &[&str], &["65536"], &["16384"]] {
+        let mut command = Command::new(program.path());
+        command.args(arguments);
+        let mut asked = Asked::start(&mut command);
+        if asked.line() == "none" {
+            eprintln!("skipped: the processor or the kernel has no tiles (AMX)");
+            return;
+        }
+        assert_eq!(asked.ask(b'?'), "same");
+        let folder = scratch();
+        let command = attach(asked.child.id(), &folder.path().join("recording"), &[]);
+        assert_eq!(asked.ask(b'?'), "same", "attaching, {arguments:?}");
+        command.end();
+        assert_eq!(asked.ask(b'?'), "same", "detaching, {arguments:?}");
+        asked.ends();
+    }
+}
+
+/// The kernel makes the first thread's stack longer only when the thread touches it. The frame may
+/// lie below what the thread has touched.
+#[test]
+fn a_stack_that_has_not_grown_yet() {
+    let program = Program::compile("deep_stack.c");
+    let folder = scratch();
+    let mut asked = Asked::start(&mut Command::new(program.path()));
+    assert_eq!(asked.ask(b'?'), "?");
+    let command = attach(asked.child.id(), &folder.path().join("recording"), &[]);
+    assert_eq!(asked.ask(b'?'), "?", "attaching");
+    command.end();
+    assert_eq!(asked.ask(b'?'), "?", "detaching");
+    asked.ends();
+}

@@ -29,6 +29,10 @@ impl Asked {
 
     pub fn ask(&mut self, what: u8) -> String {
         self.input.write_all(&[what]).expect("it reads");
+        self.line()
+    }
+
+    pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.output.read_line(&mut line).expect("a line");
         line.trim().to_owned()
