@@ -283,7 +283,8 @@ mod tests {
             let mut drawn = sleeping("futex", 20.0, &["__lll_lock_wait_private", "random"]);
             for line in lines {
                 let place = format!("deal at casino.c:{line}");
-                drawn.asleep.push(Asleep { place, seconds: 1.0, ..drawn.asleep[0].clone() });
+                let other = Asleep { place, seconds: 1.0, ..drawn.asleep[0].clone() };
+                drawn.asleep.push(other);
             }
             found(&drawn)[0].advice.clone()
         };
