@@ -296,6 +296,9 @@ fn memory() {
     }
     program.threads.barrier();
     assert!(program.memory.allocate_together(MEMORY / 2).is_err());
+    while program.memory.allocate(4096).is_ok() {}
+    let error = program.memory.allocate(8).expect_err("no page for small blocks");
+    assert_eq!(error.bytes, 8);
     // A block is used again by the rank that frees it.
     let last = taken.pop().expect("blocks");
     // SAFETY: no thread uses it.

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -152,11 +152,7 @@ fn reports_on_programs_that_a_user_describes_are_judged() {
     fs::create_dir(programs.join("missing")).unwrap();
     describe("missing", "command = ['./none']");
     let arguments = ["accuracy", "--smoke", "--programs", programs.to_str().unwrap()];
-    let output = Command::new(env!("CARGO_BIN_EXE_syncline-bench"))
-        .args(arguments)
-        .env("SYNCLINE_COMMIT", "abc-dirty")
-        .output()
-        .unwrap();
+    let output = run(&arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "one can't be run");
     assert!(errors.contains("missing could not be run"), "{errors}");
@@ -195,13 +191,18 @@ fn the_list_names_every_benchmark_tested_here() {
     assert_eq!(listed, tested);
 }
 
+/// What the benchmarks print with these arguments. They must succeed.
 fn output_of(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_syncline-bench"))
-        .args(arguments)
-        .env("SYNCLINE_COMMIT", "abc-dirty")
-        .output()
-        .unwrap();
+    let output = run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_syncline-bench"))
+        .args(arguments)
+        .env("SYNCLINE_COMMIT", "abc-dirty")
+        .output()
+        .unwrap()
 }

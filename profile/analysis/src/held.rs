@@ -2,7 +2,7 @@
 
 use syncline_recording::Op;
 
-use crate::model::{Lock, Process, Thread};
+use crate::model::{HolderTime, Lock, Process, Thread};
 
 /// Seconds by which a hold is measured too long, since the clock is read within it: a section of
 /// two instructions is recorded with this length.
@@ -36,9 +36,9 @@ pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
 /// 1 if none was.
 pub fn on_processor(process: &Process, sites: &[usize]) -> f64 {
     let holders = || sites.iter().map(|&site| &process.sites[site].figures.holder);
-    let held: f64 = holders().map(|holder| holder.seconds).sum();
-    let off: f64 = holders().map(|holder| holder.off_cpu).sum();
-    if held > 0.0 { 1.0 - (off / held).min(1.0) } else { 1.0 }
+    let seconds = holders().map(|holder| holder.seconds).sum();
+    let off_cpu = holders().map(|holder| holder.off_cpu).sum();
+    1.0 - HolderTime { seconds, off_cpu, ..HolderTime::default() }.off_cpu_share()
 }
 
 /// Whether an operation takes a lock to read, so that several threads can hold it at a time.

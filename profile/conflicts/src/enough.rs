@@ -102,9 +102,10 @@ pub fn scarce(
     thread_seconds: f64,
 ) -> Vec<Scarce> {
     let mut all: Vec<Scarce> = Vec::new();
+    // Locks whose call site is unknown (0) have nothing in common.
     let mut at: FxHashMap<u64, usize> = FxHashMap::default();
     for lock in locks {
-        for site in &lock.sites {
+        for site in lock.sites.iter().filter(|site| site.site != 0) {
             at.entry(site.site).or_insert(all.len());
         }
         all.push(Scarce {
@@ -124,7 +125,9 @@ pub fn scarce(
             Some(&place) => place,
             None if only_some => continue,
             None => {
-                at.insert(site, all.len());
+                if site != 0 {
+                    at.insert(site, all.len());
+                }
                 all.push(Scarce { lock, locks: 0, site, acquisitions: 0, traced: 0, waited: 0.0 });
                 all.len() - 1
             }

@@ -108,7 +108,8 @@ pub fn facts_with(
 }
 
 /// Like [`facts_with`], but `family` gives locks that belong together the same number. A lock for
-/// which it gives `None` belongs to the call site of most of its sections that can be compared.
+/// which it gives `None` belongs to the call site of most of its sections: of those that can be
+/// compared, or of all if none can. If that call site is unknown, the lock belongs to no others.
 pub fn facts_by(
     trace: &Trace,
     options: &Options,
@@ -121,9 +122,13 @@ pub fn facts_by(
         progress(done, all);
     });
     let totals = Totals::of(trace);
-    let mut families: BTreeMap<u64, Vec<&LockSections>> = BTreeMap::new();
+    let mut families: BTreeMap<Family, Vec<&LockSections>> = BTreeMap::new();
     for lock in &sets.locks {
-        let family = family(lock.lock).unwrap_or_else(|| main_site(trace, lock));
+        let compared = lock.sets.iter().map(|set| set.section);
+        let traced = totals.sections_of.get(&(lock.lock, lock.incarnation)).into_iter().flatten();
+        let site = || main_site(trace, compared).or_else(|| main_site(trace, traced.copied()));
+        let by_site = || site().map_or(Family::Lock(lock.lock), Family::Site);
+        let family = family(lock.lock).map_or_else(by_site, Family::Given);
         families.entry(family).or_default().push(lock);
     }
     let shared = SharedWords::of(&sets);
@@ -145,13 +150,25 @@ pub fn facts_by(
     Facts { locks, overall, scarce }
 }
 
-/// The call site with the most sections of a lock that can be compared; 0 if there is none.
-fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
+/// What the locks of a family have in common.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Family {
+    /// The number that the caller gave them.
+    Given(u64),
+    /// The call site of most of their sections.
+    Site(u64),
+    /// Nothing: it is one lock, at this address.
+    Lock(u64),
+}
+
+/// The call site of most of these sections; `None` if there are none, or the call site is unknown.
+fn main_site(trace: &Trace, sections: impl Iterator<Item = usize>) -> Option<u64> {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    for set in &lock.sets {
-        *counts.entry(trace.sections[set.section].record.site).or_default() += 1;
+    for section in sections {
+        *counts.entry(trace.sections[section].record.site).or_default() += 1;
     }
-    counts.into_iter().max_by_key(|&(site, n)| (n, site)).map_or(0, |(site, _)| site)
+    let most = counts.into_iter().max_by_key(|&(site, n)| (n, site));
+    most.map(|(site, _)| site).filter(|&site| site != 0)
 }
 
 /// The sums over the locks of which nothing was traced.

@@ -45,6 +45,12 @@ impl Primitive {
     pub fn is_barrier(self) -> bool {
         matches!(self, Primitive::Barrier | Primitive::OmpBarrier)
     }
+
+    /// Whether one object stands for all of this kind: for all yields, all sleeps or all spins.
+    /// Threads that use it need not have anything else in common.
+    pub fn is_one_for_all(self) -> bool {
+        matches!(self, Primitive::Yield | Primitive::Sleep | Primitive::Spin)
+    }
 }
 
 /// What the counters of an operation mean.

@@ -32,35 +32,17 @@ pub fn remarks(process: &Process) -> Vec<String> {
         ));
     }
     if let Some(slept) = process.held_up_by_sleep() {
-        let mend = match slept.site.and_then(|site| process.held_while_asleep(site)) {
-            Some(site) => format!(
-                "The threads hold the lock that they take at {} meanwhile: release it before.",
-                name::site(process, &process.sites[site])
+        let mend = |number: usize| match process.held_while_asleep(number) {
+            Some(taken) => format!(
+                "; the threads hold the lock that they take at {} meanwhile: release it before",
+                name::site(process, &process.sites[taken])
             ),
-            None => mend(slept.site.and_then(|site| process.sites[site].repeats)).to_owned(),
+            None => format!("; {}", process.sites[number].instead_of_sleeping()),
         };
-        remarks.push(format!("Hardly any thread works during these sleeps. {mend}"));
+        let mend = slept.site.map(mend).unwrap_or_default();
+        remarks.push(format!("Hardly any thread works during these sleeps{mend}."));
     }
     remarks
-}
-
-/// What to do about sleeps that a loop repeats, or that belong to pieces of work.
-fn mend(repeats: Option<bool>) -> &'static str {
-    match repeats {
-        Some(true) => {
-            "They are in a loop that checks for something after each sleep: wait for the event \
-             itself, since the loop notices it half a sleep too late on average."
-        }
-        Some(false) => {
-            "Each sleep belongs to a piece of work: have several under way at a time, with more \
-             threads or more connections."
-        }
-        None => {
-            "If each sleep imitates a device or waits for an answer, have several under way at a \
-             time: more threads, more connections. If the program checks for something after each \
-             sleep, wait for the event itself: it is noticed half a sleep too late on average."
-        }
-    }
 }
 
 fn what(process: &Process, part: &PathPart) -> &'static str {

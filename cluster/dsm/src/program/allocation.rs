@@ -93,12 +93,11 @@ impl GlobalMemory {
             return Ok(self.address(at));
         }
         if size > SMALL {
-            let at = self.take_above(size).map_err(|error| OutOfMemory { bytes, ..error })?;
-            return Ok(self.address(at));
+            return Ok(self.address(self.take_above(size, bytes)?));
         }
         if blocks.small.len() < size {
             let line = self.rank.shape.line();
-            let at = self.take_above(line)?;
+            let at = self.take_above(line, bytes)?;
             blocks.small = at..at + line;
         }
         let at = blocks.small.start;
@@ -170,13 +169,14 @@ impl GlobalMemory {
         }
     }
 
-    fn take_above(&self, bytes: usize) -> Result<usize, OutOfMemory> {
-        let pages = bytes.div_ceil(PAGE);
+    /// Takes pages for `size` bytes from above, for a caller that asked for `bytes`.
+    fn take_above(&self, size: usize, bytes: usize) -> Result<usize, OutOfMemory> {
+        let pages = size.div_ceil(PAGE);
         let (_, above) = self.take(bytes, |(below, above)| (below, above + pages))?;
         Ok((self.rank.shape.pages() - above) * PAGE)
     }
 
-    /// Changes how many pages are taken, if they fit.
+    /// Changes how many pages are taken, if they fit. The caller asked for `bytes`.
     fn take(
         &self,
         bytes: usize,

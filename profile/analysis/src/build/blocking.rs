@@ -1,5 +1,6 @@
 //! Which holders made which waiters wait: for each lock, then over all locks.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use syncline_recording::{Primitive, ProcessFile, Row};
@@ -39,7 +40,17 @@ struct Key {
 struct Sum {
     waits: u64,
     ticks: u64,
-    thread: u32,
+    /// Ticks by the index of the holder's thread.
+    by_thread: HashMap<u32, u64>,
+}
+
+impl Sum {
+    /// The index of the thread that was waited for longest; of equal ones, the lowest.
+    fn thread(&self) -> Option<u32> {
+        let longest =
+            self.by_thread.iter().max_by_key(|&(&thread, &ticks)| (ticks, Reverse(thread)));
+        longest.map(|(&thread, _)| thread)
+    }
 }
 
 impl Pairs {
@@ -61,7 +72,8 @@ impl Pairs {
                 .or_default();
             sum.waits = sum.waits.saturating_add(blocker.waits);
             sum.ticks = sum.ticks.saturating_add(blocker.ticks);
-            sum.thread = blocker.thread;
+            let ticks = sum.by_thread.entry(blocker.thread).or_default();
+            *ticks = ticks.saturating_add(blocker.ticks);
         }
     }
 
@@ -83,7 +95,7 @@ impl Pairs {
                 waiter: site_numbers[key.waiter],
                 holder_stack: stacks.checked(key.holder_stack),
                 holder: self.holders.get(&key.holder_stack).map(|&site| site_numbers[site]),
-                thread: threads.get(&sum.thread).copied(),
+                thread: sum.thread().and_then(|thread| threads.get(&thread).copied()),
                 waits: sum.waits,
                 waited: clock.seconds(sum.ticks),
             },

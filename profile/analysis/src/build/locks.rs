@@ -172,8 +172,7 @@ impl Sum {
 }
 
 fn name(primitive: Primitive, address: u64, created: Option<usize>, stacks: &mut Stacks) -> String {
-    // One object stands for all yields, one for all sleeps, and one for all spins.
-    if matches!(primitive, Primitive::Yield | Primitive::Sleep | Primitive::Spin) {
+    if primitive.is_one_for_all() {
         return primitive_name(primitive).to_owned();
     }
     if let Some(variable) = stacks.symbols().variable(address) {

@@ -8,7 +8,7 @@ use syncline_recording::Op;
 
 use super::family::{PAIR, descending};
 use super::improper_granularity::thread_each::A_THREAD;
-use crate::model::{Finding, Kind, Lost, Process, Rule, Site};
+use crate::model::{Category, Finding, Kind, Lost, Process, Site};
 
 /// Gains within one step of this size are about the same: half of the predictions have at least this
 /// error (`docs/accuracy.md`).
@@ -19,7 +19,7 @@ const ERROR: f64 = 0.1;
 pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
     let step = |finding: &Finding| finding.gain.map_or(0, |gain| (gain.share / ERROR) as i64);
     let seconds = |finding: &Finding| finding.gain.map_or(0.0, |gain| gain.seconds);
-    let takes_no_time = |finding: &Finding| finding.rule == Rule::BothOrders;
+    let takes_no_time = |finding: &Finding| finding.rule.about().category == Category::LockOrder;
     takes_no_time(a)
         .cmp(&takes_no_time(b))
         .then_with(|| Reverse(step(a)).cmp(&Reverse(step(b))))
@@ -33,7 +33,8 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 /// them, if that is known: others may be of threads that have nothing to do. Events of a rule that
 /// is not about all waiting don't count.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
-    if finding.rule == Rule::LibraryLock {
+    // No recorded call takes a lock inside a library: samples show who sleeps there.
+    if finding.sites.is_empty() {
         return slept_at(process, &finding.place);
     }
     let of_events = finding.rule.about().waiting == Lost::All;
@@ -65,6 +66,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Use, finding, process};
+    use crate::model::Rule;
 
     /// Modelled on a queue one of whose sides polls with a sleep: both sides wait about equally
     /// long, and the run waits for the side that sleeps.

@@ -19,9 +19,9 @@ pub fn is_wait(op: Op) -> bool {
 }
 
 /// Whether at least half of the waits at a site time out, like those of a thread that acts as a
-/// clock.
+/// clock. A site at which no wait has ended is none.
 pub fn is_clock(site: &Site) -> bool {
-    2 * site.figures.timeouts >= site.figures.waits
+    site.figures.waits > 0 && 2 * site.figures.timeouts >= site.figures.waits
 }
 
 /// The threads that made calls at a site, each with its number of calls.

@@ -11,8 +11,8 @@ pub struct Blocker {
     pub holder_stack: usize,
     /// Site of that acquisition, if it is known.
     pub holder: Option<usize>,
-    /// Index in [`super::Process::threads`] of one of the threads that held it: the latest that one
-    /// of the waiters met.
+    /// Index in [`super::Process::threads`] of the thread that held it for most of these waits'
+    /// time, as far as that is known: the recording has only the latest thread that each waiter met.
     pub thread: Option<usize>,
     /// Waits.
     pub waits: u64,

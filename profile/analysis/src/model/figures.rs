@@ -122,6 +122,14 @@ pub struct HolderTime {
     pub preempted: u64,
 }
 
+impl HolderTime {
+    /// The share of these seconds in which the holder was not on a processor; 0 if nothing was
+    /// sampled.
+    pub fn off_cpu_share(&self) -> f64 {
+        if self.seconds > 0.0 { (self.off_cpu / self.seconds).min(1.0) } else { 0.0 }
+    }
+}
+
 /// Waits by length. The upper bound of each bucket is twice that of the one before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -148,6 +148,8 @@ impl Process {
     /// least half as long as a sleep on average, and are mostly spent without a processor. `None` if
     /// there is none.
     pub fn held_while_asleep(&self, sleep: usize) -> Option<usize> {
+        /// The least share of the time without a processor, in holds that are mostly sleep.
+        const MOSTLY: f64 = 0.5;
         let slept = &self.sites[sleep];
         let mean = slept.figures.waited / slept.figures.waits.max(1) as f64;
         let frames = slept.stacks.iter().flat_map(|&stack| self.frames_of(stack));
@@ -156,7 +158,7 @@ impl Process {
             let holder = site.figures.holder;
             2 * holder.slept >= holder.looked_at
                 && 2.0 * holder.seconds >= mean * holder.looked_at as f64
-                && 2.0 * holder.off_cpu >= holder.seconds
+                && holder.off_cpu_share() >= MOSTLY
         };
         self.sites.iter().position(|site| {
             site.kind == Kind::Lock

@@ -53,6 +53,28 @@ pub struct Site {
     pub inspected: Option<Inspected>,
 }
 
+impl Site {
+    /// What to do about the sleeps here, as a clause without a full stop.
+    pub fn instead_of_sleeping(&self) -> &'static str {
+        match self.repeats {
+            Some(true) => {
+                "they are in a loop that checks for something after each sleep, and sees it half a \
+                 sleep too late on average: wait for the event itself (a condition, a semaphore, poll)"
+            }
+            Some(false) => {
+                "each sleep belongs to a piece of work: have several under way at a time, with more \
+                 threads or more connections"
+            }
+            None => {
+                "if the program checks for something after each sleep, it sees it half a sleep too \
+                 late on average: wait for the event itself (a condition, a semaphore, poll); if each \
+                 sleep imitates a device or waits for an answer, have several under way at a time, \
+                 with more threads or more connections"
+            }
+        }
+    }
+}
+
 /// The figures of a call site with one stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Way {

@@ -102,15 +102,16 @@ fn a_sleep_ends_by_itself() {
     }
     assert_eq!(parts(&drawn), [(OnPath::Sleep, Some(0), 0, 6.0), (OnPath::Running, None, 0, 4.0)]);
     // A wait until a time-out counts as a sleep; it is not known how another wait ended.
-    let until = |timeouts: u64| {
+    let until = |waits: u64, timeouts: u64| {
         let mut drawn = self::drawn(1);
         let condition = drawn.lock(Primitive::Condvar, "later");
         let site = drawn.site(Op::CondTimedwait, "park at park.c:3");
-        drawn.uses(condition, site, Use { calls: 4, waits: 4, timeouts, ..Use::default() });
+        drawn.uses(condition, site, Use { calls: waits, waits, timeouts, ..Use::default() });
         wait(&mut drawn, 0, (1.0, 9.0), site, None);
         parts(&drawn)[0].0
     };
-    assert_eq!([until(2), until(1)], [OnPath::Sleep, OnPath::Unknown]);
+    assert_eq!([until(4, 2), until(4, 1)], [OnPath::Sleep, OnPath::Unknown]);
+    assert_eq!(until(0, 0), OnPath::Unknown, "no wait was counted");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn frame_offset(
     operations.next().ok()?.is_none().then_some(offset)
 }
 
-/// The size of a type in bytes; `None` if it is not understood.
+/// The size of a type in bytes; `None` if it is not understood, or too large for a `u64`.
 fn size_of(
     unit: &gimli::Unit<Bytes<'_>>,
     kind: gimli::AttributeValue<Bytes<'_>>,
@@ -144,7 +144,7 @@ fn size_of(
     while let Some(dimension) = dimensions.next().ok()? {
         let value = |name| dimension.entry().attr_value(name).and_then(|v| v.udata_value());
         let count = value(gimli::DW_AT_count)
-            .or_else(|| value(gimli::DW_AT_upper_bound).map(|last| last + 1))?;
+            .or_else(|| value(gimli::DW_AT_upper_bound)?.checked_add(1))?;
         size = size.checked_mul(count)?;
     }
     Some(size)
@@ -169,4 +169,60 @@ fn name_of(
         return None;
     };
     text(unit.entry(origin).ok()?.attr_value(gimli::DW_AT_name)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The size of an array of eight-byte numbers with these last indices, one for each dimension.
+    fn size_of_array(last_indices: &[u64]) -> Option<u64> {
+        // A unit with children; an array type with the type of its elements, and children; a
+        // dimension with its last index; a type of a given size.
+        #[rustfmt::skip]
+        const ABBREVIATIONS: [u8; 30] = [
+            1, 0x11, 1, 0, 0, // DW_TAG_compile_unit
+            2, 0x01, 1, 0x49, 0x13, 0, 0, // DW_TAG_array_type, DW_AT_type, DW_FORM_ref4
+            3, 0x21, 0, 0x2f, 0x07, 0, 0, // DW_TAG_subrange_type, DW_AT_upper_bound, DW_FORM_data8
+            4, 0x24, 0, 0x0b, 0x0b, 0, 0, // DW_TAG_base_type, DW_AT_byte_size, DW_FORM_data1
+            0, 0, 0, 0,
+        ];
+        // Version 4, the abbreviations' offset, and the size of addresses.
+        let mut unit = vec![4, 0, 0, 0, 0, 0, 8];
+        let length = 4;
+        unit.extend([1, 4, 8]);
+        let number = length + unit.len() as u32 - 2;
+        let array = number as usize + 2;
+        unit.push(2);
+        unit.extend(number.to_le_bytes());
+        for last in last_indices {
+            unit.push(3);
+            unit.extend(last.to_le_bytes());
+        }
+        unit.extend([0, 0]);
+        let mut info = (unit.len() as u32).to_le_bytes().to_vec();
+        info.extend(unit);
+        let load = |id| -> Result<Vec<u8>, gimli::Error> {
+            Ok(match id {
+                gimli::SectionId::DebugInfo => info.clone(),
+                gimli::SectionId::DebugAbbrev => ABBREVIATIONS.to_vec(),
+                _ => Vec::new(),
+            })
+        };
+        let sections = DwarfSections::load(load).unwrap();
+        let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
+        let header = dwarf.units().next().unwrap().unwrap();
+        let unit = dwarf.unit(header).unwrap();
+        let kind = gimli::AttributeValue::UnitRef(gimli::UnitOffset(array));
+        size_of(&unit, kind, MOST_TYPES)
+    }
+
+    #[test]
+    fn an_array_that_no_memory_holds_has_no_known_size() {
+        assert_eq!(size_of_array(&[2]), Some(24));
+        assert_eq!(size_of_array(&[2, 3]), Some(96));
+        assert_eq!(size_of_array(&[u64::MAX]), None);
+        assert_eq!(size_of_array(&[u64::MAX - 1]), None);
+        assert_eq!(size_of_array(&[1 << 40, 1 << 40]), None);
+    }
 }

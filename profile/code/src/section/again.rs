@@ -128,12 +128,17 @@ fn comes_back(
 
 /// Whether a call hands something over, or the called function of the same file does.
 fn exchanges(code: &Code, call: &Instruction) -> bool {
-    let by_name = |call: &Instruction| called(code, call).is_some_and(hands_over);
+    // A stub must not be read as a function: the unwind information has one entry for all stubs, so
+    // each would seem to call every function of other files that the program calls.
+    if let Some(name) = called(code, call) {
+        return hands_over(name);
+    }
     let inside = || {
         let range = code.function(call.near_branch_target())?;
-        Some(code.instructions(range).any(|instruction| by_name(&instruction)))
+        let mut names = code.instructions(range).filter_map(|one| called(code, &one));
+        Some(names.any(hands_over))
     };
-    by_name(call) || call.flow_control() == FlowControl::Call && inside().unwrap_or(false)
+    call.flow_control() == FlowControl::Call && inside().unwrap_or(false)
 }
 
 /// The name of the function of another file that a call, or a jump at a function's end, leads to;
@@ -143,7 +148,9 @@ fn called<'a>(code: &'a Code, instruction: &Instruction) -> Option<&'a str> {
         FlowControl::Call | FlowControl::UnconditionalBranch => {
             code.stub(instruction.near_branch_target())
         }
-        FlowControl::IndirectCall => slot(instruction).and_then(|slot| code.bound(slot)),
+        FlowControl::IndirectCall | FlowControl::IndirectBranch => {
+            slot(instruction).and_then(|slot| code.bound(slot))
+        }
         _ => None,
     }
 }
@@ -165,6 +172,7 @@ fn only_sleeps(code: &Code, range: Range<u64>, inside: impl Fn(u64) -> bool) -> 
     let calls = |instruction: &Instruction| match instruction.flow_control() {
         FlowControl::Call | FlowControl::IndirectCall => true,
         FlowControl::UnconditionalBranch => !range.contains(&instruction.near_branch_target()),
+        FlowControl::IndirectBranch => slot(instruction).is_some(),
         _ => false,
     };
     let its = code.instructions(range.clone()).filter(|instruction| inside(instruction.ip()));

@@ -59,6 +59,13 @@ fn locks_of_one_place_are_one_kind() {
 }
 
 #[test]
+fn locks_of_unknown_places_are_no_kind() {
+    let mut all = with_sections(10);
+    all.counts = vec![at(1, 0, 10, SECOND), at(2, 0, 20, SECOND / 2)];
+    assert_eq!(scarce_of(&all), [(1, 10, 0), (2, 20, 0)]);
+}
+
+#[test]
 fn how_long_and_with_which_budget_are_proportions() {
     let mut all = with_sections(50);
     all.counts = vec![at(LOCK, SITE, 5000, SECOND)];

@@ -2,7 +2,9 @@
 
 use bytemuck::Zeroable;
 use syncline_recording::Op;
-use syncline_trace::layout::{COUNTED_ONE_BY_ONE, EARLY, RELEASED_BY_OTHER, SHARED, STOP_LIMIT};
+use syncline_trace::layout::{
+    COUNTED_ONE_BY_ONE, EARLY, RELEASED_BY_OTHER, SHARED, STOP_LIMIT, STOP_NONE,
+};
 
 use crate::hand::{LOCK, SITE, block, counted, facts_of, section, stack, trace};
 use syncline_conflicts::{Field, Options, facts};
@@ -255,4 +257,24 @@ fn what_may_be_an_estimate_is_told() {
     assert!(estimated(100, COUNTED_ONE_BY_ONE));
     assert!(!estimated(100, COUNTED_ONE_BY_ONE - 1), "threads are counted apart");
     assert!(!estimated(0, 1_000_000), "without a budget each is counted");
+}
+
+/// Locks that are taken at one call site are one family. What can't be compared has a call site too,
+/// and locks whose call sites are unknown are no family.
+#[test]
+fn locks_of_unknown_places_are_no_family() {
+    let locks = |sites: [u64; 2], stopped: u32| {
+        let one = |n: usize| {
+            section(1).with(|record| {
+                record.lock = LOCK + 64 * n as u64;
+                (record.site, record.stopped) = (sites[n], stopped);
+            })
+        };
+        facts_of(&trace(vec![one(0), one(1)])).locks.len()
+    };
+    assert_eq!(locks([SITE, SITE], STOP_NONE), 1);
+    assert_eq!(locks([SITE, SITE + 8], STOP_NONE), 2);
+    assert_eq!(locks([0, 0], STOP_NONE), 2);
+    assert_eq!(locks([SITE, SITE], STOP_LIMIT), 1);
+    assert_eq!(locks([SITE, SITE + 8], STOP_LIMIT), 2);
 }

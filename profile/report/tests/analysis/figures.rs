@@ -81,6 +81,23 @@ fn who_blocks_whom() {
 }
 
 #[test]
+fn a_blocker_is_the_thread_that_was_waited_for_longest() {
+    let mut f = Fixture::new(&["/bin/app"], 10);
+    let (hold, wait) = (f.stack(&[0x1010]), f.stack(&[0x1020]));
+    let threads = ["a", "b", "c", "d"].map(|name| f.thread(name, 0..10 * SECOND));
+    let [a, b, c, d] = threads;
+    for (waiter, holder, waited) in [(a, b, 20 * MS), (c, b, 20 * MS), (b, c, 30 * MS), (d, a, MS)]
+    {
+        f.row(waiter, Op::MutexLock, LOCK, wait, 10)
+            .waited(&[waited])
+            .blocked_by(hold, holder, 1, waited);
+    }
+    let process = &f.load().processes[0];
+    let [blocker] = &process.locks[0].blockers[..] else { panic!("one stack") };
+    assert_eq!((blocker.thread, blocker.waits), (Some(b), 4));
+}
+
+#[test]
 fn many_quiet_locks_of_one_place_are_one_busy_site() {
     let mut f = Fixture::new(&["/bin/app"], 1);
     let stack = f.stack(&[0x1010]);

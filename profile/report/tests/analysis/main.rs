@@ -10,5 +10,6 @@ mod malformed;
 mod program;
 mod reports;
 mod sections;
+mod sleeps;
 mod symbols;
 mod wrappers;

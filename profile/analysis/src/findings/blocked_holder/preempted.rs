@@ -29,7 +29,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
 fn slept_on(process: &Process, site: usize) -> Option<Finding> {
     let figures = &process.sites[site].figures;
     let holder = figures.holder;
-    let off_cpu = holder.off_cpu / holder.seconds.max(1e-12);
+    let off_cpu = holder.off_cpu_share();
     let (waited, waits) = behind(process, site);
     let applies = holder.preempted >= FEWEST_SWITCHES
         && holder.preempted > holder.slept

@@ -51,7 +51,7 @@ const MOST_NAMED: usize = 6;
 pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let figures = &process.sites[site].figures;
     let holder = figures.holder;
-    let off_cpu = holder.off_cpu / holder.seconds.max(1e-12);
+    let off_cpu = holder.off_cpu_share();
     let (waited, waits) = behind(process, site);
     // A holder that waits for an inner lock, or for a condition of one, sleeps as well; that is the
     // inner lock's fault.

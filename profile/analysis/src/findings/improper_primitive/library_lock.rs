@@ -18,6 +18,8 @@ const LEAST: f64 = 0.05;
 const FLOOR: f64 = 0.3;
 /// Less than this, in seconds, rests on a single sample.
 const TWO_LOOKS: f64 = 0.15;
+/// The most call sites that are named besides the first.
+const MOST_NAMED: usize = 4;
 /// The C library's file.
 const LIBRARY: &str = "libc.so";
 /// Its functions that sleep until a lock is free.
@@ -216,10 +218,26 @@ fn finding(family: usize, sleeping: Sleeping, could_run: f64) -> Finding {
             count("threads", sleeping.threads.len() as u64),
             count("call sites", sleeping.calls.len() as u64),
         ],
-        advice: format!("The lock protects {protects}. {advice}."),
+        advice: format!("The lock protects {protects}. {advice}.{}", others(&sleeping.calls)),
         open_question: None,
         remedy: Remedy::Unknown,
         gain: None,
+    }
+}
+
+/// A sentence with the call sites besides the first; empty if there are none.
+fn others(calls: &[(&Asleep, &str)]) -> String {
+    let mut places: Vec<&str> = Vec::new();
+    for (asleep, _) in calls {
+        if !places.contains(&asleep.place.as_str()) {
+            places.push(&asleep.place);
+        }
+    }
+    let named: Vec<&str> = places.iter().copied().skip(1).take(MOST_NAMED).collect();
+    match places.len().saturating_sub(1 + MOST_NAMED) {
+        _ if named.is_empty() => String::new(),
+        0 => format!(" Other calls that wait for it: {}.", named.join(", ")),
+        more => format!(" Other calls that wait for it: {}, and {more} more.", named.join(", ")),
     }
 }
 
@@ -257,6 +275,23 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].place, "draw at casino.c:10");
         assert!(findings[0].advice.contains("rand_r"), "{}", findings[0].advice);
+    }
+
+    #[test]
+    fn all_calls_that_wait_are_named() {
+        let advice = |lines: std::ops::Range<u32>| {
+            let mut drawn = sleeping("futex", 20.0, &["__lll_lock_wait_private", "random"]);
+            for line in lines {
+                let place = format!("deal at casino.c:{line}");
+                let other = Asleep { place, seconds: 1.0, ..drawn.asleep[0].clone() };
+                drawn.asleep.push(other);
+            }
+            found(&drawn)[0].advice.clone()
+        };
+        assert!(advice(0..0).ends_with("<random>."), "the finding's own place says it");
+        let one = advice(30..31);
+        assert!(one.ends_with(" Other calls that wait for it: deal at casino.c:30."), "{one}");
+        assert!(advice(30..36).ends_with("deal at casino.c:33, and 2 more."));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A library for thread pools has one start function and one line that creates threads, but each
 //! pool's threads do something else. Threads are of one pool if they were created by the same
 //! calls, all the way from the outermost, or use a lock, or another object that threads wait for,
-//! which no other thread but the process's first uses.
+//! which no other thread but the process's first uses. Threads that both sleep use no such object.
 //!
 //! A thread's work is its processor time. If threads had a processor for less than half of the time
 //! that they waited neither for recorded objects nor for a processor, they sleep or wait for
@@ -216,7 +216,7 @@ fn split(process: &Process, threads: &[usize]) -> Vec<Vec<usize>> {
     for number in 0..threads.len() {
         pools.unite(number, *first.entry(creator(number)).or_insert(number));
     }
-    for object in &process.locks {
+    for object in process.locks.iter().filter(|object| !object.primitive.is_one_for_all()) {
         let (mut users, mut others) = (Vec::new(), false);
         for (user, _) in &object.threads {
             match threads.binary_search(user) {

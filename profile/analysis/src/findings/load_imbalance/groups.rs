@@ -95,7 +95,8 @@ fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> 
     let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {
         lock.threads.iter().filter_map(|&(thread, _)| crew_of(thread)).collect()
     };
-    let meetings: BTreeSet<BTreeSet<usize>> = process.locks.iter().map(of_lock).collect();
+    let objects = process.locks.iter().filter(|object| !object.primitive.is_one_for_all());
+    let meetings: BTreeSet<BTreeSet<usize>> = objects.map(of_lock).collect();
     let mut connected = BTreeSet::from([with]);
     loop {
         let before = connected.len();
@@ -220,6 +221,11 @@ mod tests {
             drawn.locks[lock].threads.retain(|&(thread, _)| lock == 0 && thread < 4);
         }
         assert!(found(&drawn).is_empty());
+        for primitive in [Primitive::Sleep, Primitive::Yield] {
+            let object = drawn.lock(primitive, "all threads'");
+            drawn.locks[object].threads = (1..7).map(|thread| (thread, 100)).collect();
+        }
+        assert!(found(&drawn).is_empty(), "each sleeps and yields for itself");
     }
 
     #[test]

@@ -174,6 +174,9 @@ mod tests {
         let log = drawn.threads("log", 1, 10.0);
         drawn.locks[0].threads.push((log, 1));
         assert_eq!(unequal(&drawn), 0, "which is everybody's");
+        let sleep = drawn.lock(Primitive::Sleep, "sleep");
+        drawn.locks[sleep].threads = (first..first + 4).map(|thread| (thread, 9)).collect();
+        assert_eq!(unequal(&drawn), 0, "each sleeps for itself");
     }
 
     /// The first thread takes part, as OpenMP's does.

@@ -80,7 +80,7 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
     )];
     let said = process.held_up_by_sleep().is_some_and(|part| part.site == Some(number));
     if looks_again && !said {
-        why.push(sleeping(site).to_owned());
+        why.push(site.instead_of_sleeping().to_owned());
     }
     if kind == Primitive::Condvar && meets() {
         why.push(
@@ -125,25 +125,6 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
         why: joined(&why),
         open_question: None,
     })
-}
-
-/// What to do about short sleeps.
-fn sleeping(site: &Site) -> &'static str {
-    match site.repeats {
-        Some(true) => {
-            "it is in a loop: what the loop looks for is seen half a sleep too late; wait for the event \
-             itself (a condition, a semaphore, poll)"
-        }
-        Some(false) => {
-            "its function sleeps once in each call, so each sleep belongs to a piece of work: with more \
-             threads, more can sleep at a time"
-        }
-        None => {
-            "if it looks for something after each sleep, it sees it half a sleep too late: wait for \
-             the event itself (a condition, a semaphore, poll); if each sleep belongs to a piece of \
-             work, more threads can sleep at a time"
-        }
-    }
 }
 
 /// Whether each thread that waits at a site has an object of its own, and nearly all of these threads

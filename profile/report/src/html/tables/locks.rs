@@ -64,7 +64,7 @@ fn details(process: &Process, lock: &Lock) -> String {
             "<li>of {} sampled holds the holder was off its processor {} of the time; it \
              slept {} times and was preempted {} times</li>",
             count(holder.looked_at),
-            percent(holder.off_cpu / holder.seconds),
+            percent(holder.off_cpu_share()),
             count(holder.slept),
             count(holder.preempted)
         );

@@ -104,7 +104,7 @@ impl HandOver {
     ) -> Option<HandOver> {
         let site = &process.sites[number];
         let figures = &site.figures;
-        if !is_wait(site.op) || is_clock(site) {
+        if !is_wait(site.op) || figures.waits == 0 || is_clock(site) {
             return None;
         }
         let objects: Vec<usize> = process.used_at(number).collect();
