@@ -14,7 +14,7 @@ use super::errors::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySen
 use super::patience::Patience;
 use super::raw::{Look, RawChannel, expect_room};
 use super::ring::Ring;
-use super::select::Selectable;
+use super::selectable::Selectable;
 use crate::memory::{Data, Memory as _};
 
 type Memory<Q> = <Q as RawChannel>::Memory;

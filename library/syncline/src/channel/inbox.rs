@@ -20,7 +20,7 @@ use super::news::sleep;
 use super::patience::Patience;
 use super::raw::{Look, RawChannel, expect_room};
 use super::ring::Ring;
-use super::select::Selectable;
+use super::selectable::Selectable;
 use crate::memory::Memory;
 use crate::wait::Wait;
 
