@@ -36,6 +36,8 @@
  *     trylock    EBUSY      it is held, or others wait for it
  *     timedlock  ETIMEDOUT  the deadline has passed; a free lock is taken even then
  *                EDEADLK    as for lock
+ *     rdlock     EAGAIN     as many readers hold it as it can count (syncline_rw_compact_t: 524,287;
+ *                           the others count more than 100 million, and abort the program there)
  *     wait       EPERM      this thread does not hold the lock, or only as a reader
  *     timedwait  ETIMEDOUT  the deadline has passed; the lock is held nevertheless
  *     destroy    EBUSY      it is held, waited for, or used to wait for a condition

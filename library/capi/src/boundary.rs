@@ -27,7 +27,7 @@ pub(crate) enum Refusal {
     NoMemory,
     /// This lock has no such operation.
     Unsupported,
-    /// No room for a message, no message, or no free slot.
+    /// No room for a message, no message, no free slot, or more readers than the lock can count.
     NotNow,
     /// The other end of the channel is gone.
     Disconnected,
@@ -65,8 +65,8 @@ impl Refusal {
 
 /// Runs the body of a C function, and returns its error number, or 0.
 ///
-/// A panic here is a bug in the library, or one of its limits was reached, such as the number of
-/// readers that a lock can count. It may have left a lock half acquired, so the program is aborted.
+/// A panic here is a bug in the library, or a limit was reached that no program should reach, such
+/// as 2^27 readers of one lock. It may have left a lock half acquired, so the program is aborted.
 #[inline(always)]
 pub(crate) fn boundary(call: impl FnOnce() -> Outcome) -> c_int {
     let panicked = Panicked;

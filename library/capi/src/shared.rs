@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use syncline::Condvar;
 use syncline::lock::{RawSharedLock, TimedSharedLock, TrySharedLock};
-use syncline::memory::Native;
+use syncline::memory::{Memory, Native};
 
 use crate::boundary::{Outcome, Refusal};
 use crate::calls::{Lock, Share, Timed, TimedShare, Try, TryShare, Unused};
@@ -53,14 +53,24 @@ where
     }
 }
 
-impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Share for Shared<L, COUNTED>
-where
-    Exclusive<L, COUNTED>: Unused,
-{
+impl<L: RawSharedLock<Memory = Native>> Share for Shared<L, true> {
     fn share(&self) -> Outcome {
         let own = self.begin()?;
         // SAFETY: the node stays in place until `unlock` releases it.
         unsafe { self.0.lock.acquire_shared(own.node()) };
+        self.note(own);
+        Ok(())
+    }
+}
+
+impl<L: TrySharedLock<Memory = Native>> Share for Shared<L, false> {
+    fn share(&self) -> Outcome {
+        let own = self.begin()?;
+        // SAFETY: the node stays in place until `unlock` releases it; if it fails, the node is
+        // free.
+        if !unsafe { self.0.lock.acquire_shared_if_counted(own.node()) } {
+            return Err(Refusal::NotNow);
+        }
         self.note(own);
         Ok(())
     }
@@ -127,7 +137,9 @@ impl<L: TimedSharedLock<Memory = Native>> TimedShare for Shared<L, false> {
         let own = self.begin()?;
         // SAFETY: as in `share`; if it fails, the node is free.
         if !unsafe { self.0.lock.acquire_shared_until(own.node(), deadline) } {
-            return Err(Refusal::TimedOut);
+            // Before the deadline only a lock that can't count one more reader refuses.
+            let early = Native::now() < deadline;
+            return Err(if early { Refusal::NotNow } else { Refusal::TimedOut });
         }
         self.note(own);
         Ok(())
@@ -140,5 +152,32 @@ where
 {
     fn expect_unused(&self) -> Outcome {
         self.0.expect_unused()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline::lock::CompactRw;
+
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it shares a lock half a million times")]
+    fn a_reader_that_cannot_be_counted_is_refused() {
+        let shared = Shared::<CompactRw, false>::new();
+        let lock = &shared.0.lock;
+        let mut others = 0;
+        // SAFETY: there are no nodes.
+        while unsafe { lock.try_acquire_shared(&()) } {
+            others += 1;
+        }
+        assert_eq!(others, (1 << 19) - 1);
+        assert_eq!(shared.share(), Err(Refusal::NotNow));
+        assert_eq!(shared.share_until(Duration::MAX), Err(Refusal::NotNow));
+        assert_eq!(shared.unlock(), Err(Refusal::NotHolder));
+        // SAFETY: one of the shares from above.
+        unsafe { lock.release_shared(&()) };
+        assert_eq!(shared.share(), Ok(()));
+        assert_eq!(shared.unlock(), Ok(()));
     }
 }

@@ -17,7 +17,7 @@ impl Refusal {
             Self::Invalid => c"not an initialised lock, not a name of one, or not a time; syncline_lock_names() lists the names",
             Self::NoMemory => c"no memory for the lock",
             Self::Unsupported => c"this lock has no such operation; choose one that has",
-            Self::NotNow => c"the channel is full, or empty; wait, or try again later",
+            Self::NotNow => c"the channel is full or empty, or the lock has all the readers that it can count; try again later",
             Self::Disconnected => c"the other end of the channel is gone; destroy this one",
         }
     }

@@ -407,6 +407,12 @@ fn a_channel_that_could_not_be_counted_is_refused() {
 }
 
 #[test]
+#[should_panic(expected = "room for at most")]
+fn an_inbox_whose_channels_could_not_be_counted_is_refused() {
+    drop(Inbox::<u8>::new(1, (1 << 28) + 1));
+}
+
+#[test]
 fn errors_say_what_happened() {
     assert_eq!(SendError(1).to_string(), "the receiver is gone");
     assert_eq!(TrySendError::Full(1).to_string(), "the channel is full");

@@ -328,6 +328,28 @@ pub fn chosen<Q: Checked>(senders: usize) {
 
 type Chosen<Q> = Select<<Q as RawChannel>::Wait, <Q as RawChannel>::Memory>;
 
+pub type Ends<'a, 'b, Q> =
+    &'a mut [&'b mut dyn Selectable<<Q as RawChannel>::Wait, <Q as RawChannel>::Memory>];
+
+/// What waits for several receivers: the library's [`Select`], or a mutant.
+pub trait Selects<Q: RawChannel>: Default {
+    /// The index of a receiver that is ready.
+    fn ready(&mut self, ends: Ends<'_, '_, Q>) -> usize;
+}
+
+/// Makes a type, the library's or a mutant, one that waits for several receivers.
+macro_rules! selects {
+    ({$($generics:tt)*} $Select:ty, $Channel:ty) => {
+        impl<$($generics)*> $crate::cases::Selects<$Channel> for $Select {
+            fn ready(&mut self, ends: $crate::cases::Ends<'_, '_, $Channel>) -> usize {
+                <$Select>::ready(self, ends)
+            }
+        }
+    };
+}
+pub(crate) use selects;
+selects! { {Q: RawChannel} Chosen<Q>, Q }
+
 enum Side<Q: RawChannel> {
     /// Sends to these channels in turn.
     Sends(Vec<Tx<Q>>),
@@ -336,8 +358,8 @@ enum Side<Q: RawChannel> {
 
 /// Receives from any sender that is ready, until all senders are gone; each sender's messages
 /// arrive in order.
-fn select_all<Q: Checked>(mut receivers: Vec<Rx<Q>>, messages: u64) {
-    let mut select = Chosen::<Q>::default();
+fn select_all<Q: Checked, S: Selects<Q>>(mut receivers: Vec<Rx<Q>>, messages: u64) {
+    let mut select = S::default();
     let mut next = vec![0; receivers.len()];
     let mut open: Vec<_> = (0..receivers.len()).collect();
     while !open.is_empty() {
@@ -363,6 +385,11 @@ fn select_all<Q: Checked>(mut receivers: Vec<Rx<Q>>, messages: u64) {
 
 /// One receiver for several channels. Each has a sender of its own, or one thread sends to all.
 pub fn selected<Q: Checked>(channels: u64, by_one: bool, messages: u64) {
+    selected_by::<Q, Chosen<Q>>(channels, by_one, messages);
+}
+
+/// Like [`selected`], with any way to wait for several receivers.
+pub fn selected_by<Q: Checked, S: Selects<Q>>(channels: u64, by_one: bool, messages: u64) {
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for _ in 0..channels {
         let (sender, receiver) = channel::over::<Q>(1);
@@ -386,7 +413,7 @@ pub fn selected<Q: Checked>(channels: u64, by_one: bool, messages: u64) {
                 }
             }
         }
-        Side::Selects(receivers) => select_all::<Q>(receivers, messages),
+        Side::Selects(receivers) => select_all::<Q, S>(receivers, messages),
     });
 }
 
@@ -408,7 +435,7 @@ pub fn selected_in_time_or_not<Q: Checked>() {
             let mut select = Chosen::<Q>::default();
             let ready = select.ready_until(ends, Q::Memory::soon());
             assert!(ready.is_none_or(|ready| ends[ready].look() != channel::Look::NotYet));
-            select_all::<Q>(receivers, 1);
+            select_all::<Q, Chosen<Q>>(receivers, 1);
         }
     });
 }

@@ -26,6 +26,18 @@ macro_rules! reject {
     (selected, $Channel:ty) => {
         $crate::mutants::reject!(@$Channel, selected(2, true, 1))
     };
+    (selected_by, $Select:ty) => {
+        type Channel = syncline::channel::Ring<crate::cases::Small, syncline::wait::Park, Loom>;
+        $crate::cases::selects! { {} $Select, Channel }
+        let mut why = None;
+        for (by_one, messages) in [(true, 1), (true, 2), (false, 1), (false, 2)] {
+            let case = move || {
+                $crate::cases::selected_by::<Channel, $Select>(2, by_one, messages);
+            };
+            why = why.or_else(|| $crate::mutants::failure(false, case));
+        }
+        println!("{}", why.expect("the mutant survived"));
+    };
     (to_one, $Channel:ty) => {
         $crate::mutants::reject!(@many $Channel, spread(1, 1, 1, 3), spread(1, 2, 1, 1))
     };

@@ -8,6 +8,10 @@ use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use crate::memory::{Memory, Word};
 
+/// The most owners besides the first. The rest of the word is for threads that are refused at the
+/// same time.
+const MOST: u32 = (1 << 31) - 1;
+
 /// One of the owners.
 pub struct Counted<T, M: Memory>(NonNull<Inner<T, M>>);
 
@@ -34,11 +38,24 @@ impl<T, M: Memory> Counted<T, M> {
     }
 
     /// Adds an owner.
+    ///
+    /// # Panics
+    ///
+    /// If there are 2^31 owners. Owners that are forgotten take no memory, so there may be as many.
     pub fn share(&self) -> Self {
-        // Relaxed: the caller is an owner, so no thread frees the value meanwhile. The count can't
-        // overflow, since each owner takes memory.
-        self.inner().others.fetch_add(1, Relaxed);
+        // Relaxed: the caller is an owner, so no thread frees the value meanwhile.
+        if self.inner().others.fetch_add(1, Relaxed) >= MOST {
+            self.refuse();
+        }
         Self(self.0)
+    }
+
+    /// Takes the last owner back, so that the count never wraps around.
+    #[cold]
+    fn refuse(&self) -> ! {
+        // Relaxed: the caller is still an owner.
+        self.inner().others.fetch_sub(1, Relaxed);
+        panic!("more than {MOST} ends of a channel");
     }
 }
 
@@ -58,5 +75,24 @@ impl<T, M: Memory> Drop for Counted<T, M> {
             // SAFETY: it was boxed in `new`, and the others are gone.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+    use crate::memory::Native;
+
+    #[test]
+    fn owners_that_cannot_be_counted_are_refused() {
+        let counted = Counted::<_, Native>::new(7);
+        counted.inner().others.store(MOST - 1, Relaxed);
+        let last = counted.share();
+        assert!(catch_unwind(|| counted.share()).is_err());
+        assert_eq!(counted.inner().others.load(Relaxed), MOST);
+        drop(last);
+        counted.inner().others.store(0, Relaxed);
     }
 }

@@ -12,9 +12,9 @@ use super::bell::Bell;
 use super::counted::Counted;
 use super::errors::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use super::patience::Patience;
-use super::raw::{Look, RawChannel};
+use super::raw::{Look, RawChannel, expect_room};
 use super::ring::Ring;
-use super::select::Selectable;
+use super::selectable::Selectable;
 use crate::memory::{Data, Memory as _};
 
 type Memory<Q> = <Q as RawChannel>::Memory;
@@ -110,7 +110,7 @@ pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
     capacity: usize,
     receivers: Counted<Bell<Q::Memory>, Q::Memory>,
 ) -> (Sender<T, Q>, Receiver<T, Q>) {
-    assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
+    expect_room::<Q>(capacity);
     let queue = Q::with_capacity(capacity);
     let left = Data::new(Q::Reader::default());
     let channel = Counted::new(Channel { queue, receivers, senders: Bell::default(), left });

@@ -18,9 +18,9 @@ use super::ends::{Receiver, Sender};
 use super::errors::{NoSlot, RecvError, RecvTimeoutError, TryRecvError};
 use super::news::sleep;
 use super::patience::Patience;
-use super::raw::{Look, RawChannel};
+use super::raw::{Look, RawChannel, expect_room};
 use super::ring::Ring;
-use super::select::Selectable;
+use super::selectable::Selectable;
 use crate::memory::Memory;
 use crate::wait::Wait;
 
@@ -51,7 +51,8 @@ impl<T: Send> Inbox<T> {
     ///
     /// # Panics
     ///
-    /// If the number of slots or the room for messages is 0.
+    /// If the number of slots or the room for messages is 0, or if the room is for more than 2^28
+    /// messages.
     pub fn new(slots: usize, capacity: usize) -> Self {
         Self::over(slots, capacity)
     }
@@ -62,10 +63,11 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`new`](Inbox::new).
+    /// Same panics as [`new`](Inbox::new), except that the capacity of a
+    /// [`Single`](super::Single) may be any number but 0.
     pub fn over(slots: usize, capacity: usize) -> Self {
         assert!(slots > 0, "an inbox needs a slot for a sender at least");
-        assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
+        expect_room::<Q>(capacity);
         let bell = Counted::new(Bell::default());
         let slots = (0..slots).map(|_| None).collect();
         Self { slots, capacity, bell, next: 0, patience: Patience::default() }
@@ -80,8 +82,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// # Panics
     ///
-    /// If the capacity that the inbox was made with is too large for a channel of this kind: see
-    /// [`over`](super::over).
+    /// If so many messages take more memory than can be addressed.
     pub fn connect(&mut self) -> Result<(usize, Sender<T, Q>), NoSlot> {
         let free = self.slots.iter().position(Option::is_none).or_else(|| {
             self.slots.iter_mut().position(|slot| {

@@ -61,6 +61,8 @@ mod ring;
 #[doc(hidden)]
 pub mod select;
 #[doc(hidden)]
+pub mod selectable;
+#[doc(hidden)]
 pub mod selector;
 mod single;
 
@@ -71,7 +73,8 @@ pub use errors::{NoSlot, RecvError, RecvTimeoutError, SendError, TryRecvError, T
 pub use inbox::Inbox;
 pub use raw::{Look, RawChannel};
 pub use ring::Ring;
-pub use select::{Select, Selectable};
+pub use select::Select;
+pub use selectable::Selectable;
 pub use single::{Exclusive, Fetch, Shared, Single};
 
 /// A channel with room for at least `capacity` messages, whose ends spin for a while and then

@@ -44,12 +44,15 @@ pub unsafe trait RawChannel: Send + Sync {
     /// The notes of the receiver: its own state.
     type Reader: Default + Send + Sync;
 
+    /// The largest number of messages for which there can be room, unless memory is the limit.
+    const MOST: usize = usize::MAX;
+
     /// An empty channel with room for at least `messages` messages, and for at least one. An
     /// algorithm with a fixed capacity ignores the number.
     ///
     /// # Panics
     ///
-    /// If there are more messages than the algorithm can count, or than memory can address.
+    /// If there are more messages than [`MOST`](Self::MOST), or than memory can address.
     fn with_capacity(messages: usize) -> Self;
 
     /// The number of messages for which an empty channel always has room.
@@ -159,4 +162,11 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// The requirements of the trait hold. The bell is the sender's.
     unsafe fn close_reader(&self, reader: &Self::Reader, bell: &Bell<Self::Memory>);
+}
+
+/// Panics if no channel of this kind has this capacity.
+pub fn expect_room<Q: RawChannel>(capacity: usize) {
+    assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
+    let most = Q::MOST;
+    assert!(capacity <= most, "a channel has room for at most {most} messages, not {capacity}");
 }

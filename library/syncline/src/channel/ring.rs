@@ -27,7 +27,7 @@ use super::bell::Bell;
 use super::line::{GONE, Position, STEP, Units, number, per_unit};
 use super::news::{post, wait_fetching};
 use super::patience::Patience;
-use super::raw::{Look, RawChannel};
+use super::raw::{Look, RawChannel, expect_room};
 use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -43,10 +43,6 @@ const AHEAD: usize = 4;
 /// The most units that the sender fills with messages sent together before it publishes them: about
 /// a hundred words. With more, the receiver would wait for longer than it saves.
 const TOGETHER: usize = 16;
-
-/// The largest capacity. With more, numbers that wrap around could not distinguish a full ring from
-/// an empty one.
-const MOST: usize = 1 << 28;
 
 /// A channel with room for many messages.
 pub struct Ring<T, W: Wait = Park, M: Memory = Native> {
@@ -153,8 +149,11 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     type Writer = Writer;
     type Reader = Reader;
 
+    /// With more, numbers that wrap around could not distinguish a full ring from an empty one.
+    const MOST: usize = 1 << 28;
+
     fn with_capacity(capacity: usize) -> Self {
-        assert!(capacity <= MOST, "a channel has room for at most {MOST} messages, not {capacity}");
+        expect_room::<Self>(capacity);
         let wanted = capacity.div_ceil(per_unit::<T>());
         // The sender can't use slots that were emptied but not announced yet. These are at most a
         // part, less one message.

@@ -15,10 +15,10 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use super::bell::Bell;
 use super::news::{select, selected};
 use super::patience::Patience;
 use super::raw::Look;
+use super::selectable::Selectable;
 use super::selector::Selector;
 use crate::memory::{Memory, Native, Own};
 use crate::wait::{Park, Wait};
@@ -57,18 +57,6 @@ pub struct Select<W: Wait = Park, M: Memory = Native> {
     next: usize,
     patience: Patience,
     kind: PhantomData<fn() -> (W, M)>,
-}
-
-/// What a [`Select`] can wait for: a [`Receiver`](super::Receiver) or an [`Inbox`](super::Inbox),
-/// whose waiting policy is `W`.
-pub trait Selectable<W: Wait = Park, M: Memory = Native> {
-    /// Whether there is a message.
-    #[doc(hidden)]
-    fn look(&mut self) -> Look;
-
-    /// What the receiver sleeps on.
-    #[doc(hidden)]
-    fn bell(&self) -> &Bell<M>;
 }
 
 type Receivers<'a, 'b, W, M> = &'a mut [&'b mut dyn Selectable<W, M>];

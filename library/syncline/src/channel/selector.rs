@@ -8,7 +8,7 @@ use crate::memory::{Memory, Word};
 #[derive(Default)]
 pub struct Selector<M: Memory> {
     /// How many threads have rung.
-    pub(super) rung: M::Word,
+    pub rung: M::Word,
 }
 
 impl<M: Memory> Selector<M> {
@@ -28,7 +28,7 @@ impl<M: Memory> Selector<M> {
     }
 
     /// Waits until as many threads have rung as have taken the selector from a bell.
-    pub(super) fn wait_for(&self, taken: u32) {
+    pub fn wait_for(&self, taken: u32) {
         let mut looks = 0;
         // Acquire: pairs with the Release in `ring`: those threads are done with the selector.
         while self.rung.load(Acquire) != taken {

@@ -110,6 +110,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         // Relaxed: the exchange orders.
         let mut word = self.word.load(Relaxed);
         while word & HELD == 0 {
+            // By (4) the mark of a word that keeps no reader out is out of date.
             let mark = if word & CLOSED == 0 { 0 } else { word & PARKED };
             let new = ((word & !PARKED) - waiting + WRITER) | mark | slept;
             // Acquire: pairs with the Release of readers' and writers' releases.
@@ -159,6 +160,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     }
 
     fn contend_counted(&self, deadline: Option<Duration>) -> bool {
+        // The mark, once this thread has slept: it sets it again, since others may still sleep (2).
         let mut slept = 0;
         let free = |word| word & HELD == 0;
         while let Some(mark) = Park::wait::<M>(&self.word, WRITERS, deadline, free) {
@@ -197,6 +199,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         let mut word = self.word.load(Relaxed);
         loop {
             let left = word - WRITER;
+            // No writer waits: all sleeping readers are woken (3). Otherwise one writer is, and the
+            // mark is cleared (2), or stays in place for the readers.
             let new = if left & ALL_WAITING == 0 {
                 0
             } else if left & READER_WAITS == 0 {

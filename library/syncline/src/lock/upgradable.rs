@@ -23,6 +23,7 @@
 //! Source: none; upgradable ("update") locks are those of databases (Gray and Reuter, "Transaction
 //! Processing", section 7.8), and so is the rule that at most one may be held.
 
+use core::mem::forget;
 use core::time::Duration;
 
 use bytemuck::Zeroable;
@@ -31,7 +32,8 @@ use super::futex::Futex;
 use super::raw::{Downgrade, RawLock, RawSharedLock, TimedLock, TimedSharedLock};
 use super::raw::{TimedUpgrade, TryLock, TrySharedLock, Upgrade};
 use super::rw_compact::CompactRw;
-use crate::wait::Park;
+use crate::memory::Memory;
+use crate::wait::{Park, Wait};
 
 /// A shared lock `S`, and a turn for threads that write or may write later.
 #[derive(Debug, Default)]
@@ -39,6 +41,35 @@ use crate::wait::Park;
 pub struct Upgradable<S: RawSharedLock = CompactRw> {
     turn: Futex<Park, S::Memory>,
     shared: S,
+}
+
+/// The turn of this thread, given up when dropped: sharing the lock panics if it can't count one
+/// more reader.
+struct Turn<'a, M: Memory>(&'a Futex<Park, M>);
+
+impl<M: Memory> Drop for Turn<'_, M> {
+    fn drop(&mut self) {
+        // SAFETY: this thread has the turn.
+        unsafe { self.0.release(&()) };
+    }
+}
+
+impl<S: TrySharedLock> Upgradable<S> {
+    /// Shares the lock again, for a thread that has the turn and has just released the lock.
+    /// Readers that came since may be as many as the lock can count. Then it waits until one of
+    /// them leaves: after a panic, the caller's guard would release a share that it doesn't hold.
+    ///
+    /// # Safety
+    ///
+    /// Same requirements as [`RawSharedLock::acquire_shared`].
+    unsafe fn share_again(&self, share: &S::SharedNode) {
+        let mut looks = 0;
+        // SAFETY: our caller's promise.
+        while !unsafe { self.shared.acquire_shared_if_counted(share) } {
+            looks += 1;
+            Park::pause::<S::Memory>(looks);
+        }
+    }
 }
 
 // SAFETY: zero is a free turn and a free lock.
@@ -155,7 +186,9 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
         // SAFETY: our caller's promise.
         unsafe {
             self.turn.acquire(&());
+            let turn = Turn(&self.turn);
             self.shared.acquire_shared(share);
+            forget(turn);
         }
     }
 
@@ -197,7 +230,7 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
             self.shared.release_shared(share);
             let upgraded = self.shared.try_acquire(node);
             if !upgraded {
-                self.shared.acquire_shared(share);
+                self.share_again(share);
             }
             upgraded
         }
@@ -212,7 +245,7 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
         // SAFETY: our caller's promise.
         unsafe {
             self.shared.release(node);
-            self.shared.acquire_shared(share);
+            self.share_again(share);
         }
     }
 }
@@ -225,10 +258,11 @@ unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
             if !self.turn.acquire_until(&(), deadline) {
                 return false;
             }
+            let turn = Turn(&self.turn);
             // As in `try_acquire_upgradable`.
             let shares = self.shared.acquire_shared_until(share, deadline);
-            if !shares {
-                self.turn.release(&());
+            if shares {
+                forget(turn);
             }
             shares
         }
@@ -246,7 +280,7 @@ unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
             self.shared.release_shared(share);
             let alone = self.shared.acquire_until(node, deadline);
             if !alone {
-                self.shared.acquire_shared(share);
+                self.share_again(share);
             }
             alone
         }
@@ -267,21 +301,53 @@ unsafe impl<S: TrySharedLock> Downgrade for Upgradable<S> {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
+    use std::panic::catch_unwind;
+    use std::thread;
+
     use super::*;
+
+    const MOST: u32 = (1 << 19) - 1;
+
+    /// A lock with as many readers as it can count.
+    fn full() -> Upgradable {
+        let lock = <Upgradable>::default();
+        let mut readers = 0;
+        // SAFETY: there are no nodes.
+        while readers < 1 << 20 && unsafe { lock.acquire_shared_if_counted(&()) } {
+            readers += 1;
+        }
+        assert_eq!(readers, MOST);
+        lock
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "it takes a lock half a million times")]
     fn readers_that_cannot_be_counted_are_refused() {
-        let lock = <Upgradable>::default();
-        let mut readers = 0;
+        let lock = full();
         // SAFETY: there are no nodes, and as many shares are released as were acquired.
         unsafe {
-            while readers < 1 << 20 && lock.acquire_shared_if_counted(&()) {
-                readers += 1;
-            }
-            assert_eq!(readers, (1 << 19) - 1);
-            (0..readers).for_each(|_| lock.release_shared(&()));
-            assert!(lock.try_acquire(&<_>::default()));
+            assert!(catch_unwind(|| lock.acquire_upgradable(&())).is_err());
+            assert!(!lock.try_acquire_upgradable(&()));
+            assert!(!lock.acquire_upgradable_until(&(), Duration::MAX));
+            (0..MOST).for_each(|_| lock.release_shared(&()));
+            // None of them has kept the turn.
+            assert!(lock.try_acquire(&()));
         }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it takes a lock half a million times")]
+    fn a_share_is_acquired_again_when_it_can_be_counted() {
+        let lock = full();
+        thread::scope(|scope| {
+            // SAFETY: there are no nodes.
+            let again = scope.spawn(|| unsafe { lock.share_again(&()) });
+            thread::sleep(Duration::from_millis(10));
+            // SAFETY: one of the shares of `full`.
+            unsafe { lock.release_shared(&()) };
+            again.join().expect("it does not panic");
+        });
+        // SAFETY: as above.
+        assert!(!unsafe { lock.acquire_shared_if_counted(&()) });
     }
 }

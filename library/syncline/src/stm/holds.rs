@@ -4,9 +4,10 @@
 //! A cell is held by one writer or several readers. If a thread requests a cell that others hold in
 //! a conflicting way, it wins if its transactions have cost less so far than those of each
 //! conflicting thread (of threads with equal costs, the one with the lower number wins). The others
-//! are then aborted, and it gets the cell. If one of them commits already, it is refused, though
-//! some of the others may have been aborted for it. If it does not win, it is refused, and no holder
-//! is aborted.
+//! are then aborted, and it gets the cell. If it does not win, or if one of them commits already, it
+//! is refused, and no holder is aborted. (A holder may begin to commit while others are aborted for
+//! the request; only then they are aborted for nothing.) A holder whose attempt is over but which
+//! has not released the cell yet conflicts with no thread.
 //! That is FairCM: what a thread's transactions have cost grows only when one commits, so a thread
 //! that is aborted again and again comes to have the least and then wins every conflict.
 //!
@@ -34,13 +35,23 @@ impl Holder {
     }
 }
 
-/// The result of an attempt to abort a holder.
+/// How far the attempt of a holder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// The holder is aborted, or its attempt was over already.
-    Gone,
-    /// The holder commits, and can't be aborted any more.
+pub enum State {
+    /// It runs, and can be aborted.
+    Runs,
+    /// It commits, and can't be aborted any more.
     Commits,
+    /// It is over: aborted, or followed by another.
+    Over,
+}
+
+/// What a server knows of the attempts, and does to them.
+pub trait Attempts {
+    /// The state of this attempt.
+    fn state(&self, of: &Holder) -> State;
+    /// Aborts the attempt if it still runs. Returns whether it is over now.
+    fn abort(&self, other: &Holder) -> bool;
 }
 
 #[derive(Debug, Default)]
@@ -58,20 +69,29 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// Asks for a cell, to read it or to write it. Calls `abort` with the holders that have to be
-    /// aborted. Returns whether the cell was granted.
+    /// Asks for a cell, to read it or to write it, and aborts the holders that have to be aborted.
+    /// Returns whether the cell was granted. An attempt that is over gets nothing, so that no holder
+    /// is aborted for it.
     pub fn ask(
         &mut self,
         cell: usize,
         writes: bool,
         who: Holder,
-        mut abort: impl FnMut(&Holder) -> Fate,
+        attempts: &impl Attempts,
     ) -> bool {
+        if attempts.state(&who) == State::Over {
+            return false;
+        }
         let held = self.cells.entry(cell).or_default();
         let readers = if writes { held.readers.as_slice() } else { &[] };
         let mut others = held.writer.iter().chain(readers).filter(|o| o.client != who.client);
-        let granted = others.clone().all(|other| who.goes_before(other))
-            && others.all(|other| abort(other) == Fate::Gone);
+        let gives_way = |other: &&Holder| match attempts.state(other) {
+            State::Runs => who.goes_before(other),
+            State::Commits => false,
+            State::Over => true,
+        };
+        let granted = others.clone().all(|other| gives_way(&other))
+            && others.all(|other| attempts.abort(other));
         if granted {
             if writes {
                 held.readers.retain(|reader| reader.client == who.client);
@@ -106,21 +126,44 @@ impl Holds {
 
 #[cfg(test)]
 mod tests {
-    use super::Fate::{Commits, Gone};
+    use core::cell::RefCell;
+
+    use super::State::{Commits, Over, Runs};
     use super::*;
 
     fn who(client: usize, spent: u64) -> Holder {
         Holder { client, attempt: 1, spent }
     }
 
+    /// The attempts of the clients with these numbers are in this state, and all others run.
+    struct States(State, &'static [usize], RefCell<Vec<usize>>);
+
+    impl Attempts for States {
+        fn state(&self, of: &Holder) -> State {
+            if self.1.contains(&of.client) { self.0 } else { Runs }
+        }
+
+        fn abort(&self, other: &Holder) -> bool {
+            self.2.borrow_mut().push(other.client);
+            self.state(other) != Commits
+        }
+    }
+
     /// Requests a cell, and returns whether it was granted, and which holders were aborted for it.
-    fn ask(holds: &mut Holds, writes: bool, who: Holder, fate: Fate) -> (bool, Vec<usize>) {
-        let mut aborted = Vec::new();
-        let granted = holds.ask(7, writes, who, |other| {
-            aborted.push(other.client);
-            fate
-        });
-        (granted, aborted)
+    fn ask_while(
+        holds: &mut Holds,
+        writes: bool,
+        who: Holder,
+        state: State,
+        of: &'static [usize],
+    ) -> (bool, Vec<usize>) {
+        let states = States(state, of, RefCell::default());
+        let granted = holds.ask(7, writes, who, &states);
+        (granted, states.2.into_inner())
+    }
+
+    fn ask(holds: &mut Holds, writes: bool, who: Holder) -> (bool, Vec<usize>) {
+        ask_while(holds, writes, who, Runs, &[])
     }
 
     const READ: bool = false;
@@ -129,49 +172,69 @@ mod tests {
     #[test]
     fn readers_share_and_a_writer_excludes() {
         let mut holds = Holds::default();
-        assert_eq!(ask(&mut holds, READ, who(0, 5), Gone), (true, [].into()));
-        assert_eq!(ask(&mut holds, READ, who(1, 5), Gone), (true, [].into()));
-        assert_eq!(ask(&mut holds, WRITE, who(2, 9), Gone), (false, [].into()));
-        assert_eq!(ask(&mut holds, WRITE, who(2, 1), Gone), (true, [0, 1].into()));
-        assert_eq!(ask(&mut holds, READ, who(0, 5), Gone), (false, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(0, 5)), (true, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(1, 5)), (true, [].into()));
+        assert_eq!(ask(&mut holds, WRITE, who(2, 9)), (false, [].into()));
+        assert_eq!(ask(&mut holds, WRITE, who(2, 1)), (true, [0, 1].into()));
+        assert_eq!(ask(&mut holds, READ, who(0, 5)), (false, [].into()));
     }
 
     #[test]
     fn one_who_has_spent_less_is_enough_to_be_refused() {
         let mut holds = Holds::default();
-        ask(&mut holds, READ, who(0, 9), Gone);
-        ask(&mut holds, READ, who(1, 2), Gone);
-        assert_eq!(ask(&mut holds, WRITE, who(2, 5), Gone), (false, [].into()));
+        ask(&mut holds, READ, who(0, 9));
+        ask(&mut holds, READ, who(1, 2));
+        assert_eq!(ask(&mut holds, WRITE, who(2, 5)), (false, [].into()));
     }
 
     #[test]
     fn who_reads_may_go_on_to_write_and_back() {
         let mut holds = Holds::default();
-        ask(&mut holds, READ, who(0, 5), Gone);
-        assert_eq!(ask(&mut holds, WRITE, who(0, 5), Gone), (true, [].into()));
-        assert_eq!(ask(&mut holds, READ, who(0, 5), Gone), (true, [].into()));
-        assert_eq!(ask(&mut holds, READ, who(1, 6), Gone), (false, [].into()));
+        ask(&mut holds, READ, who(0, 5));
+        assert_eq!(ask(&mut holds, WRITE, who(0, 5)), (true, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(0, 5)), (true, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(1, 6)), (false, [].into()));
     }
 
     #[test]
-    fn who_commits_is_not_overridden() {
+    fn nobody_is_aborted_for_a_cell_of_one_who_commits() {
         let mut holds = Holds::default();
-        ask(&mut holds, WRITE, who(0, 9), Gone);
-        assert_eq!(ask(&mut holds, READ, who(1, 1), Commits), (false, [0].into()));
-        assert_eq!(ask(&mut holds, READ, who(2, 99), Gone), (false, [].into()));
+        ask(&mut holds, READ, who(0, 8));
+        ask(&mut holds, READ, who(1, 9));
+        let asked = ask_while(&mut holds, WRITE, who(2, 1), Commits, &[1]);
+        assert_eq!(asked, (false, [].into()));
+        assert_eq!(ask(&mut holds, WRITE, who(3, 99)), (false, [].into()));
+    }
+
+    #[test]
+    fn nobody_is_aborted_for_one_who_is_aborted_already() {
+        let mut holds = Holds::default();
+        ask(&mut holds, READ, who(0, 9));
+        assert_eq!(ask_while(&mut holds, WRITE, who(1, 1), Over, &[1]), (false, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(2, 99)), (true, [].into()));
+    }
+
+    #[test]
+    fn one_whose_attempt_is_over_is_in_nobodys_way() {
+        let mut holds = Holds::default();
+        ask(&mut holds, WRITE, who(0, 1));
+        let (granted, _) = ask_while(&mut holds, READ, who(1, 9), Over, &[0]);
+        assert!(granted);
+        holds.release(0);
+        assert_eq!(ask(&mut holds, WRITE, who(2, 99)), (false, [].into()));
     }
 
     #[test]
     fn what_is_released_is_free_and_forgotten() {
         let mut holds = Holds::default();
-        ask(&mut holds, WRITE, who(0, 1), Gone);
-        ask(&mut holds, READ, who(0, 1), Gone);
+        ask(&mut holds, WRITE, who(0, 1));
+        ask(&mut holds, READ, who(0, 1));
         holds.release(0);
         assert!(holds.cells.is_empty());
-        assert_eq!(ask(&mut holds, WRITE, who(1, 99), Gone), (true, [].into()));
+        assert_eq!(ask(&mut holds, WRITE, who(1, 99)), (true, [].into()));
         // Client 1 loses the cell before it releases, so its release frees nothing.
-        assert_eq!(ask(&mut holds, WRITE, who(0, 1), Gone), (true, [1].into()));
+        assert_eq!(ask(&mut holds, WRITE, who(0, 1)), (true, [1].into()));
         holds.release(1);
-        assert_eq!(ask(&mut holds, READ, who(2, 99), Gone), (false, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(2, 99)), (false, [].into()));
     }
 }

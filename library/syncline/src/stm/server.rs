@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::Ordering::{AcqRel, Acquire};
 
-use super::holds::{Fate, Holder, Holds};
+use super::holds::{Attempts, Holder, Holds, State};
 use crate::channel::{Inbox, Sender, Single};
 use crate::memory::{Long, LongMemory, Native, Padded};
 use crate::wait::{Park, Wait};
@@ -70,29 +70,37 @@ impl<W: Wait, M: LongMemory> Server<W, M> {
             match request {
                 Request::Release => holds.release(client),
                 Request::Hold { cell, writes, who } => {
-                    let abort = |other: &Holder| Self::abort(&self.statuses, other);
-                    let granted = holds.ask(cell, writes, who, abort);
+                    let granted = holds.ask(cell, writes, who, &self);
                     // A client that was dropped needs no answer.
                     let _ = self.answers[client].send(granted);
                 }
             }
         }
     }
+}
 
-    /// Aborts an attempt if it still runs. `Commits` if it can't be aborted any more.
-    fn abort(statuses: &Statuses<M>, other: &Holder) -> Fate {
+impl<W: Wait, M: LongMemory> Attempts for Server<W, M> {
+    fn state(&self, of: &Holder) -> State {
+        let Holder { client, attempt, .. } = *of;
+        // Acquire: pairs with the Release in `begin`: if the attempt is over, its writes are
+        // complete, and the next thread that is granted the cell sees them. If another server has
+        // aborted the attempt, it pairs with that server's Release: the next thread that is granted
+        // the cell is ordered after the abort.
+        match self.statuses[client].load(Acquire) {
+            now if now == status(attempt, RUNNING) => State::Runs,
+            now if now == status(attempt, COMMITS) => State::Commits,
+            _ => State::Over,
+        }
+    }
+
+    fn abort(&self, other: &Holder) -> bool {
         let Holder { client, attempt, .. } = *other;
         let (running, aborted) = (status(attempt, RUNNING), status(attempt, ABORTED));
         // AcqRel: its Release pairs with the Acquire of the client that looks whether it is
         // aborted. The server's answer orders the next thread that is granted the cell after the
         // abort.
-        if statuses[client].exchange(running, aborted, AcqRel).is_ok() {
-            return Fate::Gone;
-        }
-        // Acquire: pairs with the Release in `begin`: if the attempt is over, its writes are
-        // complete, and the next thread that is granted the cell sees them.
-        let commits = statuses[client].load(Acquire) == status(attempt, COMMITS);
-        if commits { Fate::Commits } else { Fate::Gone }
+        self.statuses[client].exchange(running, aborted, AcqRel).is_ok()
+            || self.state(other) == State::Over
     }
 }
 

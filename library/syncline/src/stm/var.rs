@@ -38,7 +38,12 @@ use crate::wait::Park;
 ///
 /// Values are dropped after the transaction that has replaced them, by the thread that has the last
 /// reference. If the drop panics, the panic leaves [`atomically`](super::atomically), and the
-/// transaction has happened. A value that the same transaction set and replaces is dropped at once.
+/// transaction has happened.
+///
+/// Some values are dropped within the transaction: copies that the closure gets, references that it
+/// [shares](TVar::share), and values that the same transaction has set, when it replaces them or
+/// takes them back by [`undo`](Tx::undo) or [`or_else`](Tx::or_else). So a destructor that runs a
+/// transaction panics there, and the outer transaction changes nothing.
 pub struct TVar<T, M: LongMemory = Native> {
     stamp: M::Long,
     value: Guarded<Arc<T>, Ttas<Park, M>>,

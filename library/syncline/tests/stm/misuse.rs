@@ -157,3 +157,24 @@ fn what_was_replaced_is_dropped_outside_of_the_transaction() {
     drop(variable);
     assert_eq!(value(&dropped), 2);
 }
+
+#[test]
+fn what_a_transaction_has_set_is_dropped_within_it() {
+    let dropped = Arc::new(TCell::new(0));
+    let variable = TVar::new(None);
+    for undoes in [true, false] {
+        let text = panics(|| {
+            atomically(|tx| {
+                variable.set(tx, Some(Noting(Arc::clone(&dropped))));
+                if undoes {
+                    tx.undo();
+                }
+                variable.set(tx, None);
+                Ok(())
+            })
+        });
+        assert!(text.contains("in a transaction already"), "{text}");
+    }
+    assert!(atomically(|tx| variable.share(tx)).is_none());
+    assert_eq!(value(&dropped), 0);
+}

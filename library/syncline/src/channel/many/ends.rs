@@ -36,8 +36,8 @@ struct Ends<M: LongMemory> {
 
 impl<M: LongMemory> Ends<M> {
     fn one_more(&self) {
-        // Relaxed: the end that is cloned exists, so the count is not 0. The count can't overflow,
-        // since each end takes memory.
+        // Relaxed: the end that is cloned exists, so the count is not 0. The count can't overflow:
+        // the owners of the channel are counted as well, and there can't be as many.
         self.others.fetch_add(1, Relaxed);
     }
 

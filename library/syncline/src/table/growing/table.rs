@@ -202,6 +202,7 @@ where
                 let right = right::<P::Raw, M>(tags, hash, at);
                 if right != at {
                     if unchanged() {
+                        // No bucket is as deep, so the next one is checked by `right` as well.
                         (at, expected) = (right, u32::MAX);
                     }
                     continue;
