@@ -62,7 +62,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     /// In debug builds, if this thread holds the lock.
     #[track_caller]
     pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, L> {
-        ArcMutexGuard::new(self, self.lock.acquire())
+        ArcMutexGuard::new(self, self.lock.acquire(self.named()))
     }
 }
 

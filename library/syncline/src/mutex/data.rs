@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use bytemuck::Zeroable;
 
 use crate::lock::Gate;
+use crate::owner::Named;
 use crate::watched::Watched;
 
 /// A value that one thread at a time can reach, under the lock `L`.
@@ -118,5 +119,11 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// The lock itself, to acquire it without a guard.
     pub fn raw(&self) -> &L {
         &self.lock.lock
+    }
+
+    /// This mutex as messages name it.
+    #[inline(always)]
+    pub(super) fn named(&self) -> Named {
+        Named::new("Mutex", self, self.data_ptr())
     }
 }

@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use bytemuck::Zeroable;
 
 use crate::lock::CompactRw;
+use crate::owner::Named;
 use crate::watched::Watched;
 
 /// A value that several threads at a time can read, or one can write, under the lock `L`.
@@ -44,7 +45,6 @@ use crate::watched::Watched;
 /// ```
 #[derive(Default)]
 pub struct RwLock<T: ?Sized, L = CompactRw> {
-    /// Its owner is the writer.
     pub(super) lock: Watched<L>,
     pub(super) value: UnsafeCell<T>,
 }
@@ -119,5 +119,11 @@ impl<T: ?Sized, L> RwLock<T, L> {
     /// The lock itself, to acquire it without a guard.
     pub fn raw(&self) -> &L {
         &self.lock.lock
+    }
+
+    /// This lock as messages name it.
+    #[inline(always)]
+    pub(super) fn named(&self) -> Named {
+        Named::new("RwLock", self, self.data_ptr())
     }
 }

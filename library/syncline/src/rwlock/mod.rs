@@ -27,7 +27,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     #[inline]
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T, L> {
-        let node = self.lock.share();
+        let node = self.lock.share(self.named());
         // SAFETY: the lock is shared with this node.
         unsafe { RwLockReadGuard::new(self, node) }
     }
@@ -40,7 +40,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     #[inline]
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T, L> {
-        let node = self.lock.acquire();
+        let node = self.lock.acquire(self.named());
         // SAFETY: the lock was acquired with this node.
         unsafe { RwLockWriteGuard::new(self, node) }
     }
@@ -56,7 +56,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     #[track_caller]
     pub fn with_read<R>(&self, section: impl FnOnce(&T) -> R) -> R {
         // SAFETY: we share the lock.
-        self.lock.with_share(|| section(unsafe { &*self.value.get() }))
+        self.lock.with_share(self.named(), || section(unsafe { &*self.value.get() }))
     }
 
     /// Runs a function that writes the value, and returns its result.
@@ -70,13 +70,14 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     #[track_caller]
     pub fn with_write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: we hold the lock alone.
-        self.lock.with(|| section(unsafe { &mut *self.value.get() }))
+        self.lock.with(self.named(), || section(unsafe { &mut *self.value.get() }))
     }
 }
 
 impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
     /// Shares the lock if that needs no waiting; otherwise returns `None`.
     #[inline]
+    #[track_caller]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T, L>> {
         let node = self.lock.try_share()?;
         // SAFETY: the lock is shared with this node.
