@@ -222,6 +222,15 @@ fn a_cycle_through_a_reentrant_mutex() {
     assert_eq!(*reentrant.lock(), 0);
 }
 
+/// Notifies all when dropped.
+struct Notify<'a>(&'a Condvar);
+
+impl Drop for Notify<'_> {
+    fn drop(&mut self) {
+        self.0.notify_all();
+    }
+}
+
 #[test]
 fn a_cycle_through_a_condition_variable() {
     let (queue, mutex) = (Mutex::new(0), Mutex::new(0));
@@ -234,20 +243,23 @@ fn a_cycle_through_a_condition_variable() {
                 let _mutex = mutex.lock();
                 let mut queue = queue.lock();
                 both.wait();
-                // It waits for as long as the other thread needs, and then for the queue's lock.
-                filled.wait_for(&mut queue, SOON);
+                filled.wait_while(&mut queue, |queue| *queue == 0);
             }),
         ),
         (
             "bob",
             Box::new(|| {
                 both.wait();
-                let _queue = queue.lock();
+                // Whether or not it was notified, the other thread needs the queue's lock.
+                let _notify = Notify(&filled);
+                let mut queue = queue.lock();
+                *queue = 1;
                 drop(mutex.lock());
             }),
         ),
     ]);
     assert_told(&messages, &["2 threads", "(ada) waits", "(bob) holds"]);
+    assert!(messages[0].matches("deadlock.rs:").count() == 4, "{}", messages[0]);
 }
 
 #[test]
