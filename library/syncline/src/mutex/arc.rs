@@ -59,7 +59,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// Same panics as [`lock`](Self::lock).
     #[track_caller]
     pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, L> {
         ArcMutexGuard::new(self, self.lock.acquire(self.named()))

@@ -19,7 +19,8 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds, if this thread holds the lock, or would wait for a thread that waits for it,
+    /// perhaps through others.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T, L> {

@@ -143,7 +143,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`write`](Self::write).
+    /// Same panics as [`try_write_for`](RwLock::try_write_for).
     #[track_caller]
     pub fn try_write_arc_for(
         self: &Arc<Self>,
@@ -156,7 +156,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`write`](Self::write).
+    /// Same panics as [`try_write_for`](RwLock::try_write_for).
     #[track_caller]
     pub fn try_write_arc_until(
         self: &Arc<Self>,

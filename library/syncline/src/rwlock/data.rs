@@ -32,7 +32,7 @@ use crate::watched::Watched;
 ///
 /// A thread that locks again what it holds may wait forever. If the lock lets waiting writers go
 /// before new readers, this is so even for two shares. Debug builds panic if a thread locks what it
-/// holds for writing.
+/// holds for writing, writes what it reads, or waits for threads that wait for it.
 ///
 /// A lock that isn't held can't be released, since releasing it requires a guard; and a lock that
 /// is held can't be dropped:

@@ -21,8 +21,9 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock for writing; and if there are more readers
-    /// than the lock can count, which is 524,287 for [`CompactRw`](crate::lock::CompactRw) and more
+    /// In debug builds, if this thread holds the lock for writing, or would wait for a writer that
+    /// waits for it, perhaps through others; and if there are more readers than the lock can count,
+    /// which is 524,287 for [`CompactRw`](crate::lock::CompactRw) and more
     /// than 100 million for the others. Then [`try_read`](Self::try_read) returns `None`.
     #[inline]
     #[track_caller]
@@ -36,7 +37,8 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock for writing.
+    /// In debug builds, if this thread holds or shares the lock, or would wait for a thread that
+    /// waits for it, perhaps through others.
     #[inline]
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T, L> {
@@ -137,7 +139,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`write`](Self::write).
+    /// In debug builds, if this thread holds the lock for writing.
     #[track_caller]
     pub fn try_write_for(&self, patience: Duration) -> Option<RwLockWriteGuard<'_, T, L>> {
         self.try_write_until(after::<L::Memory>(patience))
@@ -147,7 +149,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`write`](Self::write).
+    /// Same panics as [`try_write_for`](Self::try_write_for).
     #[track_caller]
     pub fn try_write_until(
         &self,

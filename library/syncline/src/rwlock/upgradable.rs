@@ -46,7 +46,8 @@ impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read).
+    /// Same panics as [`read`](Self::read); in debug builds also if this thread has the upgradable
+    /// share.
     #[track_caller]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T, L> {
         let node = Pooled::new();
@@ -91,6 +92,11 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
     /// Waits until all other readers have left, and turns this share into the exclusive lock. No
     /// thread writes in between. Acquire ordering. The thread must not have another share of the
     /// lock, or it waits for itself.
+    ///
+    /// # Panics
+    ///
+    /// In debug builds, if this thread has another share, or would wait for a reader that waits for
+    /// it, perhaps through others.
     #[track_caller]
     pub fn upgrade(guard: Self) -> RwLockWriteGuard<'a, T, L> {
         let lock = guard.lock;
