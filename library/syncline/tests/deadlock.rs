@@ -5,8 +5,10 @@
 #![cfg(all(debug_assertions, feature = "std"))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
@@ -24,9 +26,17 @@ fn message(call: impl FnOnce()) -> Option<String> {
     Some(panic.downcast_ref::<String>().expect("a message with arguments").clone())
 }
 
-/// Runs each step in a thread of its own, with this name, and returns the messages of all panics.
+/// Runs each step in a thread of its own, with this name, and returns the messages of all panics. If
+/// threads wait for each other forever after all, the process ends.
 fn messages<'a>(steps: Vec<(&'a str, Step<'a>)>) -> Vec<String> {
-    thread::scope(|scope| {
+    let (done, waits) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        if waits.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("a deadlock was not reported");
+            process::abort();
+        }
+    });
+    let messages = thread::scope(|scope| {
         let mut threads = Vec::new();
         for (name, step) in steps {
             let thread = Builder::new().name(name.to_owned());
@@ -34,7 +44,9 @@ fn messages<'a>(steps: Vec<(&'a str, Step<'a>)>) -> Vec<String> {
             threads.push(thread.expect("a thread"));
         }
         threads.into_iter().filter_map(|thread| thread.join().expect("it is caught")).collect()
-    })
+    });
+    drop(done);
+    messages
 }
 
 /// The only message, which has all these words.
@@ -116,6 +128,27 @@ fn the_lines_are_those_of_the_waits_and_the_acquisitions() {
     ]);
     let words = [5, 7, 13, 15].map(|line| format!("deadlock.rs:{}:", start + line));
     assert_told(&messages, &words.each_ref().map(String::as_str));
+}
+
+#[test]
+fn one_thread_of_a_cycle_reports_it() {
+    let locks = [Mutex::new(0), Mutex::new(1)];
+    for _ in 0..if cfg!(miri) { 2 } else { 200 } {
+        let both = AtomicUsize::new(0);
+        let step = |mine: usize| -> Step<'_> {
+            let (locks, both) = (&locks, &both);
+            Box::new(move || {
+                let _mine = locks[mine].lock();
+                // Both begin to wait at the same time, as far as possible.
+                both.fetch_add(1, SeqCst);
+                while both.load(SeqCst) < 2 {
+                    std::hint::spin_loop();
+                }
+                drop(locks[1 - mine].lock());
+            })
+        };
+        assert_told(&messages(vec![("ada", step(0)), ("bob", step(1))]), &["2 threads"]);
+    }
 }
 
 #[test]
