@@ -62,12 +62,14 @@ const KEY: u32 = 0;
 
 impl<M: Memory> Condvar<M> {
     /// Releases the lock, waits for a notification, and acquires the lock again.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait<T: ?Sized, L: RawLock<Memory = M>>(&self, guard: &mut MutexGuard<'_, T, L>) {
         // SAFETY: the guard holds the lock with this node, and again when this returns.
-        guard.released(|lock, node| unsafe { self.wait_raw(lock, node, None) });
+        guard.rests(|lock, node| unsafe { self.wait_raw(lock, node, None) });
     }
 
     /// Waits until the condition on the value is false.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_while<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -81,6 +83,7 @@ impl<M: Memory> Condvar<M> {
     /// Waits for a notification for at most the given time, and says whether the time passed
     /// without one. A notification that came in time counts, however long it then takes to acquire
     /// the lock again.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_for<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -90,6 +93,7 @@ impl<M: Memory> Condvar<M> {
     }
 
     /// Another name of [`wait_for`](Self::wait_for), as in the standard library.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_timeout<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -100,6 +104,7 @@ impl<M: Memory> Condvar<M> {
 
     /// Waits for a notification until an `Instant`, or a time on the memory's clock, and says
     /// whether that moment passed without one.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_until<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -107,7 +112,7 @@ impl<M: Memory> Condvar<M> {
     ) -> WaitTimeoutResult {
         let deadline = deadline.on_clock();
         // SAFETY: the guard holds the lock with this node, and again when this returns.
-        guard.released(|lock, node| unsafe { self.wait_raw(lock, node, Some(deadline)) })
+        guard.rests(|lock, node| unsafe { self.wait_raw(lock, node, Some(deadline)) })
     }
 
     /// Waits until the condition on the value is false, for at most the given time, and says
@@ -122,6 +127,7 @@ impl<M: Memory> Condvar<M> {
     /// let soon = Duration::from_millis(1);
     /// assert!(changed.wait_while_for(&mut guard, |ready| !*ready, soon).timed_out());
     /// ```
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_while_for<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -133,6 +139,7 @@ impl<M: Memory> Condvar<M> {
 
     /// Like [`wait_while_for`](Self::wait_while_for), with the standard library's name and order of
     /// arguments.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_timeout_while<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -144,6 +151,7 @@ impl<M: Memory> Condvar<M> {
 
     /// Waits until the condition on the value is false, or until an `Instant` or a time on the
     /// memory's clock, and says whether the condition is still true then.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_while_until<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,

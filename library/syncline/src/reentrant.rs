@@ -26,7 +26,7 @@ use crate::deadline::{Deadline, after};
 use crate::lock::{Gate, RawLock, TimedLock, TryLock};
 use crate::mapped::shown_as_its_value;
 use crate::memory::Native;
-use crate::owner::{is_this_thread, this_thread};
+use crate::owner::{Mode, Named, Owner, is_this_thread, this_thread};
 
 /// A lock without queue nodes, in native memory.
 pub trait Nodeless: RawLock<Memory = Native, Node = ()> {}
@@ -56,6 +56,8 @@ pub struct ReentrantMutex<T: ?Sized, L = Gate> {
     owner: AtomicUsize,
     /// The number of guards that the holder has.
     depth: Cell<usize>,
+    /// The holder as debug builds note it.
+    noted: Owner,
     value: T,
 }
 
@@ -75,7 +77,13 @@ impl<T, L: Zeroable> ReentrantMutex<T, L> {
     pub const fn with_lock(value: T) -> Self {
         // SAFETY: a lock of zeros is a fresh one.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };
-        Self { lock, owner: AtomicUsize::new(0), depth: Cell::new(0), value }
+        Self {
+            lock,
+            owner: AtomicUsize::new(0),
+            depth: Cell::new(0),
+            noted: Owner::nobody(),
+            value,
+        }
     }
 }
 
@@ -100,23 +108,35 @@ impl<T: ?Sized, L> ReentrantMutex<T, L> {
 
 impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
     /// Waits for the lock unless this thread holds it, and holds it as long as the guard lives.
+    ///
+    /// # Panics
+    ///
+    /// In debug builds, if this thread would wait for a thread that waits for it.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {
         if !self.is_owned_by_current_thread() {
+            let named = Named::new("ReentrantMutex", self, &raw const self.value);
+            let waiting = self.noted.waits(Mode::Alone, named);
             // SAFETY: the lock needs no node.
             unsafe { self.lock.acquire(&()) };
+            waiting.ends();
         }
         self.guard()
     }
 
     /// A guard for the thread that holds the lock.
     #[inline]
+    #[track_caller]
     fn guard(&self) -> ReentrantMutexGuard<'_, T, L> {
         // Forgotten guards count as well, so this limit can be reached.
         let depth = self.depth.get().checked_add(1).expect("too many guards to count");
         self.depth.set(depth);
         // Relaxed: as in `is_this_thread`, which reads it.
         self.owner.store(this_thread(), Relaxed);
+        if depth == 1 {
+            self.noted.set();
+        }
         ReentrantMutexGuard { mutex: self, stays: PhantomData }
     }
 }
@@ -124,10 +144,11 @@ impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
 impl<T: ?Sized, L: Nodeless + TryLock> ReentrantMutex<T, L> {
     /// Takes the lock if it is free, or if this thread holds it; otherwise returns `None`.
     #[inline]
+    #[track_caller]
     pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, L>> {
         // SAFETY: the lock needs no node.
         let held = self.is_owned_by_current_thread() || unsafe { self.lock.try_acquire(&()) };
-        held.then(|| self.guard())
+        if held { Some(self.guard()) } else { None }
     }
 
     /// Whether a thread holds the lock. Unless that is this thread, the answer may be outdated at
@@ -139,12 +160,14 @@ impl<T: ?Sized, L: Nodeless + TryLock> ReentrantMutex<T, L> {
 
 impl<T: ?Sized, L: Nodeless + TimedLock> ReentrantMutex<T, L> {
     /// Waits for the lock unless this thread holds it, for at most the given time.
+    #[track_caller]
     pub fn try_lock_for(&self, patience: Duration) -> Option<ReentrantMutexGuard<'_, T, L>> {
         self.try_lock_until(after::<Native>(patience))
     }
 
     /// Waits for the lock unless this thread holds it, until an `Instant` or a time on the
     /// memory's clock.
+    #[track_caller]
     pub fn try_lock_until(
         &self,
         deadline: impl Deadline<Native>,
@@ -152,7 +175,7 @@ impl<T: ?Sized, L: Nodeless + TimedLock> ReentrantMutex<T, L> {
         let held = self.is_owned_by_current_thread()
             // SAFETY: the lock needs no node.
             || unsafe { self.lock.acquire_until(&(), deadline.on_clock()) };
-        held.then(|| self.guard())
+        if held { Some(self.guard()) } else { None }
     }
 }
 
@@ -204,11 +227,12 @@ impl<T: ?Sized, L: Nodeless> Deref for ReentrantMutexGuard<'_, T, L> {
 impl<T: ?Sized, L: Nodeless> Drop for ReentrantMutexGuard<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
-        let ReentrantMutex { lock, owner, depth, .. } = self.mutex;
+        let ReentrantMutex { lock, owner, depth, noted, .. } = self.mutex;
         depth.set(depth.get() - 1);
         if depth.get() == 0 {
             // Relaxed: as in `is_this_thread`, which reads it.
             owner.store(0, Relaxed);
+            noted.clear();
             // SAFETY: this thread holds the lock, since it has had this guard.
             unsafe { lock.release(&()) };
         }

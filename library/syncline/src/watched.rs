@@ -1,5 +1,6 @@
 //! A lock as `Mutex` and `RwLock` use it: with a node for each acquisition (from the pool for a
-//! guard, on the stack for `with`) and, in debug builds, a note of the thread that holds it.
+//! guard, on the stack for `with`) and, in debug builds, notes of the threads that hold it and wait
+//! for it.
 //!
 //! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them have a reference to
 //! the lock and the node of an acquisition. Their sections begin and end here, so that this is
@@ -10,7 +11,7 @@ use core::time::Duration;
 
 use crate::lock::{RawLock, RawSharedLock, TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Own, Pooled};
-use crate::owner::Owner;
+use crate::owner::{Mode, Named, Owner};
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -20,7 +21,7 @@ pub(crate) type Node<L> = Pooled<<L as RawLock>::Node, <L as RawLock>::Memory>;
 /// The node of a share.
 pub(crate) type SharedNode<L> = Pooled<<L as RawSharedLock>::SharedNode, <L as RawLock>::Memory>;
 
-/// A lock, and the thread that holds it exclusively.
+/// A lock, and the threads that hold it.
 #[derive(Default)]
 pub(crate) struct Watched<L> {
     pub(crate) lock: L,
@@ -58,12 +59,13 @@ impl<L: RawLock> Watched<L> {
 
     #[inline]
     #[track_caller]
-    pub(crate) fn acquire(&self) -> Node<L> {
-        self.owner.expect_another();
+    pub(crate) fn acquire(&self, named: Named) -> Node<L> {
         let node = Pooled::new();
+        let waiting = self.owner.waits(Mode::Alone, named);
         // SAFETY: a pooled node stays where it is until it is dropped, which its owner does after
         // the release; a forgotten one leaks.
         unsafe { self.lock.acquire(&node) };
+        waiting.ends();
         self.begins();
         node
     }
@@ -71,11 +73,12 @@ impl<L: RawLock> Watched<L> {
     /// Runs a function while holding the lock, with a node for this call.
     #[inline]
     #[track_caller]
-    pub(crate) fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.owner.expect_another();
+    pub(crate) fn with<R>(&self, named: Named, section: impl FnOnce() -> R) -> R {
         let node = Own::<L::Node, L::Memory>::default();
+        let waiting = self.owner.waits(Mode::Alone, named);
         // SAFETY: the node stays until it is released at the end.
         unsafe { self.lock.acquire(&node) };
+        waiting.ends();
         self.begins();
         // SAFETY: the lock was acquired with this node.
         let _release = AtEnd(|| unsafe { self.release(&node) });
@@ -124,37 +127,68 @@ impl<L: TimedLock> Watched<L> {
 impl<L: RawSharedLock> Watched<L> {
     #[inline]
     #[track_caller]
-    pub(crate) fn share(&self) -> SharedNode<L> {
-        self.owner.expect_another();
+    pub(crate) fn share(&self, named: Named) -> SharedNode<L> {
         let node = Pooled::new();
+        let waiting = self.owner.waits(Mode::Shared, named);
         // SAFETY: as in `acquire`.
         unsafe { self.lock.acquire_shared(&node) };
-        L::Memory::acquired();
+        waiting.ends();
+        self.begins_share(Mode::Shared);
         node
     }
 
     /// Runs a function while sharing the lock, with a node for this call.
     #[inline]
     #[track_caller]
-    pub(crate) fn with_share<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.owner.expect_another();
+    pub(crate) fn with_share<R>(&self, named: Named, section: impl FnOnce() -> R) -> R {
         let node = Own::<L::SharedNode, L::Memory>::default();
+        let waiting = self.owner.waits(Mode::Shared, named);
         // SAFETY: the node stays until it is released at the end.
         unsafe { self.lock.acquire_shared(&node) };
-        L::Memory::acquired();
+        waiting.ends();
+        self.begins_share(Mode::Shared);
         // SAFETY: this share was acquired with this node.
-        let _release = AtEnd(|| unsafe { release_shared(&self.lock, &node) });
+        let _release = AtEnd(|| unsafe { self.release_shared(&node) });
         section()
+    }
+
+    /// This thread's share begins, since the caller's line.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn begins_share(&self, mode: Mode) {
+        self.owner.share(mode);
+        L::Memory::acquired();
+    }
+
+    /// This thread's share ends: it still has the share.
+    #[inline(always)]
+    pub(crate) fn ends_share(&self, mode: Mode) {
+        L::Memory::releasing();
+        self.owner.unshare(mode);
+    }
+
+    /// # Safety
+    ///
+    /// The lock is shared with this node.
+    #[inline(always)]
+    pub(crate) unsafe fn release_shared(&self, node: &L::SharedNode) {
+        self.ends_share(Mode::Shared);
+        // SAFETY: our caller's promise.
+        unsafe { self.lock.release_shared(node) }
     }
 }
 
 impl<L: TrySharedLock> Watched<L> {
     #[inline]
+    #[track_caller]
     pub(crate) fn try_share(&self) -> Option<SharedNode<L>> {
         let node = Pooled::new();
         // SAFETY: as in `acquire`.
-        let shares = unsafe { self.lock.try_acquire_shared(&node) };
-        shares.then(|| shared::<L>(node))
+        if !unsafe { self.lock.try_acquire_shared(&node) } {
+            return None;
+        }
+        self.begins_share(Mode::Shared);
+        Some(node)
     }
 }
 
@@ -164,28 +198,12 @@ impl<L: TimedSharedLock> Watched<L> {
         self.owner.expect_another();
         let node = Pooled::new();
         // SAFETY: as in `acquire`.
-        let shares = unsafe { self.lock.acquire_shared_until(&node, deadline) };
-        shares.then(|| shared::<L>(node))
+        if !unsafe { self.lock.acquire_shared_until(&node, deadline) } {
+            return None;
+        }
+        self.begins_share(Mode::Shared);
+        Some(node)
     }
-}
-
-/// Begins a share, with this node.
-#[inline(always)]
-pub(crate) fn shared<L: RawSharedLock>(node: SharedNode<L>) -> SharedNode<L> {
-    L::Memory::acquired();
-    node
-}
-
-/// Ends a share.
-///
-/// # Safety
-///
-/// The lock is shared with this node.
-#[inline(always)]
-pub(crate) unsafe fn release_shared<L: RawSharedLock>(lock: &L, node: &L::SharedNode) {
-    L::Memory::releasing();
-    // SAFETY: our caller's promise.
-    unsafe { lock.release_shared(node) }
 }
 
 /// Runs a function when dropped, even while a panic unwinds.

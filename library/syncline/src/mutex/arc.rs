@@ -59,10 +59,10 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// Same panics as [`lock`](Self::lock).
     #[track_caller]
     pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, L> {
-        ArcMutexGuard::new(self, self.lock.acquire())
+        ArcMutexGuard::new(self, self.lock.acquire(self.named()))
     }
 }
 

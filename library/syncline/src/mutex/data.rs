@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use bytemuck::Zeroable;
 
 use crate::lock::Gate;
+use crate::owner::Named;
 use crate::watched::Watched;
 
 /// A value that one thread at a time can reach, under the lock `L`.
@@ -25,7 +26,8 @@ use crate::watched::Watched;
 ///
 /// Locking has Acquire ordering, and dropping the guard Release. There is no poisoning: a panic
 /// releases the lock, and the next holder finds the value as the panic left it. A thread that locks
-/// a mutex that it holds waits forever; debug builds panic instead.
+/// a mutex that it holds waits forever, and so do threads that wait for each other; debug builds
+/// panic instead, with a message that names the threads, the locks and the lines.
 ///
 /// A lock that isn't held can't be released, since releasing it requires the guard; and a lock that
 /// is held can't be dropped:
@@ -118,5 +120,11 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// The lock itself, to acquire it without a guard.
     pub fn raw(&self) -> &L {
         &self.lock.lock
+    }
+
+    /// This mutex as messages name it.
+    #[inline(always)]
+    pub(super) fn named(&self) -> Named {
+        Named::new("Mutex", self, self.data_ptr())
     }
 }

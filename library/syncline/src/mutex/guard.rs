@@ -7,6 +7,7 @@ use core::ptr::NonNull;
 use super::data::Mutex;
 use crate::lock::{Gate, RawLock};
 use crate::mapped::{MappedMutexGuard, shown_as_its_value, take_node};
+use crate::owner::Mode;
 use crate::watched::Node;
 
 /// The right to reach a [`Mutex`]'s value, until dropped.
@@ -146,12 +147,24 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
 
     /// Releases the lock and calls a function with the lock and a node for it. The function must
     /// have acquired the lock with that node when it returns or panics.
-    #[doc(hidden)]
-    pub fn released<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
+    fn released<R>(&mut self, section: impl FnOnce(&L, &L::Node) -> R) -> R {
         let Self { mutex, node, .. } = self;
         let _again = OwnedAgain(mutex);
         mutex.lock.ends();
-        wait(&mutex.lock.lock, node)
+        section(&mutex.lock.lock, node)
+    }
+
+    /// Like [`released`](Self::released), for a function that does nothing but wait. All of it counts
+    /// as a wait for the lock, since this thread can't continue without the lock.
+    #[track_caller]
+    pub(crate) fn rests<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
+        let Self { mutex, node, .. } = self;
+        let _again = OwnedAgain(mutex);
+        mutex.lock.ends();
+        let waiting = mutex.lock.owner.waits_unchecked(Mode::Alone, mutex.named());
+        let result = wait(&mutex.lock.lock, node);
+        waiting.ends();
+        result
     }
 }
 

@@ -19,11 +19,12 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds, if this thread holds the lock, or would wait for a thread that waits for it,
+    /// perhaps through others.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T, L> {
-        let node = self.lock.acquire();
+        let node = self.lock.acquire(self.named());
         // SAFETY: the lock was acquired with this node.
         unsafe { MutexGuard::new(self, node) }
     }
@@ -40,7 +41,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     #[track_caller]
     pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: we hold the lock.
-        self.lock.with(|| section(unsafe { &mut *self.value.get() }))
+        self.lock.with(self.named(), || section(unsafe { &mut *self.value.get() }))
     }
 }
 

@@ -9,7 +9,7 @@ use super::data::RwLock;
 use crate::deadline::{Deadline, after};
 use crate::lock::{CompactRw, RawSharedLock, TimedSharedLock, TrySharedLock};
 use crate::mapped::shown_as_its_value;
-use crate::watched::{Node, SharedNode, release_shared};
+use crate::watched::{Node, SharedNode};
 
 /// The right to read the value of an [`RwLock`] in an `Arc`, which the guard keeps alive.
 ///
@@ -84,7 +84,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn read_arc(self: &Arc<Self>) -> ArcRwLockReadGuard<T, L> {
-        ArcRwLockReadGuard::new(self, self.lock.share())
+        ArcRwLockReadGuard::new(self, self.lock.share(self.named()))
     }
 
     /// Like [`write`](Self::write), with a guard that keeps the `Arc`.
@@ -94,12 +94,13 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     /// Same panics as [`write`](Self::write).
     #[track_caller]
     pub fn write_arc(self: &Arc<Self>) -> ArcRwLockWriteGuard<T, L> {
-        ArcRwLockWriteGuard::new(self, self.lock.acquire())
+        ArcRwLockWriteGuard::new(self, self.lock.acquire(self.named()))
     }
 }
 
 impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
     /// Like [`try_read`](Self::try_read), with a guard that keeps the `Arc`.
+    #[track_caller]
     pub fn try_read_arc(self: &Arc<Self>) -> Option<ArcRwLockReadGuard<T, L>> {
         Some(ArcRwLockReadGuard::new(self, self.lock.try_share()?))
     }
@@ -142,7 +143,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`write`](Self::write).
+    /// Same panics as [`try_write_for`](RwLock::try_write_for).
     #[track_caller]
     pub fn try_write_arc_for(
         self: &Arc<Self>,
@@ -155,7 +156,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`write`](Self::write).
+    /// Same panics as [`try_write_for`](RwLock::try_write_for).
     #[track_caller]
     pub fn try_write_arc_until(
         self: &Arc<Self>,
@@ -197,7 +198,7 @@ impl<T: ?Sized, L: RawSharedLock> Drop for ArcRwLockReadGuard<T, L> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this share was acquired with this node.
-        unsafe { release_shared(self.lock.raw(), &self.node) };
+        unsafe { self.lock.lock.release_shared(&self.node) };
     }
 }
 

@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use bytemuck::Zeroable;
 
 use crate::lock::CompactRw;
+use crate::owner::Named;
 use crate::watched::Watched;
 
 /// A value that several threads at a time can read, or one can write, under the lock `L`.
@@ -31,7 +32,7 @@ use crate::watched::Watched;
 ///
 /// A thread that locks again what it holds may wait forever. If the lock lets waiting writers go
 /// before new readers, this is so even for two shares. Debug builds panic if a thread locks what it
-/// holds for writing.
+/// holds for writing, writes what it reads, or waits for threads that wait for it.
 ///
 /// A lock that isn't held can't be released, since releasing it requires a guard; and a lock that
 /// is held can't be dropped:
@@ -44,7 +45,6 @@ use crate::watched::Watched;
 /// ```
 #[derive(Default)]
 pub struct RwLock<T: ?Sized, L = CompactRw> {
-    /// Its owner is the writer.
     pub(super) lock: Watched<L>,
     pub(super) value: UnsafeCell<T>,
 }
@@ -119,5 +119,11 @@ impl<T: ?Sized, L> RwLock<T, L> {
     /// The lock itself, to acquire it without a guard.
     pub fn raw(&self) -> &L {
         &self.lock.lock
+    }
+
+    /// This lock as messages name it.
+    #[inline(always)]
+    pub(super) fn named(&self) -> Named {
+        Named::new("RwLock", self, self.data_ptr())
     }
 }

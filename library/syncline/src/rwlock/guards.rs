@@ -9,7 +9,8 @@ use super::data::RwLock;
 use crate::lock::{CompactRw, Downgrade, RawSharedLock};
 use crate::mapped::{MappedRwLockWriteGuard, shown_as_its_value, take_node};
 use crate::memory::Pooled;
-use crate::watched::{Node, SharedNode, release_shared};
+use crate::owner::Mode;
+use crate::watched::{Node, SharedNode, Watched};
 
 /// The right to read an [`RwLock`]'s value, or a part of it, until dropped.
 ///
@@ -18,7 +19,7 @@ use crate::watched::{Node, SharedNode, release_shared};
 /// guard of a longer-lived type can be used as a guard of a shorter-lived one.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockReadGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
-    lock: &'a L,
+    lock: &'a Watched<L>,
     /// The value itself, not the [`RwLock`]: `T` could be written through that, so the guard would
     /// not be covariant.
     value: NonNull<T>,
@@ -55,7 +56,7 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockReadGuard<'a, T, L> {
     pub(super) unsafe fn new(lock: &'a RwLock<T, L>, node: SharedNode<L>) -> Self {
         // SAFETY: a cell's address is not null.
         let value = unsafe { NonNull::new_unchecked(lock.value.get()) };
-        Self { lock: &lock.lock.lock, value, node, shares: PhantomData }
+        Self { lock: &lock.lock, value, node, shares: PhantomData }
     }
 
     /// A guard of a part of the value, with the same share.
@@ -186,6 +187,7 @@ impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
     /// let reader = RwLockWriteGuard::downgrade(writer);
     /// assert_eq!((*reader, lock.try_read().as_deref()), (2, Some(&2)));
     /// ```
+    #[track_caller]
     pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T, L> {
         let lock = guard.lock;
         let (node, share) = (take_node!(guard), Pooled::new());
@@ -193,6 +195,7 @@ impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
         // SAFETY: the lock was acquired with this node; pooled nodes stay until their guard ends.
         unsafe {
             lock.raw().downgrade(&node, &share);
+            lock.lock.owner.share(Mode::Shared);
             RwLockReadGuard::new(lock, share)
         }
     }
@@ -230,7 +233,7 @@ impl<T: ?Sized, L: RawSharedLock> Drop for RwLockReadGuard<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this share was acquired with this node.
-        unsafe { release_shared(self.lock, &self.node) };
+        unsafe { self.lock.release_shared(&self.node) };
     }
 }
 

@@ -21,13 +21,14 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock for writing; and if there are more readers
-    /// than the lock can count, which is 524,287 for [`CompactRw`](crate::lock::CompactRw) and more
+    /// In debug builds, if this thread holds the lock for writing, or would wait for a writer that
+    /// waits for it, perhaps through others; and if there are more readers than the lock can count,
+    /// which is 524,287 for [`CompactRw`](crate::lock::CompactRw) and more
     /// than 100 million for the others. Then [`try_read`](Self::try_read) returns `None`.
     #[inline]
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T, L> {
-        let node = self.lock.share();
+        let node = self.lock.share(self.named());
         // SAFETY: the lock is shared with this node.
         unsafe { RwLockReadGuard::new(self, node) }
     }
@@ -36,11 +37,12 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock for writing.
+    /// In debug builds, if this thread holds or shares the lock, or would wait for a thread that
+    /// waits for it, perhaps through others.
     #[inline]
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T, L> {
-        let node = self.lock.acquire();
+        let node = self.lock.acquire(self.named());
         // SAFETY: the lock was acquired with this node.
         unsafe { RwLockWriteGuard::new(self, node) }
     }
@@ -56,7 +58,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     #[track_caller]
     pub fn with_read<R>(&self, section: impl FnOnce(&T) -> R) -> R {
         // SAFETY: we share the lock.
-        self.lock.with_share(|| section(unsafe { &*self.value.get() }))
+        self.lock.with_share(self.named(), || section(unsafe { &*self.value.get() }))
     }
 
     /// Runs a function that writes the value, and returns its result.
@@ -70,13 +72,14 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     #[track_caller]
     pub fn with_write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: we hold the lock alone.
-        self.lock.with(|| section(unsafe { &mut *self.value.get() }))
+        self.lock.with(self.named(), || section(unsafe { &mut *self.value.get() }))
     }
 }
 
 impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
     /// Shares the lock if that needs no waiting; otherwise returns `None`.
     #[inline]
+    #[track_caller]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T, L>> {
         let node = self.lock.try_share()?;
         // SAFETY: the lock is shared with this node.
@@ -136,7 +139,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`write`](Self::write).
+    /// In debug builds, if this thread holds the lock for writing.
     #[track_caller]
     pub fn try_write_for(&self, patience: Duration) -> Option<RwLockWriteGuard<'_, T, L>> {
         self.try_write_until(after::<L::Memory>(patience))
@@ -146,7 +149,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`write`](Self::write).
+    /// Same panics as [`try_write_for`](Self::try_write_for).
     #[track_caller]
     pub fn try_write_until(
         &self,

@@ -9,8 +9,9 @@ use super::guards::{RwLockReadGuard, RwLockWriteGuard};
 use crate::deadline::{Deadline, after};
 use crate::lock::{TimedUpgrade, Upgradable, Upgrade};
 use crate::mapped::{shown_as_its_value, take_node};
-use crate::memory::{Memory, Pooled};
-use crate::watched::{SharedNode, shared};
+use crate::memory::Pooled;
+use crate::owner::Mode;
+use crate::watched::SharedNode;
 
 /// The right to read an [`RwLock`]'s value, and to become its writer, until dropped.
 ///
@@ -45,26 +46,32 @@ impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read).
+    /// Same panics as [`read`](Self::read); in debug builds also if this thread has the upgradable
+    /// share.
     #[track_caller]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T, L> {
-        self.lock.owner.expect_another();
         let node = Pooled::new();
+        let waiting = self.lock.owner.waits(Mode::Upgradable, self.named());
         // SAFETY: a pooled node stays where it is until the guard drops it, and leaks with it.
-        unsafe {
-            self.raw().acquire_upgradable(&node);
-            RwLockUpgradableReadGuard::new(self, shared::<L>(node))
-        }
+        unsafe { self.raw().acquire_upgradable(&node) };
+        waiting.ends();
+        self.lock.begins_share(Mode::Upgradable);
+        // SAFETY: the upgradable share is held with this node.
+        unsafe { RwLockUpgradableReadGuard::new(self, node) }
     }
 
     /// Takes the upgradable share if that needs no waiting; otherwise returns `None`. Acquire
     /// ordering.
+    #[track_caller]
     pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T, L>> {
         let node = Pooled::new();
         // SAFETY: as in `upgradable_read`.
         unsafe {
-            let shares = self.raw().try_acquire_upgradable(&node);
-            shares.then(|| RwLockUpgradableReadGuard::new(self, shared::<L>(node)))
+            if !self.raw().try_acquire_upgradable(&node) {
+                return None;
+            }
+            self.lock.begins_share(Mode::Upgradable);
+            Some(RwLockUpgradableReadGuard::new(self, node))
         }
     }
 }
@@ -85,13 +92,22 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
     /// Waits until all other readers have left, and turns this share into the exclusive lock. No
     /// thread writes in between. Acquire ordering. The thread must not have another share of the
     /// lock, or it waits for itself.
+    ///
+    /// # Panics
+    ///
+    /// In debug builds, if this thread has another share, or would wait for a reader that waits for
+    /// it, perhaps through others.
     #[track_caller]
     pub fn upgrade(guard: Self) -> RwLockWriteGuard<'a, T, L> {
         let lock = guard.lock;
+        // A panic here drops the guard.
+        let waiting = lock.lock.owner.waits(Mode::Upgraded, lock.named());
         let (share, node) = (take_node!(guard), Pooled::new());
         // SAFETY: the upgradable share is held with this node; pooled nodes stay.
         unsafe {
             lock.raw().upgrade(&share, &node);
+            waiting.ends();
+            lock.lock.owner.unshare(Mode::Upgradable);
             lock.lock.begins();
             RwLockWriteGuard::new(lock, node)
         }
@@ -111,18 +127,22 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
             if !lock.raw().try_upgrade(&share, &node) {
                 return Err(Self::new(lock, share));
             }
+            lock.lock.owner.unshare(Mode::Upgradable);
             lock.lock.begins();
             Ok(RwLockWriteGuard::new(lock, node))
         }
     }
 
     /// Turns this into an ordinary share, so that another thread may have the upgradable one.
+    #[track_caller]
     pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T, L> {
         let lock = guard.lock;
         let share = take_node!(guard);
+        lock.lock.owner.unshare(Mode::Upgradable);
         // SAFETY: the upgradable share is held with this node, and then an ordinary one.
         unsafe {
             lock.raw().downgrade_upgradable(&share);
+            lock.lock.owner.share(Mode::Shared);
             RwLockReadGuard::new(lock, share)
         }
     }
@@ -130,6 +150,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
 
 impl<'a, T: ?Sized, L: Upgrade> RwLockWriteGuard<'a, T, L> {
     /// Turns this into the upgradable share. No thread writes in between. Release ordering.
+    #[track_caller]
     pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T, L> {
         let lock = guard.lock;
         let (node, share) = (take_node!(guard), Pooled::new());
@@ -137,6 +158,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockWriteGuard<'a, T, L> {
         // SAFETY: the lock was acquired with this node; pooled nodes stay until their guard ends.
         unsafe {
             lock.raw().downgrade_to_upgradable(&node, &share);
+            lock.lock.owner.share(Mode::Upgradable);
             RwLockUpgradableReadGuard::new(lock, share)
         }
     }
@@ -171,8 +193,11 @@ impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
         let node = Pooled::new();
         // SAFETY: as in `upgradable_read`.
         unsafe {
-            let shares = self.raw().acquire_upgradable_until(&node, deadline.on_clock());
-            shares.then(|| RwLockUpgradableReadGuard::new(self, shared::<L>(node)))
+            if !self.raw().acquire_upgradable_until(&node, deadline.on_clock()) {
+                return None;
+            }
+            self.lock.begins_share(Mode::Upgradable);
+            Some(RwLockUpgradableReadGuard::new(self, node))
         }
     }
 }
@@ -210,6 +235,7 @@ impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
             if !lock.raw().upgrade_until(&share, &node, deadline) {
                 return Err(Self::new(lock, share));
             }
+            lock.lock.owner.unshare(Mode::Upgradable);
             lock.lock.begins();
             Ok(RwLockWriteGuard::new(lock, node))
         }
@@ -229,11 +255,9 @@ impl<T: ?Sized, L: Upgrade> Deref for RwLockUpgradableReadGuard<'_, T, L> {
 impl<T: ?Sized, L: Upgrade> Drop for RwLockUpgradableReadGuard<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
+        self.lock.lock.ends_share(Mode::Upgradable);
         // SAFETY: the upgradable share is held with this node.
-        unsafe {
-            L::Memory::releasing();
-            self.lock.raw().release_upgradable(&self.node);
-        }
+        unsafe { self.lock.raw().release_upgradable(&self.node) };
     }
 }
 

@@ -1,0 +1,182 @@
+//! Finds a cycle of threads that wait for each other.
+//!
+//! A thread that waits to hold a lock alone needs all holders to release it; a reader needs the
+//! writer to release it. All of them must, so a single cycle is enough: its threads wait forever.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::panic::Location;
+use core::sync::atomic::Ordering::Relaxed;
+use std::sync::MutexGuard;
+use std::thread::Thread;
+
+use super::Mode;
+use super::noted::{Named, Owner};
+use super::notes::{self, Note, Notes, Wait};
+use super::number::this_thread;
+
+/// Threads that wait for each other, each for the next and the last for the first.
+pub(super) struct Cycle(Vec<Step>);
+
+/// A thread that waits for a lock, which another thread holds.
+struct Step {
+    waiter: String,
+    wait: &'static Location<'static>,
+    lock: Named,
+    holder: String,
+    mode: Mode,
+    hold: &'static Location<'static>,
+}
+
+/// A thread that holds a lock: its number, how it holds it, and since where.
+type Holder = (usize, Mode, &'static Location<'static>);
+
+/// The cycle that this thread's wait, which is noted, has closed, if any. Then the wait is not noted
+/// any more when other threads look: only one thread of a cycle reports it.
+pub(super) fn find_cycle() -> Option<Cycle> {
+    let notes = notes::all();
+    let mut search = Search {
+        notes: &notes,
+        locked: BTreeMap::new(),
+        visited: BTreeSet::new(),
+        path: Vec::new(),
+    };
+    let me = this_thread();
+    if !search.leads_back(me) {
+        return None;
+    }
+    let cycle = search.cycle();
+    if let Some(note) = search.locked.get_mut(&me) {
+        note.wait = None;
+    }
+    Some(cycle)
+}
+
+/// A depth-first search from a thread along what threads wait for.
+struct Search<'a> {
+    notes: &'a Notes,
+    /// The notes that were read. They stay locked to the end, so that they are all true at once.
+    locked: BTreeMap<usize, MutexGuard<'a, Note>>,
+    visited: BTreeSet<usize>,
+    /// The waiters up to the current one, each with the holder that it waits for.
+    path: Vec<(usize, Holder)>,
+}
+
+impl<'a> Search<'a> {
+    /// Whether the search from this thread comes to the first thread of the path, or to itself if
+    /// it is the first.
+    fn leads_back(&mut self, waiter: usize) -> bool {
+        self.visited.insert(waiter);
+        for holder in self.holders(waiter) {
+            self.path.push((waiter, holder));
+            if holder.0 == self.path[0].0 {
+                return true;
+            }
+            if !self.visited.contains(&holder.0) && self.leads_back(holder.0) {
+                return true;
+            }
+            self.path.pop();
+        }
+        false
+    }
+
+    /// The threads that must release the lock that this thread waits for, if it waits.
+    fn holders(&mut self, waiter: usize) -> Vec<Holder> {
+        let Some(Wait { owner, mode: wish, .. }) = self.note(waiter).and_then(|n| n.wait.as_ref())
+        else {
+            return Vec::new();
+        };
+        let wish = *wish;
+        // SAFETY: the lock exists as long as the thread waits for it, which it does as long as its
+        // note says so; and we have locked its note.
+        let owner: &Owner = unsafe { &*owner.load(Relaxed) };
+        let lock = owner.name();
+        let candidates = if owner.is_shared() && wish != Mode::Shared {
+            self.notes.keys().copied().collect()
+        } else {
+            Vec::from([owner.thread()])
+        };
+        let mut holders = Vec::new();
+        for thread in candidates {
+            let Some(note) = self.note(thread) else { continue };
+            let held = note.holds.iter().find(|hold| hold.lock == lock && blocks(hold.mode, wish));
+            holders.extend(held.map(|hold| (thread, hold.mode, hold.since)));
+        }
+        holders
+    }
+
+    /// A thread's note, locked; `None` if it has ended, or has never acquired a lock.
+    fn note(&mut self, thread: usize) -> Option<&Note> {
+        let note: &'a Arc<_> = self.notes.get(&thread)?;
+        Some(self.locked.entry(thread).or_insert_with(|| notes::lock(note)))
+    }
+
+    /// The path as a cycle.
+    fn cycle(&self) -> Cycle {
+        let step = |&(waiter, (holder, mode, hold)): &(usize, Holder)| {
+            let (waiter, holder) = (&self.locked[&waiter], &self.locked[&holder]);
+            let wait = waiter.wait.as_ref()?;
+            Some(Step {
+                waiter: name(&waiter.thread),
+                wait: wait.since,
+                lock: wait.lock,
+                holder: name(&holder.thread),
+                mode,
+                hold,
+            })
+        };
+        Cycle(self.path.iter().filter_map(step).collect())
+    }
+}
+
+/// Whether a thread that holds a lock in this mode keeps others, and itself, from getting it in the
+/// mode that they wish. An upgradable reader that becomes the writer does not wait for its own
+/// share, nor is there another upgradable one.
+fn blocks(held: Mode, wish: Mode) -> bool {
+    match held {
+        Mode::Alone | Mode::Upgraded => true,
+        Mode::Shared => matches!(wish, Mode::Alone | Mode::Upgraded),
+        Mode::Upgradable => matches!(wish, Mode::Alone | Mode::Upgradable),
+    }
+}
+
+/// A thread as messages name it.
+fn name(thread: &Thread) -> String {
+    let id = thread.id();
+    thread.name().map_or_else(|| alloc::format!("{id:?}"), |name| alloc::format!("{id:?} ({name})"))
+}
+
+impl fmt::Display for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [step] = &self.0[..] {
+            let held = how(step.mode);
+            let (lock, hold) = (step.lock, step.hold);
+            return write!(
+                f,
+                "deadlock: this thread {held} {lock} already, since {hold}, and would wait for \
+                 itself forever"
+            );
+        }
+        write!(f, "deadlock: {} threads would wait for each other forever:", self.0.len())?;
+        for Step { waiter, wait, lock, holder, mode, hold } in &self.0 {
+            let held = how(*mode);
+            write!(
+                f,
+                "\n  {waiter} waits at {wait} for {lock}, which {holder} {held} since {hold}"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// What a holder does with the lock.
+fn how(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Alone | Mode::Upgraded => "holds",
+        Mode::Shared => "shares",
+        Mode::Upgradable => "shares upgradably",
+    }
+}

@@ -1,0 +1,421 @@
+//! Debug builds report threads that wait for each other: one thread of the cycle panics, with a
+//! message that names all of them, and the others continue. Waits that end by themselves are not
+//! reported.
+
+#![cfg(all(debug_assertions, feature = "std"))]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, Builder};
+use std::time::Duration;
+
+use syncline::lock::{Mcs, RawLock, Upgradable};
+use syncline::{Condvar, Mutex, ReentrantMutex, RwLock, RwLockUpgradableReadGuard};
+
+/// Long enough for all threads of a test to start waiting.
+const SOON: Duration = Duration::from_millis(50);
+
+type Step<'a> = Box<dyn Fn() + Send + Sync + 'a>;
+
+/// The message of a call's panic, if it panics.
+fn message(call: impl FnOnce()) -> Option<String> {
+    let panic = catch_unwind(AssertUnwindSafe(call)).err()?;
+    Some(panic.downcast_ref::<String>().expect("a message with arguments").clone())
+}
+
+/// Runs each step in a thread of its own, with this name, and returns the messages of all panics. If
+/// threads wait for each other forever after all, the process ends.
+fn messages<'a>(steps: Vec<(&'a str, Step<'a>)>) -> Vec<String> {
+    let (done, waits) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        if waits.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("a deadlock was not reported");
+            process::abort();
+        }
+    });
+    let messages = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (name, step) in steps {
+            let thread = Builder::new().name(name.to_owned());
+            let thread = thread.spawn_scoped(scope, move || message(step));
+            threads.push(thread.expect("a thread"));
+        }
+        threads.into_iter().filter_map(|thread| thread.join().expect("it is caught")).collect()
+    });
+    drop(done);
+    messages
+}
+
+/// The only message, which has all these words.
+fn assert_told(messages: &[String], words: &[&str]) {
+    let [message] = messages else { panic!("one of them is to panic: {messages:#?}") };
+    for word in words {
+        assert!(message.contains(word), "{word} in: {message}");
+    }
+}
+
+fn two_mutexes<L: RawLock>() {
+    let (first, second) =
+        (Mutex::<u32, L>::from_raw(L::default(), 1), Mutex::<String, L>::default());
+    let both = Barrier::new(2);
+    let messages = messages(vec![
+        (
+            "ada",
+            Box::new(|| {
+                let _first = first.lock();
+                both.wait();
+                second.with(|_| ());
+            }),
+        ),
+        (
+            "bob",
+            Box::new(|| {
+                let _second = second.lock();
+                both.wait();
+                drop(first.lock());
+            }),
+        ),
+    ]);
+    let addresses = [&raw const first as usize, &raw const second as usize];
+    let addresses = addresses.map(|address| format!("{address:#x}"));
+    assert_told(
+        &messages,
+        &[
+            "deadlock: 2 threads would wait for each other forever",
+            "(ada) waits at ",
+            "(bob) waits at ",
+            &format!("for the Mutex<u32> at {}, which ThreadId", addresses[0]),
+            &format!("for the Mutex<alloc::string::String> at {}, which ThreadId", addresses[1]),
+        ],
+    );
+    // The four lines of both threads, all of this file.
+    assert_eq!(messages[0].matches("deadlock.rs:").count(), 4, "{}", messages[0]);
+    // The panic has broken nothing.
+    drop((first.lock(), second.lock()));
+}
+
+#[test]
+fn two_threads_and_two_mutexes() {
+    two_mutexes::<syncline::lock::Gate>();
+    two_mutexes::<Mcs>();
+}
+
+#[test]
+fn the_lines_are_those_of_the_waits_and_the_acquisitions() {
+    let (first, second) = (Mutex::new(()), Mutex::new(()));
+    let both = Barrier::new(2);
+    let start = line!();
+    let messages = messages(vec![
+        (
+            "ada",
+            Box::new(|| {
+                let _first = first.lock();
+                both.wait();
+                drop(second.lock());
+            }),
+        ),
+        (
+            "bob",
+            Box::new(|| {
+                let _second = second.lock();
+                both.wait();
+                drop(first.lock());
+            }),
+        ),
+    ]);
+    let words = [5, 7, 13, 15].map(|line| format!("deadlock.rs:{}:", start + line));
+    assert_told(&messages, &words.each_ref().map(String::as_str));
+}
+
+#[test]
+fn one_thread_of_a_cycle_reports_it() {
+    let locks = [Mutex::new(0), Mutex::new(1)];
+    for _ in 0..if cfg!(miri) { 2 } else { 200 } {
+        let both = AtomicUsize::new(0);
+        let step = |mine: usize| -> Step<'_> {
+            let (locks, both) = (&locks, &both);
+            Box::new(move || {
+                let _mine = locks[mine].lock();
+                // Both begin to wait at the same time, as far as possible.
+                both.fetch_add(1, SeqCst);
+                while both.load(SeqCst) < 2 {
+                    std::hint::spin_loop();
+                }
+                drop(locks[1 - mine].lock());
+            })
+        };
+        assert_told(&messages(vec![("ada", step(0)), ("bob", step(1))]), &["2 threads"]);
+    }
+}
+
+#[test]
+fn three_threads() {
+    let locks = [Mutex::new(0), Mutex::new(1), Mutex::new(2)];
+    let all = Barrier::new(3);
+    let step = |mine: usize| -> Step<'_> {
+        let (locks, all) = (&locks, &all);
+        Box::new(move || {
+            let _mine = locks[mine].lock();
+            all.wait();
+            drop(locks[(mine + 1) % 3].lock());
+        })
+    };
+    let messages = messages(vec![("ada", step(0)), ("bob", step(1)), ("cyd", step(2))]);
+    assert_told(&messages, &["deadlock: 3 threads", "(ada) waits", "(bob) waits", "(cyd) waits"]);
+}
+
+#[test]
+fn a_cycle_through_a_writer_or_a_reader() {
+    let (lock, mutex) = (RwLock::new(0), Mutex::new(0));
+    let both = Barrier::new(2);
+    let with_mutex = |step: fn(&RwLock<i32>)| -> Step<'_> {
+        let (lock, mutex, both) = (&lock, &mutex, &both);
+        Box::new(move || {
+            let _mutex = mutex.lock();
+            both.wait();
+            step(lock);
+        })
+    };
+    // A reader waits for the writer, a writer for another writer.
+    for step in [(|lock| drop(lock.read())) as fn(&RwLock<i32>), |lock| drop(lock.write())] {
+        let writer = Box::new(|| {
+            let _writer = lock.write();
+            both.wait();
+            drop(mutex.lock());
+        });
+        let messages = messages(vec![("ada", writer), ("bob", with_mutex(step))]);
+        let words = ["2 threads", "for the RwLock<i32> at ", "for the Mutex<i32> at ", " holds "];
+        assert_told(&messages, &words);
+    }
+    // A writer waits for a reader.
+    let reader = Box::new(|| {
+        let _reader = lock.read();
+        both.wait();
+        drop(mutex.lock());
+    });
+    let messages = messages(vec![("ada", reader), ("bob", with_mutex(|lock| drop(lock.write())))]);
+    assert_told(&messages, &["2 threads", "(ada) shares since "]);
+}
+
+#[test]
+fn a_cycle_through_an_upgrade() {
+    let lock = RwLock::<i32, Upgradable>::with_lock(0);
+    let mutex = Mutex::new(0);
+    let both = Barrier::new(2);
+    let messages = messages(vec![
+        (
+            "ada",
+            Box::new(|| {
+                let _mutex = mutex.lock();
+                let seen = lock.upgradable_read();
+                both.wait();
+                drop(RwLockUpgradableReadGuard::upgrade(seen));
+            }),
+        ),
+        (
+            "bob",
+            Box::new(|| {
+                let _reader = lock.read();
+                both.wait();
+                drop(mutex.lock());
+            }),
+        ),
+    ]);
+    assert_told(&messages, &["2 threads", "for the RwLock<i32> at ", "(bob) shares since "]);
+    *lock.write() += 1;
+}
+
+#[test]
+fn a_cycle_through_a_reentrant_mutex() {
+    let (reentrant, mutex) = (ReentrantMutex::new(0), Mutex::new(0));
+    let both = Barrier::new(2);
+    let messages = messages(vec![
+        (
+            "ada",
+            Box::new(|| {
+                let _outer = reentrant.lock();
+                drop(reentrant.lock());
+                both.wait();
+                drop(mutex.lock());
+            }),
+        ),
+        (
+            "bob",
+            Box::new(|| {
+                let _mutex = mutex.lock();
+                both.wait();
+                drop(reentrant.lock());
+            }),
+        ),
+    ]);
+    assert_told(&messages, &["2 threads", "for the ReentrantMutex<i32> at "]);
+    assert_eq!(*reentrant.lock(), 0);
+}
+
+/// Notifies all when dropped.
+struct Notify<'a>(&'a Condvar);
+
+impl Drop for Notify<'_> {
+    fn drop(&mut self) {
+        self.0.notify_all();
+    }
+}
+
+#[test]
+fn a_cycle_through_a_condition_variable() {
+    let (queue, mutex) = (Mutex::new(0), Mutex::new(0));
+    let filled = Condvar::new();
+    let both = Barrier::new(2);
+    let messages = messages(vec![
+        (
+            "ada",
+            Box::new(|| {
+                let _mutex = mutex.lock();
+                let mut queue = queue.lock();
+                both.wait();
+                filled.wait_while(&mut queue, |queue| *queue == 0);
+            }),
+        ),
+        (
+            "bob",
+            Box::new(|| {
+                both.wait();
+                // Whether or not it was notified, the other thread needs the queue's lock.
+                let _notify = Notify(&filled);
+                let mut queue = queue.lock();
+                *queue = 1;
+                drop(mutex.lock());
+            }),
+        ),
+    ]);
+    assert_told(&messages, &["2 threads", "(ada) waits", "(bob) holds"]);
+    assert!(messages[0].matches("deadlock.rs:").count() == 4, "{}", messages[0]);
+}
+
+#[test]
+fn a_thread_that_needs_its_own_share_back() {
+    let lock = RwLock::<i32, Upgradable>::with_lock(0);
+    let reader = lock.read();
+    let own = message(|| drop(lock.write())).expect("it would wait for itself");
+    assert!(own.contains("this thread shares the RwLock<i32> at "), "{own}");
+    assert!(own.contains("already, since ") && own.contains("for itself forever"), "{own}");
+    let upgrade = || drop(RwLockUpgradableReadGuard::upgrade(lock.upgradable_read()));
+    assert!(message(upgrade).is_some_and(|own| own.contains("shares the RwLock<i32>")));
+    drop(reader);
+    let _upgradable = lock.upgradable_read();
+    // A second ordinary share needs no waiting.
+    drop(lock.read());
+    let twice = message(|| drop(lock.upgradable_read()));
+    assert!(twice.is_some_and(|own| own.contains("shares upgradably")));
+}
+
+#[test]
+fn a_wait_that_ends_by_itself_is_not_reported() {
+    let (first, second) = (Mutex::new(0), Mutex::new(0));
+    let both = Barrier::new(2);
+    let messages = messages(vec![
+        (
+            "ada",
+            Box::new(|| {
+                let _first = first.lock();
+                both.wait();
+                assert!(second.try_lock_for(2 * SOON).is_none());
+            }),
+        ),
+        (
+            "bob",
+            Box::new(|| {
+                let _second = second.lock();
+                both.wait();
+                thread::sleep(SOON);
+                drop(first.lock());
+            }),
+        ),
+    ]);
+    assert_eq!(messages, [""; 0]);
+}
+
+#[test]
+fn holders_that_wait_for_nothing_are_not_reported() {
+    let lock = RwLock::new(0);
+    let both = Barrier::new(2);
+    let step = |write: bool| -> Step<'_> {
+        let (lock, both) = (&lock, &both);
+        Box::new(move || {
+            if write {
+                both.wait();
+                *lock.write() += 1;
+            } else {
+                let reader = lock.read();
+                both.wait();
+                thread::sleep(SOON);
+                drop(reader);
+            }
+        })
+    };
+    assert_eq!(messages(vec![("ada", step(false)), ("bob", step(true))]), [""; 0]);
+    assert_eq!(lock.into_inner(), 1);
+}
+
+#[test]
+fn a_forgotten_guard_is_not_one_of_another_lock_there() {
+    let (mut lock, mutex) = (RwLock::new(0), Mutex::new(0));
+    std::mem::forget(lock.read());
+    // A new lock, at the address of the old one.
+    lock = RwLock::new(1);
+    let (lock, mutex, all) = (&lock, &mutex, &Barrier::new(3));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _reader = lock.read();
+            all.wait();
+            thread::sleep(2 * SOON);
+        });
+        scope.spawn(|| {
+            let _mutex = mutex.lock();
+            all.wait();
+            *lock.write() += 1;
+        });
+        all.wait();
+        thread::sleep(SOON);
+        *mutex.lock() += 1;
+    });
+    assert_eq!(*lock.read(), 2);
+}
+
+/// Threads that take random locks in the order of their numbers, so that no cycle can close.
+#[test]
+fn locks_in_a_fixed_order_are_never_reported() {
+    const THREADS: usize = 4;
+    const ROUNDS: u64 = if cfg!(miri) { 5 } else { 3_000 };
+    let mutexes: [Mutex<u64>; 3] = Default::default();
+    let queued: [Mutex<u64, Mcs>; 2] = std::array::from_fn(|_| Mutex::with_lock(0));
+    let shared: [RwLock<u64>; 2] = Default::default();
+    let sections = AtomicUsize::new(0);
+    let round = |bits: u64| {
+        let is_set = |bit: u64| bits >> bit & 1 != 0;
+        let _first = is_set(0).then(|| mutexes[0].lock());
+        let _second = is_set(1).then(|| shared[0].read());
+        let _third = is_set(2).then(|| queued[0].lock());
+        let _fourth = is_set(3).then(|| mutexes[1].lock());
+        let _fifth = is_set(4).then(|| shared[1].write());
+        let _sixth = is_set(5).then(|| queued[1].lock());
+        let _seventh = is_set(6).then(|| mutexes[2].lock());
+        sections.fetch_add(1, SeqCst);
+    };
+    thread::scope(|scope| {
+        for thread in 1..=THREADS as u64 {
+            let round = &round;
+            scope.spawn(move || {
+                let mut bits = thread;
+                for _ in 0..ROUNDS {
+                    bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    round(bits >> 33);
+                }
+            });
+        }
+    });
+    assert_eq!(sections.into_inner(), THREADS * usize::try_from(ROUNDS).expect("few"));
+}
