@@ -310,18 +310,6 @@ static void errors(void)
     MPI_Win_free(&win);
 }
 
-/* The value of a hint that is in use. */
-static const char *used(MPI_Win win, const char *hint)
-{
-    static char value[64];
-    MPI_Info all;
-    int found = 0;
-    MPI_Win_get_info(win, &all);
-    MPI_Info_get(all, hint, 63, value, &found);
-    MPI_Info_free(&all);
-    return found ? value : "nothing";
-}
-
 /* Sets a hint at the ranks from `first` on, and prints at rank 0 what comes of it. */
 static void set(MPI_Win win, MPI_Info info, int first, const char *hint, const char *value)
 {
