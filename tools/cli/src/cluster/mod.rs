@@ -89,14 +89,12 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
     let mut first_failed = None;
     while ended.iter().any(Option::is_none) {
         sleep(EVERY);
-        for rank in 0..ranks {
-            if ended[rank].is_some() {
-                continue;
-            }
+        let running = |(_, ended): &(usize, &mut Option<_>)| ended.is_none();
+        for (rank, ended) in ended.iter_mut().enumerate().filter(running) {
             let status = job.ended(rank).map_err(|e| Failure::new(RECORD_FAILED, e))?;
             let Some(status) = status else { continue };
             let it = Ended { rank, status, stage: stage(&job, rank, layout) };
-            ended[rank] = Some(it);
+            *ended = Some(it);
             match it.stage {
                 Stage::Before | Stage::After if status.success() => {}
                 // The others need it no more.
