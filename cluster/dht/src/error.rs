@@ -25,16 +25,17 @@ pub enum Error {
     TooLong(usize),
     /// The requested size or offset of the table in each part is unsuitable.
     #[error(
-        "no table of {bytes} bytes fits at offset {at} of each part: it takes {least} to {most} bytes, at a multiple of 64"
+        "no table of {bytes} bytes fits at offset {at} of each part: it takes at least {least} bytes, at most {most} bytes fit there, and the offset must be a multiple of 64"
     )]
     Size {
         /// The requested offset of the table in each part.
         at: usize,
-        /// The requested size in each part, in bytes.
+        /// The requested size in each part, in bytes; if none was requested, that of everything
+        /// behind the offset.
         bytes: usize,
         /// The smallest possible size, in bytes.
         least: usize,
-        /// The greatest possible sum of offset and size, in bytes, if parts are large enough.
+        /// The greatest size that fits at this offset, in bytes.
         most: usize,
     },
     /// Ranks have opened the table with different options, modes or versions of this library.

@@ -5,7 +5,7 @@ use std::fmt;
 use bytemuck::Zeroable;
 use syncline::lock::RawSharedLock;
 use syncline::wait::Yield;
-use syncline_fabric::{Fabric, Heap, Here, Window};
+use syncline_fabric::{Fabric, Heap, Here, Region, Window};
 
 use crate::error::Error;
 use crate::key::{Hash, probe};
@@ -36,17 +36,23 @@ impl Default for Options {
 }
 
 impl Options {
-    fn layout(self, fabric: &impl Fabric) -> Result<Layout, Error> {
-        let (at, part) = (self.at, fabric.bytes());
+    /// The layout in parts of this many bytes, of which the table uses the first `reach` at most.
+    fn layout(self, part: usize, reach: usize) -> Result<Layout, Error> {
+        let at = self.at;
         let bits = self.buckets.clamp(1, 1 << 31).next_power_of_two().ilog2();
-        let (least, most) = (Layout::fixed(bits) + 4096, REACH);
-        let bytes = self.bytes.unwrap_or(part.saturating_sub(at)) / LINE * LINE;
-        let fits = at.checked_add(bytes).is_some_and(|end| end <= part.min(most));
-        if at.is_multiple_of(LINE) && bytes >= least && fits {
+        let (least, most) = (Layout::fixed(bits) + 4096, part.min(reach).saturating_sub(at));
+        let wanted = self.bytes.unwrap_or(part.saturating_sub(at));
+        let bytes = wanted / LINE * LINE;
+        if at.is_multiple_of(LINE) && (least..=most).contains(&bytes) {
             Ok(Layout { at, bytes, bits })
         } else {
-            Err(Error::Size { at, bytes, least, most })
+            Err(Error::Size { at, bytes: wanted, least, most })
         }
+    }
+
+    /// The layout in the coarse mode: nodes of its locks come from the table's heap.
+    fn coarse(self, part: usize) -> Result<Layout, Error> {
+        self.layout(part, Region::REACH)
     }
 }
 
@@ -90,7 +96,7 @@ impl<F: Fabric> Table<F> {
     ///
     /// If there are 65,535 ranks or more.
     pub fn open(fabric: F, options: Options) -> Result<Self, Error> {
-        let layout = options.layout(&fabric)?;
+        let layout = options.layout(fabric.bytes(), REACH)?;
         Table { rows: Rows::new(layout, fabric.ranks()), fabric, layout, mode: Fine }.agree(0)
     }
 }
@@ -106,13 +112,14 @@ where
     ///
     /// # Errors
     ///
-    /// Same errors as [`open`](Table::open), and an error if the lock is too large.
+    /// Same errors as [`open`](Table::open), and an error if the lock is too large. Locks and their
+    /// nodes lie in the first 4 GiB of a part, so the table must end there.
     ///
     /// # Panics
     ///
     /// Same panics as [`open`](Table::open).
     pub fn open_coarse(fabric: F, options: Options) -> Result<Self, Error> {
-        let layout = options.layout(&fabric)?;
+        let layout = options.coarse(fabric.bytes())?;
         if size_of::<L>() > LOCK {
             return Err(Error::Lock(size_of::<L>()));
         }
@@ -129,7 +136,7 @@ where
     ///
     /// If the options don't fit the parts.
     pub fn nodes(fabric: &F, options: Options) -> Result<Heap, Error> {
-        options.layout(fabric).map(Layout::heap)
+        options.coarse(fabric.bytes()).map(Layout::heap)
     }
 }
 
@@ -168,5 +175,46 @@ impl<F: Fabric, M> fmt::Debug for Table<F, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rank, ranks) = (self.fabric.rank(), self.fabric.ranks());
         f.debug_struct("Table").field("rank", &rank).field("ranks", &ranks).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The message for a table of this size at this offset of parts of a mebibyte.
+    fn refused(at: usize, bytes: Option<usize>) -> String {
+        let options = Options { at, bytes, ..Options::default() };
+        options.layout(1 << 20, REACH).expect_err("it does not fit").to_string()
+    }
+
+    #[test]
+    fn a_size_that_does_not_fit_is_answered_by_those_that_do() {
+        for (at, bytes, said) in [
+            (
+                0,
+                Some(2 << 20),
+                "2097152 bytes fits at offset 0 of each part: it takes at least 10240",
+            ),
+            (0, Some(2 << 20), "1048576 bytes fit there"),
+            (65536, Some(1 << 20), "983040 bytes fit there"),
+            (0, Some(4097), "no table of 4097 bytes"),
+            (2 << 20, None, "no table of 0 bytes fits at offset 2097152"),
+            (2 << 20, None, "at most 0 bytes fit there"),
+            (8, None, "must be a multiple of 64"),
+        ] {
+            let message = refused(at, bytes);
+            assert!(message.contains(said), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_table_whose_locks_have_nodes_ends_where_nodes_can_lie() {
+        let options = |bytes| Options { at: 64, bytes: Some(bytes), ..Options::default() };
+        let part = 3 * Region::REACH;
+        assert!(options(Region::REACH - 64).coarse(part).is_ok());
+        let beyond = options(Region::REACH).coarse(part).expect_err("too far");
+        assert!(beyond.to_string().contains("at most 4294967232 bytes fit"), "{beyond}");
+        assert!(options(Region::REACH).layout(part, REACH).is_ok());
     }
 }

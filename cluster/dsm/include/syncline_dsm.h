@@ -36,8 +36,9 @@ int syncline_dsm_ranks(void);
  * all have returned. All ranks call it with the same number. */
 void syncline_dsm_run(int threads, void (*body)(void *argument), void *argument);
 
-/* This thread's number among the threads of all ranks, from the first syncline_dsm_run on (0 before),
- * and the number of these threads. */
+/* In syncline_dsm_run: this thread's number among the threads of all ranks, from 0, and the number of
+ * these threads. Outside of it, and in threads that the program has started itself: the number of the
+ * rank, and that of all ranks. */
 int syncline_dsm_thread(void);
 int syncline_dsm_threads(void);
 

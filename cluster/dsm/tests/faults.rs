@@ -163,6 +163,10 @@ fn writers() {
     let program = begin();
     let shared = Shared(words(program, PAGES * 512));
     let sum = Shared(words(program, 1));
+    // Outside of a run, each rank counts as one thread.
+    let numbers = || (program::thread(), std::thread::spawn(program::thread).join().ok());
+    let outside = (program.rank(), Some(program.rank()));
+    assert_eq!((numbers(), program.threads.count()), (outside, program.ranks()));
     program.threads.run(3, || {
         let (me, threads) = (program::thread(), program.threads.count());
         for round in 1..=ROUNDS {
@@ -184,6 +188,7 @@ fn writers() {
         }
         assert_eq!(sum.load(0), ROUNDS / 16 * program.ranks() as u64);
     });
+    assert_eq!(numbers(), outside);
     program.finish();
 }
 

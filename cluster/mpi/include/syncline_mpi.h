@@ -6,6 +6,9 @@
  *
  *     if (SL_Win_trylock) ...
  *
+ * A window's scheme is its Info key passive_sync_mode. A scheme that does not exist, or that is not the
+ * same on all ranks, is the error MPI_ERR_INFO_VALUE of the call that creates the window.
+ *
  * Windows support all of them under the schemes full-support, best-effort, writer-precedence,
  * reader-precedence and fair, and under hierarchical on one host. Under another scheme SL_Win_trylock
  * and SL_Win_lock_until return MPI_ERR_UNSUPPORTED_OPERATION, unless MPI_MODE_NOCHECK is given. With the
@@ -35,7 +38,8 @@ __attribute__((weak)) int SL_Win_lock_until(int lock_type, int rank, int assert,
 __attribute__((weak)) int SL_Err_owner_died(void);
 
 /* The error class of MPI_Win_lock, and of all calls that acquire a lock, if the part belongs to a rank
- * on another host that has died or can't be reached any more. The lock is not held. */
+ * on another host that has died, can't be reached any more, or does not serve the window. The lock is
+ * not held. */
 __attribute__((weak)) int SL_Err_rank_gone(void);
 
 /* Declares the data under the lock consistent. The caller must hold the exclusive lock; otherwise the

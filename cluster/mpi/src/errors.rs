@@ -29,8 +29,8 @@ pub fn owner_died() -> Added {
 pub fn rank_gone() -> Added {
     static ADDED: OnceLock<Added> = OnceLock::new();
     *ADDED.get_or_init(|| {
-        add(c"the rank on another host that this part of the window belongs to has died, or can't be \
-             reached any more")
+        add(c"the rank on another host that this part of the window belongs to has died, can't be \
+             reached any more, or does not serve the window")
     })
 }
 

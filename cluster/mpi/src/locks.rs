@@ -16,7 +16,7 @@ pub const ORPHANED: usize = 64;
 pub enum Refusal {
     /// The scheme has no deadlines.
     Unsupported,
-    /// The part's rank has died, or can't be reached any more.
+    /// The part's rank has died, can't be reached any more, or does not know the window.
     Gone,
 }
 
@@ -52,7 +52,8 @@ pub trait Locks: Send + Sync {
     unsafe fn release(&self, target: usize, exclusive: bool);
 
     /// Waits until no rank holds any part exclusively, and shares all parts. Has Acquire ordering.
-    fn acquire_all(&self);
+    /// If it fails, nothing is held.
+    fn acquire_all(&self) -> Result<(), Refusal>;
 
     /// Like [`acquire_all`](Self::acquire_all), but does not wait. Returns whether the parts were
     /// acquired.

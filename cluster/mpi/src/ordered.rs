@@ -129,8 +129,8 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Orders<L> {
         }
     }
 
-    fn acquire_all(&self) {
-        self.words.acquire_all();
+    fn acquire_all(&self) -> Result<(), Refusal> {
+        self.words.acquire_all()
     }
 
     fn try_acquire_all(&self) -> Result<bool, Refusal> {

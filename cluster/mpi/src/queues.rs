@@ -161,8 +161,9 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
         }
     }
 
-    fn acquire_all(&self) {
+    fn acquire_all(&self) -> Result<(), Refusal> {
         self.global().acquire_all();
+        Ok(())
     }
 
     fn try_acquire_all(&self) -> Result<bool, Refusal> {

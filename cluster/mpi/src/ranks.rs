@@ -19,7 +19,7 @@ use crate::segment::{can_interrupt, position, use_fences};
 /// The Info key that names a window's scheme.
 pub const KEY: &CStr = c"passive_sync_mode";
 /// The Info key that says whether `MPI_Win_allocate` may make shared memory: `false` forbids it.
-const HOST_MEMORY: &CStr = c"syncline_host_memory";
+pub const HOST_MEMORY: &CStr = c"syncline_host_memory";
 /// The variable that names the scheme for windows without the key.
 const VARIABLE: &str = "SYNCLINE_PASSIVE_SYNC_MODE";
 
@@ -34,8 +34,37 @@ pub fn told(mpi: &Constants, info: Word) -> String {
     by_key.or_else(by_variable).filter(|name| !name.is_empty()).unwrap_or_else(|| LIBRARY.into())
 }
 
+/// Why an Info object has a value that one of our keys can't have; `None` if it has none.
+pub fn wrong(mpi: &Constants, info: Word) -> Option<String> {
+    let scheme = value(mpi, info, KEY).filter(|name| !name.is_empty() && !is_scheme(name));
+    if let Some(name) = scheme {
+        return Some(format!("passive_sync_mode is `{name}`, and not one of {}", schemes()));
+    }
+    let memory = value(mpi, info, HOST_MEMORY).filter(|value| host_memory(value).is_none());
+    memory.map(|value| format!("syncline_host_memory is `{value}`, and neither true nor false"))
+}
+
+/// Whether a name stands for a scheme, or for the MPI library's own locks.
+fn is_scheme(name: &str) -> bool {
+    name == LIBRARY || Scheme::named(name).is_some()
+}
+
+/// The names of all schemes.
+fn schemes() -> String {
+    format!("{}, {LIBRARY}", Scheme::ALL.map(Scheme::name).join(", "))
+}
+
+/// What a value of [`HOST_MEMORY`] says; `None` if it says nothing.
+fn host_memory(value: &str) -> Option<bool> {
+    match value {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
 /// The value of a key of an Info object, if it has one.
-pub fn value(mpi: &Constants, info: Word, key: &CStr) -> Option<String> {
+fn value(mpi: &Constants, info: Word, key: &CStr) -> Option<String> {
     if mpi.handle(info) == mpi.info_null {
         return None;
     }
@@ -71,6 +100,8 @@ pub struct Ranks {
 /// a segment, the number that identifies its host, whether its memory may be shared, and whether it
 /// can execute the rare side of the segment's barrier.
 const OFFER: usize = NAME + 18;
+/// In place of whether its memory may be shared: the rank's key has another value.
+const WRONG: u8 = 2;
 
 /// What the ranks agreed on.
 pub struct Agreed {
@@ -94,15 +125,28 @@ impl Ranks {
         offer[..length].copy_from_slice(&name.as_bytes()[..length]);
         offer[NAME..NAME + 8].copy_from_slice(&(position() as u64).to_ne_bytes());
         offer[NAME + 8..NAME + 16].copy_from_slice(&place().to_ne_bytes());
-        offer[NAME + 16] = (value(self.mpi, info, HOST_MEMORY).as_deref() != Some("false")).into();
+        let may_share = value(self.mpi, info, HOST_MEMORY).map_or(Some(true), |v| host_memory(&v));
+        offer[NAME + 16] = may_share.map_or(WRONG, u8::from);
         offer[NAME + 17] = can_interrupt().into();
         let offers = self.gather(&offer)?;
         let names: Vec<String> = offers.chunks(OFFER).map(|offer| text(&offer[..NAME])).collect();
         let Some(first) = names.first() else { return Ok(None) };
         let scheme = Scheme::named(first);
         let other = names.iter().position(|name| name != first);
-        if other.is_some() || scheme.is_none() && first != LIBRARY {
-            return Err(self.refuse(&names, other.unwrap_or(names.len() - 1)));
+        if other.is_some() || !is_scheme(first) {
+            let other = other.unwrap_or(names.len() - 1);
+            return Err(self.refuse(&format!(
+                "passive_sync_mode is `{first}` at rank 0 and `{}` at rank {other}: all ranks of a \
+                 window must give the same, which is one of {}",
+                names[other],
+                schemes()
+            )));
+        }
+        let wrong = offers.chunks(OFFER).position(|offer| offer[NAME + 16] == WRONG);
+        if let Some(rank) = wrong {
+            return Err(self.refuse(&format!(
+                "syncline_host_memory is neither true nor false at rank {rank}"
+            )));
         }
         let Some(scheme) = scheme else { return Ok(None) };
         let numbers = |from| {
@@ -154,18 +198,11 @@ impl Ranks {
         if code == SUCCESS { Ok(all) } else { Err(code) }
     }
 
-    /// Prints at rank 0 which schemes it and another rank were given, reports the error to the
-    /// communicator's error handler, and returns it.
-    fn refuse(&self, names: &[String], other: usize) -> c_int {
+    /// Prints at rank 0 which value of a key is wrong, reports the error to the communicator's error
+    /// handler, and returns it.
+    fn refuse(&self, why: &str) -> c_int {
         if self.rank == 0 {
-            let known = Scheme::ALL.map(Scheme::name);
-            say(&format!(
-                "passive_sync_mode is `{}` at rank 0 and `{}` at rank {other}: all ranks of a window \
-                 must give the same, which is one of {}, {LIBRARY}",
-                names[0],
-                names[other],
-                known.join(", ")
-            ));
+            say(why);
         }
         // SAFETY: a live communicator.
         unsafe { below::PMPI_Comm_call_errhandler(self.comm, self.mpi.err_info_value) };

@@ -201,8 +201,9 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
         }
     }
 
-    fn acquire_all(&self) {
+    fn acquire_all(&self) -> Result<(), Refusal> {
         self.locks().acquire_all();
+        Ok(())
     }
 
     fn try_acquire_all(&self) -> Result<bool, Refusal> {

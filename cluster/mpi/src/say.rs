@@ -1,5 +1,5 @@
 //! Prints messages of this library on standard error. Callers make sure that only one of many ranks
-//! prints a message.
+//! prints a message, unless it is about what a single rank has done.
 
 use std::io::{Write, stderr};
 

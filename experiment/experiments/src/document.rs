@@ -33,18 +33,22 @@ impl Document {
         Document { schema: SCHEMA.to_owned(), command, executable, places }
     }
 
-    /// Saves the document in the recording's folder. Earlier results there stay, unless they can't
-    /// be read, or are for the same operation at the same call site. Returns the file's path;
-    /// `None` if the recording is a single file.
+    /// Saves the document in the recording's folder. Earlier results there stay if they are of the
+    /// same command and executable, and for another operation or call site. Returns the file's
+    /// path; `None` if the recording is a single file.
     pub fn save(&self, recording: &Path) -> io::Result<Option<PathBuf>> {
         if !recording.is_dir() {
             return Ok(None);
         }
-        let before = Document::of(recording).ok().flatten().map_or(Vec::new(), |old| old.places);
+        let before = Document::of(recording)
+            .ok()
+            .flatten()
+            .filter(|old| (&old.command, &old.executable) == (&self.command, &self.executable));
         let is_new = |old: &WhatIf| {
             self.places.iter().any(|new| new.place == old.place && new.delayed == old.delayed)
         };
-        let kept = before.into_iter().filter(|old| !is_new(old));
+        let kept =
+            before.map_or(Vec::new(), |old| old.places).into_iter().filter(|old| !is_new(old));
         let places = self.places.iter().cloned().chain(kept).collect();
         let all = Document::new(self.command.clone(), self.executable.clone(), places);
         let path = recording.join(FILE);
@@ -91,4 +95,49 @@ pub fn add_to(analysis: &mut Analysis, recording: &Path) -> io::Result<()> {
         process.whatif.extend(document.places);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_analysis::model::Delayed;
+
+    use super::*;
+
+    fn whatif(place: &str, seconds: f64) -> WhatIf {
+        WhatIf {
+            place: place.to_owned(),
+            calls: vec![],
+            delayed: Delayed::Section,
+            times: 1.0,
+            seconds,
+            sizes: vec![],
+            rounds: 0,
+            follows: None,
+            failed: None,
+            section_nanoseconds: None,
+            saves_at_most: None,
+            predicted: None,
+        }
+    }
+
+    #[test]
+    fn only_results_of_the_same_program_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let save = |command: &str, executable: &str, place, seconds| {
+            let places = vec![whatif(place, seconds)];
+            let document = Document::new(vec![command.to_owned()], executable.to_owned(), places);
+            document.save(folder.path()).expect("a file");
+            let saved = Document::of(folder.path()).expect("a file").expect("results");
+            assert_eq!((&saved.command[0][..], &saved.executable[..]), (command, executable));
+            saved.places.into_iter().map(|it| (it.place, it.seconds)).collect::<Vec<_>>()
+        };
+        let results = |all: &[(&str, f64)]| -> Vec<(String, f64)> {
+            all.iter().map(|(place, seconds)| ((*place).to_owned(), *seconds)).collect()
+        };
+        save("./app", "/app", "a.c:1", 1.0);
+        assert_eq!(save("./app", "/app", "b.c:2", 2.0), results(&[("b.c:2", 2.0), ("a.c:1", 1.0)]));
+        assert_eq!(save("./app", "/app", "a.c:1", 3.0), results(&[("a.c:1", 3.0), ("b.c:2", 2.0)]));
+        assert_eq!(save("./app", "/other", "c.c:3", 4.0), results(&[("c.c:3", 4.0)]));
+        assert_eq!(save("./app -x", "/other", "d.c:4", 5.0), results(&[("d.c:4", 5.0)]));
+    }
 }

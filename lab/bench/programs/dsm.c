@@ -1,6 +1,11 @@
-/* What a page costs in memory that two ranks share. Prints five figures, in microseconds of processor time:
- * a miss; the first write to a page that is here; a barrier, for each of the DIRTY pages that were written
- * before it; a barrier before which none was written, for each page that is here; and memcpy of a page.
+/* What a page costs in memory that two ranks share. Prints five figures, in microseconds of processor time,
+ * all of rank 1:
+ *   a miss of a page (of a part of a line, if lines have several) that no rank has touched before: for half of
+ *   the pages it is this rank that has them at home. With ours the page also gets its home by the miss;
+ *   the first write to a page that is here, and at home at rank 0;
+ *   a barrier, for each of the DIRTY pages that were written before it;
+ *   a barrier before which none was written, for each page that is here;
+ *   and memcpy of a page.
  *
  * With -DPEER the memory is made as the public ArgoDSM does it: SIGSEGV, mprotect and a lock, a get
  * or a put, and an unlock of an MPI window for each page. Pages that it knows to be unchanged stay

@@ -39,8 +39,8 @@ pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
 /// The statuses of `cluster`, which runs several processes at once.
 pub const CLUSTER: &str = concat!(
     "Exit status:\n",
-    "  the program's: that of the first rank that failed, else 0\n  3    a rank died, or ended before \
-     the others, or could not join them\n",
+    "  the program's: that of the first rank that failed, else 0\n  3    a signal ended that rank, or \
+     it ended inside the shared memory, or was missing there\n",
     "  125  Syncline failed, or there was too little memory\n  126  the program can't be run\n  127  \
      the program was not found\n",
     wrong!()

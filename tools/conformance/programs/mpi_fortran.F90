@@ -24,7 +24,7 @@ program windows
   integer, parameter :: cells = 64, rounds = 12
   integer, asynchronous :: own(cells)
   integer, pointer :: part(:)
-  integer :: rank, ranks, next, i, error, mine, total, unit
+  integer :: rank, ranks, next, i, error, mine, total, unit, kind
   integer(MPI_ADDRESS_KIND) :: bytes, flavor
   logical :: found
   type(c_ptr) :: base
@@ -48,6 +48,12 @@ program windows
   scheme = ' '
   call MPI_Info_get(info, 'passive_sync_mode', 64, scheme, found, error)
   if (rank == 0 .and. found) print '(a)', trim(scheme)
+  call MPI_Info_set(info, 'passive_sync_mode', 'no-such-scheme', error)
+  call MPI_Win_set_errhandler(allocated, MPI_ERRORS_RETURN, error)
+  call MPI_Win_set_info(allocated, info, error)
+  call MPI_Error_class(error, kind, error)
+  if (kind /= MPI_ERR_INFO_VALUE) print '(a, i0)', 'the class of another error: ', kind
+  call MPI_Win_set_errhandler(allocated, MPI_ERRORS_ARE_FATAL, error)
   call MPI_Info_free(info, error)
 
   call MPI_Win_get_attr(allocated, MPI_WIN_CREATE_FLAVOR, flavor, found, error)

@@ -236,6 +236,22 @@ static void shared(void)
     MPI_Win_free(&win);
 }
 
+/* How many ranks are refused a window, with a key at each rank from a list in KEYS. */
+static void refused(void)
+{
+    long *base;
+    int class, mine, count = 0;
+    MPI_Win win;
+    MPI_Info info = info_with("syncline_host_memory");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int code = MPI_Win_allocate(512, 8, info, MPI_COMM_WORLD, &base, &win);
+    MPI_Info_free(&info);
+    MPI_Error_class(code, &class);
+    mine = class == MPI_ERR_INFO_VALUE;
+    MPI_Reduce(&mine, &count, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!rank) printf("refused: %d\n", count);
+}
+
 /* How many puts and gets reach the MPI library: few of basic types, all of other types. */
 static void copies(void)
 {
@@ -272,7 +288,7 @@ int main(int count, char **words)
 {
     static const struct scene scenes[] = {
         {"attributes", attributes}, {"types", types}, {"flags", flags}, {"progress", progress},
-        {"atomic", atomic}, {"shared", shared}, {"copies", copies},
+        {"atomic", atomic}, {"shared", shared}, {"refused", refused}, {"copies", copies},
     };
     MPI_Init(&count, &words);
     play(scenes, sizeof scenes / sizeof *scenes, count, words);

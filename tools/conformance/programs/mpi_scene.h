@@ -34,6 +34,18 @@ static MPI_Info info_with(const char *key)
     return info;
 }
 
+/* The value of a hint that is in use. */
+static inline const char *used(MPI_Win win, const char *hint)
+{
+    static char value[64];
+    MPI_Info all;
+    int found = 0;
+    MPI_Win_get_info(win, &all);
+    MPI_Info_get(all, hint, 63, value, &found);
+    MPI_Info_free(&all);
+    return found ? value : "nothing";
+}
+
 /* Plays the named scenes after MPI was initialised, and ends MPI. */
 static void play(const struct scene *scenes, size_t number, int count, char **words)
 {

@@ -310,15 +310,16 @@ static void errors(void)
     MPI_Win_free(&win);
 }
 
-static const char *scheme_of(MPI_Win win)
+/* Sets a hint at the ranks from `first` on, and prints at rank 0 what comes of it. */
+static void set(MPI_Win win, MPI_Info info, int first, const char *hint, const char *value)
 {
-    static char value[64];
-    MPI_Info used;
-    int found = 0;
-    MPI_Win_get_info(win, &used);
-    MPI_Info_get(used, "passive_sync_mode", 63, value, &found);
-    MPI_Info_free(&used);
-    return found ? value : "nothing";
+    if (rank >= first) MPI_Info_set(info, hint, value);
+    int code = MPI_Win_set_info(win, info), codes[16];
+    MPI_Gather(&code, 1, MPI_INT, codes, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank) return;
+    printf("%s: ", value);
+    for (int i = 0; i < ranks; i++) printf("%s ", class_of(codes[i]));
+    printf("%s\n", used(win, hint));
 }
 
 /* The key at each rank, from a list in KEYS that has as many words as there are ranks. */
@@ -334,11 +335,12 @@ static void key(void)
     for (int i = 0; !rank && i < (code == MPI_SUCCESS ? 1 : ranks); i++)
         printf("%d: %s\n", i, class_of(codes[i]));
     if (code == MPI_SUCCESS) {
-        if (!rank) printf("%s\n", scheme_of(win));
+        if (!rank) printf("%s\n", used(win, "passive_sync_mode"));
         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-        MPI_Info_set(info, "passive_sync_mode", "no-such-scheme");
-        code = MPI_Win_set_info(win, info);
-        if (!rank) printf("set_info: %s\n", class_of(code));
+        set(win, info, 0, "passive_sync_mode", "best-effort");
+        set(win, info, 0, "syncline_host_memory", "false");
+        set(win, info, ranks - 1, "syncline_host_memory", "no");
+        set(win, info, 1, "passive_sync_mode", "no-such-scheme");
         *base = 0;
         MPI_Barrier(MPI_COMM_WORLD);
         for (int i = 0; i < rounds; i++) add(win, i % ranks, 0);

@@ -26,6 +26,10 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
                 Ok(())
             }
             FenceStep::Flush => {
+                // Everything that this node has put since its last flush, to any home and for
+                // whatever reason: the downgrade above, lines that left the cache or the write
+                // buffer. Notices and deposits are changes of words, which are complete already. A
+                // dead home is not reported: its lines are gone, and who accesses one learns it.
                 self.fabric.flush_all();
                 self.flushes += 1;
                 Ok(())

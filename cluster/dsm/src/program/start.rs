@@ -130,11 +130,11 @@ fn introduce(rank: &Rank, options: &Options) -> Result<(), Error> {
     let word = |of, word| rank.layout.control(of, word);
     let me = rank.number();
     reached(rank.host.store(word(me, Control::Identity), identity));
-    reached(rank.host.store(word(me, Control::State), JOINED));
     let first = word(0, Control::Identity);
     reached(crate::vela::wait(&rank.host, first, 1));
-    match reached(rank.host.load(first)) == identity {
-        true => Ok(()),
-        false => Err(Error::Different { rank: me }),
+    if reached(rank.host.load(first)) != identity {
+        return Err(Error::Different { rank: me });
     }
+    reached(rank.host.store(word(me, Control::State), JOINED));
+    Ok(())
 }

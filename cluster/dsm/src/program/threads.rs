@@ -14,14 +14,18 @@ use crate::node::Quiet;
 use crate::vela::Meeting;
 
 thread_local! {
-    static THREAD: Cell<usize> = const { Cell::new(0) };
+    /// In a thread of a run: its number.
+    static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The number of this thread among those that [`Threads::run`] has started on all ranks, from 0.
-/// Between runs it is the rank's number in the thread that called `run`. In other threads, and
-/// before the first run, it is 0.
+/// The number of this thread among those that [`Threads::run`] runs on all ranks, from 0.
+///
+/// Outside of a run it is the rank's number: each rank has one thread then ([`Threads::count`]). It
+/// is also the rank's number in threads that the program has started itself, so these can't be told
+/// apart by it, nor, during a run, from the thread that has this number. It is 0 before shared
+/// memory is started.
 pub fn thread() -> usize {
-    THREAD.get()
+    THREAD.get().or_else(|| Rank::get().map(Rank::number)).unwrap_or(0)
 }
 
 /// Threads of this rank, and barriers of all threads of all ranks.
@@ -66,15 +70,15 @@ impl Threads {
             let body = &body;
             for number in 1..threads {
                 scope.spawn(move || {
-                    THREAD.set(first + number);
+                    THREAD.set(Some(first + number));
                     body();
                 });
             }
-            THREAD.set(first);
+            THREAD.set(Some(first));
             body();
         });
         self.set_threads(1);
-        THREAD.set(self.rank.number());
+        THREAD.set(None);
     }
 
     fn set_threads(&self, threads: usize) {

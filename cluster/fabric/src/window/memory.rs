@@ -67,7 +67,8 @@ unsafe impl<F: Here> Memory for Window<F> {
     ///
     /// # Panics
     ///
-    /// If the heap that this rank has entered is full, or if the calling code runs in no rank.
+    /// If the heap that this rank has entered is full, or has no room left in the first 4 GiB of the
+    /// part; if the calling code runs in no rank.
     fn allocate<T: Default>() -> Distance<T> {
         const { assert!(align_of::<T>() <= 64, "a block is on lines of its own") };
         F::here(|fabric| {

@@ -22,8 +22,8 @@ impl Region {
     ///
     /// # Panics
     ///
-    /// If the displacement is not a multiple of the lock's alignment, or 4 GiB or more; if the rank
-    /// is 16,384 or more.
+    /// If the displacement is not a multiple of the lock's alignment; if the lock does not lie in
+    /// the first 4 GiB of the part; if the rank is 16,384 or more.
     pub unsafe fn lock<'a, F: Here, L: RawLock<Memory = Window<F>> + Zeroable + 'a>(
         place: Position,
     ) -> &'a L {

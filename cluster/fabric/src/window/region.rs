@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 
 use crate::fabric::Position;
 
-/// The size of a rank's range: locks and nodes have smaller offsets in a part.
-const STRIDE: usize = 1 << 32;
+/// The size of a rank's range.
+const STRIDE: usize = Region::REACH;
 /// The most ranks.
 const RANKS: usize = 1 << 14;
 
@@ -38,6 +38,9 @@ fn start() -> usize {
 pub struct Region;
 
 impl Region {
+    /// The number of bytes at the start of each part in which locks and their nodes can lie: 4 GiB.
+    pub const REACH: usize = 1 << 32;
+
     /// The position for which an address stands; `None` if it is outside the region.
     pub(super) fn place<T>(at: *const T) -> Option<Position> {
         let offset = at.addr().checked_sub(start())?;
@@ -45,9 +48,24 @@ impl Region {
     }
 
     pub(super) fn address<T>(place: Position) -> *mut T {
-        assert!(place.rank < RANKS && place.at < STRIDE, "{place:?} is too far for locks");
-        ptr::with_exposed_provenance_mut(start() + place.rank * STRIDE + place.at)
+        ptr::with_exposed_provenance_mut(start() + offset::<T>(place))
     }
+}
+
+/// The distance of a value at this position from the start of the region.
+///
+/// # Panics
+///
+/// If the value does not lie entirely in the range of a rank.
+fn offset<T>(place: Position) -> usize {
+    let Position { rank, at } = place;
+    let fits = rank < RANKS && at <= STRIDE - size_of::<T>();
+    assert!(
+        fits,
+        "no lock or node of one can lie at byte {at} of rank {rank}'s part: only in the first 4 GiB \
+         of a part, and of the first {RANKS} ranks"
+    );
+    rank * STRIDE + at
 }
 
 /// The position of a node in the form that a link holds.
@@ -60,8 +78,7 @@ impl<T> Distance<T> {
     }
 
     pub(super) fn at(place: Position) -> Self {
-        let distance = (place.rank * STRIDE + place.at) as u64;
-        Distance::from_bits(distance).expect("a heap's first bytes are no node")
+        Distance::from_bits(offset::<T>(place) as u64).expect("a heap's first bytes are no node")
     }
 
     pub(super) fn place(self) -> Position {
@@ -101,3 +118,35 @@ impl<T> PartialEq for Distance<T> {
 }
 
 impl<T> Eq for Distance<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_survive_being_addresses_and_distances() {
+        for (rank, at) in [(0, 64), (3, STRIDE - 8), (RANKS - 1, 128)] {
+            let place = Position { rank, at };
+            assert_eq!(Region::place(Region::address::<u64>(place)), Some(place));
+            assert_eq!(Distance::<u64>::at(place).place(), place);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "byte 4294967296 of rank 1's part")]
+    fn a_node_beyond_four_gibibytes_is_no_node_of_the_next_rank() {
+        let _ = Distance::<u64>::at(Position { rank: 1, at: STRIDE });
+    }
+
+    #[test]
+    #[should_panic(expected = "byte 4294967288 of rank 0's part")]
+    fn a_lock_does_not_reach_into_the_next_rank() {
+        let _ = Region::address::<[u64; 2]>(Position { rank: 0, at: STRIDE - 8 });
+    }
+
+    #[test]
+    #[should_panic(expected = "of rank 16384's part")]
+    fn there_are_no_more_ranks() {
+        let _ = Region::address::<u64>(Position { rank: RANKS, at: 0 });
+    }
+}

@@ -2,15 +2,15 @@
 
 use std::ffi::{CString, c_int};
 
-use syncline::window::Scheme;
 use syncline_interpose::real;
 
 use crate::create::{Kind, create};
 use crate::hosts::forget;
 use crate::library::large::{is_too_large, large};
 use crate::library::{SUCCESS, Word, below, constants};
-use crate::ranks::{KEY, value};
+use crate::ranks::{HOST_MEMORY, KEY, wrong};
 use crate::registry::{add, remove, with};
+use crate::say::say;
 use crate::scheme::LIBRARY;
 
 /// `real fn NAME = KIND, BELOW, SHARED(before; between the communicator and the window)`, or `large
@@ -98,32 +98,40 @@ extern "C" fn MPI_Win_free(win: Word) -> c_int {
 }
 
 /// As in the MPI standard. The scheme of an existing window does not change: a library may ignore
-/// hints, and `MPI_Win_get_info` returns the values in use. An unknown scheme is an error.
+/// hints, and `MPI_Win_get_info` returns the values in use. A value that our keys can't have is an
+/// error at the ranks that give it; the call is collective, so they take part in it first.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_set_info(win: Word, info: Word) -> c_int {
-    if let Some(mpi) = constants()
-        && let Some(name) = value(mpi, info, KEY)
-        && name != LIBRARY
-        && Scheme::named(&name).is_none()
-    {
-        // SAFETY: the program's window.
-        unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_info_value) };
-        return mpi.err_info_value;
-    }
     // SAFETY: the program's own call, passed on unchanged.
-    unsafe { below::PMPI_Win_set_info(win, info) }
+    let code = unsafe { below::PMPI_Win_set_info(win, info) };
+    let Some(mpi) = constants().filter(|_| code == SUCCESS) else { return code };
+    let Some(why) = wrong(mpi, info) else { return code };
+    say(&format!("MPI_Win_set_info: {why}"));
+    // SAFETY: the program's window.
+    unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_info_value) };
+    mpi.err_info_value
 }
 
-/// As in the MPI standard; the Info also names the scheme in use.
+/// As in the MPI standard; the Info also names the scheme in use, and says whether puts and gets
+/// may be copies.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
     // SAFETY: the program's own call, passed on unchanged.
     let code = unsafe { below::PMPI_Win_get_info(win, info) };
     let Some(mpi) = constants().filter(|_| code == SUCCESS) else { return code };
-    let name = with(win, |window| window.made.scheme.name()).unwrap_or(LIBRARY);
+    let (name, is_mapped) =
+        with(win, |window| (window.made.scheme.name(), window.made.parts.is_some()))
+            .unwrap_or((LIBRARY, false));
     let Ok(name) = CString::new(name) else { return code };
-    // SAFETY: the library below has written the handle of an info there; both are strings.
-    unsafe { below::PMPI_Info_set(mpi.read_handle(info), KEY.as_ptr(), name.as_ptr()) }
+    let mapped = if is_mapped { c"true" } else { c"false" };
+    // SAFETY: the library below has written the handle of an info there; all are strings.
+    unsafe {
+        let info = mpi.read_handle(info);
+        match below::PMPI_Info_set(info, KEY.as_ptr(), name.as_ptr()) {
+            SUCCESS => below::PMPI_Info_set(info, HOST_MEMORY.as_ptr(), mapped.as_ptr()),
+            code => code,
+        }
+    }
 }
 
 /// As in the MPI standard. A window of `MPI_Win_allocate` reports that flavour, even if it is a

@@ -103,8 +103,8 @@ impl Locks for Cohort {
         }
     }
 
-    fn acquire_all(&self) {
-        self.own.acquire_all();
+    fn acquire_all(&self) -> Result<(), Refusal> {
+        self.own.acquire_all()
     }
 
     fn try_acquire_all(&self) -> Result<bool, Refusal> {

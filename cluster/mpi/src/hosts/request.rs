@@ -38,16 +38,19 @@ pub enum Answer {
     Orphaned = 2,
     /// The scheme has no deadlines.
     Unsupported = 3,
+    /// The server does not understand the request, or does not serve this window, rank or part.
+    Unknown = 4,
 }
 
 impl Answer {
-    /// Decodes an answer.
+    /// Decodes an answer; one that is malformed is [`Answer::Unknown`].
     pub fn from_bytes(bytes: &[u8]) -> Answer {
         match bytes {
+            [0] => Answer::No,
             [1] => Answer::Yes,
             [2] => Answer::Orphaned,
             [3] => Answer::Unsupported,
-            _ => Answer::No,
+            _ => Answer::Unknown,
         }
     }
 }

@@ -94,26 +94,30 @@ impl Spread {
             Answer::No => Ok(false),
             Answer::Yes | Answer::Orphaned => Ok(true),
             Answer::Unsupported => Err(Refusal::Unsupported),
+            Answer::Unknown => Err(Refusal::Gone),
         }
     }
 
     /// Shares all parts of a host, without waiting. Returns `true` also if all ranks of that host
     /// have died.
-    fn try_host(&self, first: usize) -> bool {
+    fn try_host(&self, first: usize) -> Result<bool, Refusal> {
         if !self.by_messages && first == self.firsts[self.rank] {
-            return self.own.try_acquire_all().unwrap_or(false);
+            return self.own.try_acquire_all();
         }
         // Any rank of the host will do. If all have died, there is no rank to exclude.
         let here = |rank: &usize| self.firsts[*rank] == first;
         for rank in (0..self.firsts.len()).filter(here) {
-            if let Ok(answer) = self.call(rank, self.request(What::TryAll, rank, false)) {
-                if answer == Answer::Yes {
-                    self.sharers[first].store(rank, Relaxed);
-                }
-                return answer == Answer::Yes;
+            let Ok(answer) = self.call(rank, self.request(What::TryAll, rank, false)) else {
+                continue;
+            };
+            match answer {
+                Answer::Yes => self.sharers[first].store(rank, Relaxed),
+                Answer::Unknown => return Err(Refusal::Gone),
+                _ => {}
             }
+            return Ok(answer == Answer::Yes);
         }
-        true
+        Ok(true)
     }
 
     fn release_host(&self, first: usize) {
@@ -176,22 +180,26 @@ impl Locks for Spread {
         }
     }
 
-    fn acquire_all(&self) {
+    fn acquire_all(&self) -> Result<(), Refusal> {
         let mut looks = 0;
-        while !self.try_acquire_all().unwrap_or(false) {
+        while !self.try_acquire_all()? {
             looks += 1;
             pause(looks);
         }
+        Ok(())
     }
 
     fn try_acquire_all(&self) -> Result<bool, Refusal> {
-        let refusing = self.hosts().find(|host| !self.try_host(*host));
-        if let Some(refusing) = refusing {
-            self.hosts().take_while(|host| *host != refusing).for_each(|host| {
-                self.release_host(host);
-            });
+        for refusing in self.hosts() {
+            let shared = self.try_host(refusing);
+            if shared != Ok(true) {
+                self.hosts().take_while(|host| *host != refusing).for_each(|host| {
+                    self.release_host(host);
+                });
+                return shared;
+            }
         }
-        Ok(refusing.is_none())
+        Ok(true)
     }
 
     fn release_all(&self) {

@@ -43,8 +43,12 @@ impl Served {
         Served { area, scheme, ranks: (0..ranks).map(|_| OnceLock::new()).collect() }
     }
 
-    /// The locks of a rank; `None` if there is no such rank.
-    fn of(&self, rank: u32) -> Option<&Arc<dyn Locks>> {
+    /// The locks of a rank.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such rank.
+    fn of(&self, rank: u32) -> &Arc<dyn Locks> {
         let ranks = self.ranks.len();
         let make = || {
             // This host can't check whether a process of another host lives; its connection shows
@@ -52,7 +56,7 @@ impl Served {
             let nobody = Process::default();
             locks(self.scheme, Arc::clone(&self.area), rank as usize, ranks, nobody)
         };
-        self.ranks.get(rank as usize).map(|place| place.get_or_init(make))
+        self.ranks[rank as usize].get_or_init(make)
     }
 }
 
@@ -72,6 +76,15 @@ pub fn forget(number: u64) {
 fn window(number: u64) -> Option<Arc<Served>> {
     let windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
     windows.as_ref()?.get(&number).cloned()
+}
+
+/// A request and its window; `None` if the request is malformed, if the window is not served here,
+/// or if it has no such rank or part.
+fn understood(bytes: &[u8]) -> Option<(Request, Arc<Served>)> {
+    let request = Request::from_bytes(bytes)?;
+    let window = window(request.window)?;
+    let is_rank = |number: u32| (number as usize) < window.ranks.len();
+    (is_rank(request.rank) && is_rank(request.target)).then_some((request, window))
 }
 
 /// What a caller holds: the window, the caller's rank, and the part. `None` stands for all parts.
@@ -110,12 +123,11 @@ struct Waiting {
 
 impl Service for StandIns {
     fn asked(&mut self, peer: Peer, number: u64, bytes: &[u8], answers: &mut Answers) {
-        let Some(request) = Request::from_bytes(bytes) else { return };
-        let Some(window) = window(request.window) else { return };
-        let Some(locks) = window.of(request.rank) else { return };
-        if request.target as usize >= window.ranks.len() {
+        let Some((request, window)) = understood(bytes) else {
+            answers.give(peer, number, &[Answer::Unknown as u8]);
             return;
-        }
+        };
+        let locks = window.of(request.rank);
         let held = |target| Held { peer, window: request.window, rank: request.rank, target };
         let part = held(Some(request.target));
         match request.what {
@@ -161,9 +173,7 @@ impl Service for StandIns {
                 self.held.insert(held, exclusive);
                 continue;
             }
-            if let Some(locks) = window.of(held.rank) {
-                give_back(locks, held, exclusive);
-            }
+            give_back(window.of(held.rank), held, exclusive);
         }
     }
 
@@ -281,4 +291,53 @@ fn give_back(locks: &Arc<dyn Locks>, held: Held, exclusive: bool) {
             unsafe { locks.release(held.part(), exclusive) };
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use syncline_fabric::server::{Link, serve};
+
+    use super::*;
+    use crate::scheme::size;
+    use crate::segment::{make, position};
+
+    #[test]
+    fn requests_that_are_not_understood_are_answered() {
+        const SCHEME: Scheme = Scheme::MessageImmediate;
+        let number = position() as u64;
+        let made = make(number as usize, size(SCHEME, 2)).expect("a segment");
+        serve_window(number, Served::new(Arc::new(made.area), SCHEME, 2));
+        let card = serve(StandIns::default).expect("a server");
+        let link = Link::connect(&card).expect("a connection");
+        let answer = |bytes: &[u8]| {
+            let (number, start) = (link.ask(bytes).expect("the server"), Instant::now());
+            loop {
+                match link.answer(number).expect("the server") {
+                    Some(answer) => return Answer::from_bytes(&answer),
+                    None => assert!(start.elapsed().as_secs() < 20, "no answer to {bytes:?}"),
+                }
+                std::thread::yield_now();
+            }
+        };
+        let what = What::Acquire;
+        let good =
+            Request { what, exclusive: true, rank: 1, window: number, target: 0, left: None };
+        let bytes = good.to_bytes();
+        let mut unknown = bytes;
+        unknown[0] = 77;
+        for bad in [&bytes[..27], &[], &unknown] {
+            assert_eq!(answer(bad), Answer::Unknown, "{bad:?}");
+        }
+        for bad in [
+            Request { window: number + 1, ..good },
+            Request { rank: 2, ..good },
+            Request { target: 2, ..good },
+            Request { what: What::TryAll, target: 2, ..good },
+        ] {
+            assert_eq!(answer(&bad.to_bytes()), Answer::Unknown, "{bad:?}");
+        }
+        assert_eq!(answer(&bytes), Answer::Yes);
+    }
 }

@@ -194,7 +194,10 @@ impl Window {
         let state = if assert & self.made.mpi.mode_nocheck != 0 {
             UNCHECKED
         } else {
-            self.made.locks.acquire_all();
+            if let Err(why) = self.made.locks.acquire_all() {
+                self.all.store(FREE, Release);
+                return self.refused(why);
+            }
             SHARED
         };
         self.all.store(state, Release);

@@ -42,8 +42,8 @@ fn cores(d: &Description) -> Result<(), String> {
     if !ascending || !sound || !near || d.levels.len() > MOST_LEVELS {
         return Err(format!(
             "levels: up to {MOST_LEVELS}, larger and slower from one to the next, the first as \
-             local.load has it, up to {MOST_CYCLES} cycles, and up to {MOST_BYTES} bytes each but \
-             for the last"
+             local.load has it, each below {MOST_CYCLES} cycles, and all but the last from {LINE} to \
+             {MOST_BYTES} bytes"
         ));
     }
     if d.protocol == Protocol::Uncached && !d.levels.is_empty() {
@@ -279,8 +279,8 @@ mod tests {
     fn cores_that_can_not_be() {
         refused("opteron", |d| d.levels[0].cycles = 4, "levels: up to 4");
         refused("opteron", |d| d.levels[1].bytes = 1 << 40, "levels: up to 4");
-        refused("opteron", |d| d.levels[0].bytes = 0, "levels: up to 4");
-        refused("opteron", |d| d.levels[2].cycles = u32::MAX, "levels: up to 4");
+        refused("opteron", |d| d.levels[0].bytes = 63, "but the last from 64 to 16777216 bytes");
+        refused("opteron", |d| d.levels[2].cycles = 1_000_000_000, "each below 1000000000 cycles");
         refused("opteron", |d| d.stays = Some(1.1), "stays: a share");
         refused("opteron", |d| d.stays = Some(f64::NAN), "stays: a share");
         refused("opteron", |d| d.under_way = Some(0), "under_way: from 1");

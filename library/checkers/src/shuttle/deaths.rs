@@ -73,10 +73,37 @@ impl<S: Scheduler> Scheduler for Deadly<S> {
             assert!(survived + 1 == self.threads, "only {survived} threads have come to their end");
             return None;
         }
-        self.inner.next_task(&living, current.filter(|id| *id != victim), is_yielding)
+        // The thread that ran last may be the dead one: PCT lowers the priority of that thread.
+        self.inner.next_task(&living, current, is_yielding)
     }
 
     fn next_u64(&mut self) -> u64 {
         self.inner.next_u64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    use syncline::memory::{Memory, Word};
+
+    use super::super::{Shuttle, dying};
+    use super::*;
+    use crate::Engine;
+
+    /// A death may come where PCT changes priorities.
+    #[test]
+    fn a_thread_may_die_at_any_access() {
+        dying(3_000, 3, || {
+            let word = Arc::new(<Shuttle as Memory>::Word::default());
+            Shuttle::run(3, move |_| {
+                for _ in 0..60 {
+                    word.fetch_add(1, SeqCst);
+                }
+                survived();
+            });
+        });
     }
 }

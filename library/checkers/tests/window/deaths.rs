@@ -15,6 +15,8 @@ use syncline::wait::{Spin, Wait, Yield};
 use syncline::window::{BestEffort, Global, Ordered, Queues, Table};
 use syncline_checkers::{Engine, Shuttle, dying, is_dead, survived};
 
+use crate::each;
+
 const RANKS: usize = 4;
 type Words = <Shuttle as Memory>::Word;
 
@@ -222,20 +224,20 @@ where
     });
 }
 
-/// The number of executions under each of shuttle's schedulers.
-const RANDOM: usize = 1_500;
+/// The number of schedules that shuttle draws in a case.
+const RANDOM: usize = 3_000;
 
 #[test]
 fn writers_first() {
-    dying(RANDOM, RANKS, play::<WritersFirst<Leaving, Shuttle>>);
+    dying(each(RANDOM), RANKS, play::<WritersFirst<Leaving, Shuttle>>);
 }
 
 #[test]
 fn readers_first() {
-    dying(RANDOM, RANKS, play::<ReadersFirst<Leaving, Shuttle>>);
+    dying(each(RANDOM), RANKS, play::<ReadersFirst<Leaving, Shuttle>>);
 }
 
 #[test]
 fn fair() {
-    dying(RANDOM, RANKS, play::<FairRw<Leaving, Shuttle>>);
+    dying(each(RANDOM), RANKS, play::<FairRw<Leaving, Shuttle>>);
 }

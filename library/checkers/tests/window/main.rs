@@ -1,11 +1,16 @@
 //! The locks of windows under checkers, and mutants of them. Parts may have queue locks of the
 //! catalogue, which the tests in `locks` check separately; here the words in front of them are
 //! checked.
+//!
+//! `SYNCLINE_WINDOW_SCHEDULES` sets the number of schedules that shuttle draws in each case, half of
+//! them by each of its schedulers.
 
 mod broken;
 mod cases;
 mod deaths;
 mod mutants;
+
+use std::env;
 
 use syncline::lock::{FairRw, ReadersFirst, WritersFirst};
 use syncline::wait::Spin;
@@ -16,12 +21,19 @@ use syncline_checkers::{Executions, Loom, Shuttle, randomly};
 use cases::{parts, whole};
 
 const UP_TO: Executions = Executions(6_000);
-/// The number of executions under each of shuttle's schedulers.
-const RANDOM: usize = 600;
+/// The number of schedules that shuttle draws in a case.
+const RANDOM: usize = 1_200;
 
 /// Both forms of the lock without a queue, in a memory.
 type BackOff<M> = BestEffort<true, Spin, M>;
 type NoBackOff<M> = BestEffort<false, Spin, M>;
+
+/// The number of executions under each of shuttle's two schedulers: half of the schedules that the
+/// environment requests, or else half of `few`.
+fn each(few: usize) -> usize {
+    let wanted = env::var("SYNCLINE_WINDOW_SCHEDULES").ok();
+    wanted.map_or(few, |n| n.parse().expect("a number of schedules")).div_ceil(2)
+}
 
 #[test]
 fn best_effort_under_loom() {
@@ -34,8 +46,8 @@ fn best_effort_under_loom() {
 
 #[test]
 fn best_effort_under_shuttle() {
-    randomly(RANDOM, || sharing::<BackOff<Shuttle>>(2, 3, 3));
-    randomly(RANDOM, || sharing::<NoBackOff<Shuttle>>(3, 2, 3));
+    randomly(each(RANDOM), || sharing::<BackOff<Shuttle>>(2, 3, 3));
+    randomly(each(RANDOM), || sharing::<NoBackOff<Shuttle>>(3, 2, 3));
 }
 
 #[test]
@@ -46,7 +58,7 @@ fn the_word_in_front_under_loom() {
 
 #[test]
 fn the_word_in_front_under_shuttle() {
-    randomly(RANDOM, || whole::<Global<Spin, Shuttle>>(1, 4, 3));
+    randomly(each(RANDOM), || whole::<Global<Spin, Shuttle>>(1, 4, 3));
 }
 
 #[test]
@@ -59,8 +71,8 @@ fn windows_under_loom() {
 
 #[test]
 fn windows_under_shuttle() {
-    randomly(RANDOM, || parts::<NoBackOff<Shuttle>>(3, 2, 3));
-    randomly(RANDOM, || parts::<WritersFirst<Spin, Shuttle>>(3, 2, 3));
-    randomly(RANDOM, || parts::<ReadersFirst<Spin, Shuttle>>(3, 2, 3));
-    randomly(RANDOM, || parts::<FairRw<Spin, Shuttle>>(3, 2, 3));
+    randomly(each(RANDOM), || parts::<NoBackOff<Shuttle>>(3, 2, 3));
+    randomly(each(RANDOM), || parts::<WritersFirst<Spin, Shuttle>>(3, 2, 3));
+    randomly(each(RANDOM), || parts::<ReadersFirst<Spin, Shuttle>>(3, 2, 3));
+    randomly(each(RANDOM), || parts::<FairRw<Spin, Shuttle>>(3, 2, 3));
 }

@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use syncline_dsm::program::{JOINED, LOST};
+use syncline_dsm::program::{JOINED, LEFT, LOST};
 use syncline_dsm::shape::{ASKED_LOCK, Control, Layout};
 use syncline_fabric::Host;
 use syncline_fabric::host::Job;
@@ -25,8 +25,8 @@ const EVERY: Duration = Duration::from_millis(10);
 /// messages.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Runs the ranks. Returns the exit status of the first rank that failed, or [`LOST`] if that rank
-/// was ended by a signal or was still part of the shared memory.
+/// Runs the ranks. Returns the exit status of the first rank that failed, or [`LOST`] if a signal
+/// ended that rank, or if it was part of the shared memory or should have become one.
 pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let program = find(&args.program.command[0])?;
     let options = args.options();
@@ -63,10 +63,29 @@ fn end_with(parent: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Waits for all ranks. If a rank fails, or ends while it is part of the shared memory, all others
-/// are ended.
+/// Where in the program a rank was when it ended.
+#[derive(Clone, Copy, PartialEq)]
+enum Stage {
+    /// Not part of the shared memory yet. A program that never is does not use shared memory.
+    Before,
+    /// Part of the shared memory.
+    Inside,
+    /// It has left the shared memory in order, which it does once all have come to the end of it.
+    After,
+}
+
+/// A rank that has ended.
+#[derive(Clone, Copy)]
+struct Ended {
+    rank: usize,
+    status: ExitStatus,
+    stage: Stage,
+}
+
+/// Waits for all ranks. If a rank fails before it has left the shared memory, or is missing there,
+/// all others are ended.
 fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failure> {
-    let mut ended: Vec<Option<ExitStatus>> = vec![None; ranks];
+    let mut ended: Vec<Option<Ended>> = vec![None; ranks];
     let mut first_failed = None;
     while ended.iter().any(Option::is_none) {
         sleep(EVERY);
@@ -74,58 +93,86 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
         for (rank, ended) in ended.iter_mut().enumerate().filter(running) {
             let status = job.ended(rank).map_err(|e| Failure::new(RECORD_FAILED, e))?;
             let Some(status) = status else { continue };
-            *ended = Some(status);
-            if !status.success() {
-                first_failed = first_failed.or(Some(status));
-            }
-            let in_part = job.load(layout.control(rank, Control::State)) == JOINED;
-            // A rank that could not join prints the reason itself; the others wait for it.
-            let refused = status.code() == Some(LOST) || (!status.success() && !in_part);
-            if in_part || refused {
-                return Ok(end(job, rank, status, layout, in_part && status.code() != Some(LOST)));
+            let it = Ended { rank, status, stage: stage(&job, rank, layout) };
+            *ended = Some(it);
+            match it.stage {
+                Stage::Before | Stage::After if status.success() => {}
+                // The others need it no more.
+                Stage::After => {
+                    if status.signal().is_some() {
+                        say(&format!("rank {rank} {} after syncline_dsm_finish", how(status)));
+                    }
+                    first_failed = first_failed.or(Some(code(status)));
+                }
+                Stage::Before | Stage::Inside => return Ok(end(job, it, layout)),
             }
         }
+        let absent = ended.iter().flatten().find(|ended| ended.stage == Stage::Before);
+        if let Some(absent) = absent
+            && (0..ranks).any(|rank| stage(&job, rank, layout) != Stage::Before)
+        {
+            return Ok(end(job, *absent, layout));
+        }
     }
-    Ok(first_failed.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
+    Ok(first_failed.map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// Ends all ranks because one has failed. With `tell`, prints how that rank ended and what it
-/// requested last; otherwise the rank prints its own error.
-fn end(job: Job, rank: usize, status: ExitStatus, layout: &Layout, tell: bool) -> ExitCode {
-    if tell {
-        let asked = job.load(layout.control(rank, Control::Asked));
-        let last = match asked & ASKED_LOCK {
-            0 if asked == 0 => "it had requested no page and no lock yet".to_owned(),
-            0 => format!("the last page that it requested is at {asked:#x} of the shared memory"),
-            _ => format!("the last lock that it requested is number {}", asked & !ASKED_LOCK),
-        };
-        let how = match status.signal() {
-            Some(signal) => match nix::sys::signal::Signal::try_from(signal) {
-                Ok(signal) => format!("was ended by {signal}"),
-                Err(_) => format!("was ended by signal {signal}"),
-            },
-            None => format!(
-                "ended with status {} before syncline_dsm_finish",
-                status.code().unwrap_or_default()
-            ),
-        };
-        // Standard error may be closed.
-        let _ =
-            writeln!(stderr(), "syncline: rank {rank} {how}; {last}; all other ranks were ended");
-    } else {
-        sleep(PATIENCE);
+/// Where a rank is.
+fn stage(job: &Job, rank: usize, layout: &Layout) -> Stage {
+    match job.load(layout.control(rank, Control::State)) {
+        JOINED => Stage::Inside,
+        LEFT => Stage::After,
+        _ => Stage::Before,
+    }
+}
+
+/// Ends all ranks because of one that has ended. Prints how it ended and what it requested last,
+/// unless that rank has printed an error itself.
+fn end(job: Job, it: Ended, layout: &Layout) -> ExitCode {
+    let Ended { rank, status, stage } = it;
+    let own = status.code().filter(|code| *code != 0);
+    let (when, own) = match stage {
+        Stage::Before => ("before syncline_dsm_init".to_owned(), own),
+        Stage::Inside | Stage::After => (
+            format!("before syncline_dsm_finish; {}", last_request(&job, rank, layout)),
+            own.filter(|code| *code == LOST),
+        ),
+    };
+    match own {
+        Some(_) => sleep(PATIENCE),
+        None => say(&format!("rank {rank} {} {when}; all other ranks were ended", how(status))),
     }
     drop(job);
-    match status.code() {
-        // The rank prints its own error.
-        Some(code) if !tell && code != 0 => ExitCode::from(code as u8),
-        _ => ExitCode::from(LOST as u8),
+    own.map_or(ExitCode::from(LOST as u8), |own| ExitCode::from(own as u8))
+}
+
+/// What a rank that was part of the shared memory requested last.
+fn last_request(job: &Job, rank: usize, layout: &Layout) -> String {
+    let asked = job.load(layout.control(rank, Control::Asked));
+    match asked & ASKED_LOCK {
+        0 if asked == 0 => "it had requested no page and no lock yet".to_owned(),
+        0 => format!("the last page that it requested is at {asked:#x} of the shared memory"),
+        _ => format!("the last lock that it requested is number {}", asked & !ASKED_LOCK),
     }
 }
 
-fn code(status: ExitStatus) -> u8 {
+/// How a rank ended.
+fn how(status: ExitStatus) -> String {
     match status.signal() {
-        Some(signal) => 128 + signal as u8,
-        None => status.code().unwrap_or_default() as u8,
+        Some(signal) => match nix::sys::signal::Signal::try_from(signal) {
+            Ok(signal) => format!("was ended by {signal}"),
+            Err(_) => format!("was ended by signal {signal}"),
+        },
+        None => format!("ended with status {}", status.code().unwrap_or_default()),
     }
+}
+
+/// The exit status for a rank that ended: its own, or [`LOST`] if a signal ended it.
+fn code(status: ExitStatus) -> u8 {
+    status.code().unwrap_or(LOST) as u8
+}
+
+fn say(sentence: &str) {
+    // Standard error may be closed.
+    let _ = writeln!(stderr(), "syncline: {sentence}");
 }

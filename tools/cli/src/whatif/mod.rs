@@ -149,8 +149,17 @@ fn print(
     stdout().write_all(text.as_bytes()).map_err(|e| Failure::new(RECORD_FAILED, e))
 }
 
-/// Saves the result where reports find it.
+/// Saves the result where reports find it, unless it is of another build than the recording.
 fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
+    if let Some(path) = recorded.built_again() {
+        let shown = recorded.path.display();
+        // Standard error may be closed.
+        let _ = writeln!(
+            stderr(),
+            "syncline: not saved in {shown}: {path} is not the build that was recorded"
+        );
+        return Ok(());
+    }
     let saved = document.save(&recorded.path).map_err(|error| {
         let context = format!("can't write to {}", recorded.path.display());
         Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))

@@ -43,6 +43,11 @@ impl Recorded {
         Ok(process.map(|process| Recorded { path, process }))
     }
 
+    /// A file of the process that is another build now than the one that was recorded.
+    pub fn built_again(&self) -> Option<&str> {
+        built_again(&self.process)
+    }
+
     /// The file that the process ran; `None` if it is gone.
     pub fn executable(&self) -> Option<&Path> {
         let path = Path::new(&self.process.executable);
@@ -85,13 +90,17 @@ pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>
 /// Refuses a program that was built again: the addresses of a recording are those of the files that
 /// were recorded.
 fn refuse_another_build(process: &Process) -> Result<(), Failure> {
-    let changed = |m: &&syncline_analysis::model::Module| m.symbols == Some(SymbolSource::Changed);
-    match process.modules.iter().find(changed) {
+    match built_again(process) {
         None => Ok(()),
-        Some(module) => {
-            let message = format!("{} is not the build that was recorded", module.path);
+        Some(path) => {
+            let message = format!("{path} is not the build that was recorded");
             Err(Failure::message(RECORD_FAILED, message)
                 .hint("record this build, or name a call site with --site"))
         }
     }
+}
+
+fn built_again(process: &Process) -> Option<&str> {
+    let changed = |m: &&syncline_analysis::model::Module| m.symbols == Some(SymbolSource::Changed);
+    process.modules.iter().find(changed).map(|module| module.path.as_str())
 }

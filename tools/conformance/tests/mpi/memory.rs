@@ -5,9 +5,9 @@
 
 use std::process::Command;
 
-use syncline_conformance::Program;
+use syncline_conformance::{Program, run_limited};
 
-use crate::libraries::{Mpi, SCHEMES, all, on_each, printed};
+use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, on_each, printed};
 
 /// Runs a scene under each scheme on each library.
 fn everywhere(ranks: u32, words: &[&str], expected: &str) {
@@ -86,6 +86,18 @@ fn memory_is_shared_unless_a_rank_forbids_it() {
             let printed = printed(scene(mpi, scheme, 3, &["shared"]).env("KEYS", keys));
             assert_eq!(printed, format!("shared: {shared} of 9\n"), "{keys} on {}", mpi.name);
         }
+    });
+}
+
+#[test]
+fn a_key_that_says_neither_is_an_error_of_all_ranks() {
+    on_each(|mpi| {
+        let mut command = scene(mpi, "fair", 3, &["refused"]);
+        let outcome = run_limited(command.env("KEYS", "true - yes"), LIMIT);
+        let (printed, said) = (String::from_utf8_lossy(&outcome.stdout), errors(&outcome));
+        assert_eq!(printed, "refused: 3\n", "{said}");
+        let wanted = "syncline: syncline_host_memory is neither true nor false at rank 2\n";
+        assert!(said.contains(wanted), "{said}");
     });
 }
 

@@ -161,6 +161,24 @@ fn a_report_shows_what_was_measured() {
 }
 
 #[test]
+fn the_result_of_another_build_is_not_saved() {
+    let folder = scratch();
+    let (recording, program) = (folder.path().join("recording"), folder.path().join("slowed"));
+    fs::copy(Program::compile("slowed.c").path(), &program).expect("a program");
+    let mut record = Command::new(syncline());
+    done(record.arg("record").arg("-o").arg(&recording).arg("--").arg(&program).arg("locks"));
+    fs::remove_file(&program).expect("a program");
+    fs::copy(Program::compile_with("slowed.c", &["-O1"]).path(), &program).expect("a program");
+    delay_library();
+    let mut whatif = Command::new(syncline());
+    whatif.args(["whatif", "-n", "1", "--site", &place("shared"), "--from"]).arg(&recording);
+    let output = done(whatif.arg("--").arg(&program).arg("locks"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("not saved") && errors.contains("is not the build"), "{errors}");
+    assert!(!recording.join("whatif.json").exists());
+}
+
+#[test]
 fn an_interrupt_leaves_nothing_behind() {
     let folder = scratch();
     let named = place("shared");
