@@ -42,7 +42,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    let summary = serde_json::to_string(&Summary::of(&book)).expect("four numbers");
+    let summary = serde_json::to_string(&Summary::of(&book)).expect("a few numbers");
     println!("{summary}");
     ExitCode::SUCCESS
 }

@@ -13,6 +13,9 @@ pub struct Part {
     pub paper: String,
     /// Whether the part holds.
     pub holds: bool,
+    /// Whether our result is an input of the simulation, or follows from one input by itself. A
+    /// part that holds by construction is no evidence.
+    pub by_construction: bool,
 }
 
 /// Values that differ by this share at most count as equal: SSYNC's own spread is up to 3 %.
@@ -30,17 +33,24 @@ pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), wi
         ours: number(ours),
         paper: format!("{} to {}", number(least), number(most)),
         holds: ours >= least * (1.0 - within) && ours <= most * (1.0 + within),
+        by_construction: false,
     }
 }
 
 /// A part with a statement for which the paper gives no number.
 pub fn that(what: impl Into<String>, holds: bool, ours: impl Into<String>, paper: &str) -> Part {
-    Part { what: what.into(), ours: ours.into(), paper: paper.to_owned(), holds }
+    let (what, ours, paper) = (what.into(), ours.into(), paper.to_owned());
+    Part { what, ours, paper, holds, by_construction: false }
 }
 
 impl Part {
     fn named(self, paper: String) -> Part {
         Part { paper, ..self }
+    }
+
+    /// This part, whose result is an input.
+    pub fn by_construction(self) -> Part {
+        Part { by_construction: true, ..self }
     }
 
     /// This part. If the value is missing, it says so in place of a number.

@@ -17,6 +17,8 @@ pub struct Summary {
     pub rows: usize,
     /// Rows whose parts all hold.
     pub hold: usize,
+    /// Rows among these whose parts all hold by construction.
+    pub by_construction: usize,
     /// Rows with a part that does not hold, or without any part.
     pub miss: usize,
     /// Rows that are measured on real programs.
@@ -38,12 +40,16 @@ fn holds(parts: &[Part]) -> bool {
     !parts.is_empty() && parts.iter().all(|part| part.holds)
 }
 
+/// The verdict on rows and parts that hold because their numbers are inputs.
+const BY_CONSTRUCTION: &str = "holds by construction";
+
 fn verdict(row: &Row, parts: Option<&[Part]>) -> &'static str {
     match (&row.check, parts) {
         (Check::Elsewhere(..), _) => "elsewhere",
         (Check::NotBuilt(_), _) | (_, None) => "not built",
-        (_, Some(parts)) if holds(parts) => "holds",
-        _ => "misses",
+        (_, Some(parts)) if !holds(parts) => "misses",
+        (_, Some(parts)) if parts.iter().all(|part| part.by_construction) => BY_CONSTRUCTION,
+        _ => "holds",
     }
 }
 
@@ -55,6 +61,10 @@ impl Summary {
             summary.rows += 1;
             match verdict(row, parts.as_deref()) {
                 "holds" => summary.hold += 1,
+                BY_CONSTRUCTION => {
+                    summary.hold += 1;
+                    summary.by_construction += 1;
+                }
                 "misses" => summary.miss += 1,
                 "elsewhere" => summary.elsewhere += 1,
                 _ => summary.not_built += 1,
@@ -69,14 +79,18 @@ pub fn table(book: &Book) -> String {
     let mut text = String::new();
     for (row, parts) in outcomes(book) {
         let verdict = verdict(row, parts.as_deref());
-        let _ = writeln!(text, "{:<4} {verdict:<10} {:<13} {}", row.id, row.place, row.says);
+        let _ = writeln!(text, "{:<4} {verdict:<21} {:<13} {}", row.id, row.place, row.says);
         let _ = match row.check {
             Check::NotBuilt(missing) => writeln!(text, "{:16}needs {missing}", ""),
             Check::Elsewhere(found, holds) => writeln!(text, "{:16}{holds}: {found}", ""),
             Check::Figures(..) => Ok(()),
         };
         for part in parts.unwrap_or_default() {
-            let mark = if part.holds { " " } else { "*" };
+            let mark = match (part.holds, part.by_construction) {
+                (false, _) => "*",
+                (true, true) => "=",
+                (true, false) => " ",
+            };
             let _ = writeln!(
                 text,
                 "   {mark} {:<58} {:<34} paper: {}",
@@ -85,6 +99,7 @@ pub fn table(book: &Book) -> String {
         }
     }
     text.push_str("\n* misses; lab/study/claims.md has the reasons\n");
+    text.push_str("= holds by construction: the number is an input, and so is no evidence\n");
     text
 }
 
@@ -112,8 +127,12 @@ pub fn parts_markdown(book: &Book) -> String {
     let mut text = String::from("Each part of the rows that are checked:\n\n");
     text.push_str("| id | part | ours | paper | |\n|---|---|---|---|---|\n");
     for (row, parts) in outcomes(book) {
-        for Part { what, ours, paper, holds } in parts.unwrap_or_default() {
-            let verdict = if holds { "holds" } else { "misses" };
+        for Part { what, ours, paper, holds, by_construction } in parts.unwrap_or_default() {
+            let verdict = match (holds, by_construction) {
+                (false, _) => "misses",
+                (true, true) => BY_CONSTRUCTION,
+                (true, false) => "holds",
+            };
             let _ = writeln!(text, "| {} | {what} | {ours} | {paper} | {verdict} |", row.id);
         }
     }

@@ -18,7 +18,9 @@ pub fn check(book: &Book) -> Vec<Part> {
             let told = format!("{} times", number(far / near));
             let holds = (far / near - paper).abs() <= 0.1 * paper;
             let paper = format!("{} times", number(paper));
-            parts.push(that(format!("{machine}: crossing"), holds, told, &paper));
+            // The description has the factor from the paper's section 8.
+            let part = that(format!("{machine}: crossing"), holds, told, &paper);
+            parts.push(part.by_construction());
         }
         if let Some(panel) = book.panel("figure-4", machine) {
             let at = |threads| panel.value("fai", threads).unwrap_or(f64::NAN);
