@@ -18,7 +18,7 @@ use crate::statuses;
 #[command(
     override_usage = "syncline top [OPTIONS] [RECORDING]\n       \
                       syncline top [OPTIONS] -p PID",
-    after_long_help = statuses::READING
+    after_long_help = statuses::TOP
 )]
 pub struct Top {
     /// The recording

@@ -194,7 +194,7 @@ impl<'a> Hot<'a> {
         vec![
             rate("acquisitions", self.calls as f64 / self.process.seconds),
             share("contention", self.contention),
-            share("working time in such sections", self.of_work),
+            share("working time in these sections", self.of_work),
             seconds("time waited", self.waited),
             seconds("mean time held (estimate)", self.mean_held()),
             seconds("longest hold that was measured", longest),

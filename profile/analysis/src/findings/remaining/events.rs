@@ -131,17 +131,17 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
 fn sleeping(site: &Site) -> &'static str {
     match site.repeats {
         Some(true) => {
-            "it is in a loop: what the loop looks for is seen half a sleep too late; wait for the event \
-             itself (a condition, a semaphore, poll)"
+            "it is in a loop, which notices a change half a sleep too late on average: wait for the \
+             event itself (a condition, a semaphore, poll)"
         }
         Some(false) => {
             "its function sleeps once in each call, so each sleep belongs to a piece of work: with more \
              threads, more can sleep at a time"
         }
         None => {
-            "if it looks for something after each sleep, it sees it half a sleep too late: wait for \
-             the event itself (a condition, a semaphore, poll); if each sleep belongs to a piece of \
-             work, more threads can sleep at a time"
+            "if the code checks for a change after each sleep, it notices the change half a sleep too \
+             late on average: wait for the event itself (a condition, a semaphore, poll); if each \
+             sleep belongs to a piece of work, use more threads, so that more sleep at a time"
         }
     }
 }
