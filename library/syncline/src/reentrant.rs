@@ -73,7 +73,7 @@ impl<T> ReentrantMutex<T> {
 impl<T, L: Zeroable> ReentrantMutex<T, L> {
     /// A free lock of any kind with this value under it.
     pub const fn with_lock(value: T) -> Self {
-        // SAFETY: a lock of zeros is a fresh one.
+        // SAFETY: a lock of zeros is a free one.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };
         Self { lock, owner: AtomicUsize::new(0), depth: Cell::new(0), value }
     }
