@@ -113,8 +113,8 @@ fn watch_closely<M: Memory, R>(
         {
             return None;
         }
-        // Pauses don't grow without a limit, since the next message may come from any of several
-        // senders.
+        // At most `PATIENCE`: beyond that, a simulated thread waits until the line that it looked at
+        // last is written, but the next message may come from any of several senders.
         M::pause(looks.min(M::PATIENCE));
     }
 }
