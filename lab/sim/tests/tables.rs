@@ -11,8 +11,8 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Cycles of one access by the hardware thread `by`, to a line in this state in the caches `holders`,
-/// whose home is the node `home`.
+/// Cycles of one access by the hardware thread `by`, to a line in this state in the caches
+/// `holders`, whose home is the node `home`.
 fn measured(
     machine: &Machine,
     access: Access,
@@ -205,8 +205,8 @@ fn local_accesses_of_table_3() {
     }
 }
 
-/// Cycles of an access by hardware thread 0 to a line that all caches share. On a machine with homes
-/// ([`Protocol::Home`]), the home is the most distant one.
+/// Cycles of an access by hardware thread 0 to a line that all caches share. On a machine with
+/// homes ([`Protocol::Home`]), the home is the most distant one.
 fn on_a_line_that_all_share(machine: &Machine, access: Access) -> u64 {
     let all: Vec<usize> = (0..machine.caches()).collect();
     let far = machine.description.protocol == Protocol::Home;

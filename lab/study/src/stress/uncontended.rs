@@ -33,11 +33,12 @@ struct Order<M: Memory> {
 }
 
 /// Average cycles from the beginning of an acquisition until the lock is held, without the cost of
-/// reading the clock. The first hardware thread acquires the lock alone, or in turn with the hardware
-/// thread `partner`.
+/// reading the clock. The first hardware thread acquires the lock alone, or in turn with the
+/// hardware thread `partner`.
 ///
 /// As in SSYNC's program (libslock's `uncontended`), a thread draws a number before it waits for
-/// its turn, even if it is alone. Its release is visible to all threads before the next turn begins.
+/// its turn, even if it is alone. Its release is visible to all threads before the next turn
+/// begins.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
     partner: Option<usize>,

@@ -7,8 +7,8 @@
 //! quarter of the time, and after a few such yields not at all. If no other thread was ready to
 //! run, spinning cost nothing, and the next wait spins for twice the time.
 //!
-//! Adaptive mutexes have the idea that a waiter learns from its last waits. They learn how long waits
-//! are; an end learns whether it shares its processor.
+//! Adaptive mutexes have the idea that a waiter learns from its last waits. They learn how long
+//! waits are; an end learns whether it shares its processor.
 
 use core::time::Duration;
 
@@ -16,21 +16,22 @@ use crate::memory::Memory;
 use crate::wait::Wait;
 
 /// The longest pause between two looks of an end that will yield, as an argument of
-/// [`Memory::pause`]. The pauses grow up to this, since a receiver that looks often takes the line from
-/// a sender that fills it.
+/// [`Memory::pause`]. The pauses grow up to this, since a receiver that looks often takes the line
+/// from a sender that fills it.
 const LONGEST_PAUSE: u32 = 16;
 /// A yield takes longer than this only if another thread ran: the system call alone takes less than
 /// half of this time, and two switches of threads take more.
 const ANOTHER_RAN: Duration = Duration::from_nanos(800);
-/// If a yield takes longer than this, the thread that ran meanwhile has other work: the channel's other
-/// end would have returned the processor sooner. Yielding to that thread again would take longer
-/// than sleeping and being woken.
+/// If a yield takes longer than this, the thread that ran meanwhile has other work: the channel's
+/// other end would have returned the processor sooner. Yielding to that thread again would take
+/// longer than sleeping and being woken.
 const UNRELATED_RAN: Duration = Duration::from_micros(100);
-/// The most looks before the first yield are [`Memory::PATIENCE`] divided by this (native: 25 looks,
-/// some microseconds).
+/// The most looks before the first yield are [`Memory::PATIENCE`] divided by this (native: 25
+/// looks, some microseconds).
 const PART_LOOKING: u32 = 4;
-/// If no other thread runs during its yields, an end sleeps after [`Memory::PATIENCE`] yields divided
-/// by this (native: 50 yields). They take as long as falling asleep and being woken a few times.
+/// If no other thread runs during its yields, an end sleeps after [`Memory::PATIENCE`] yields
+/// divided by this (native: 50 yields). They take as long as falling asleep and being woken a few
+/// times.
 const PART_AWAKE: u32 = 2;
 /// How much patience a yield costs if no thread ran meanwhile.
 const UNUSED: u32 = 4;
@@ -51,8 +52,8 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Looks until `look` finds something. `None` if the deadline has passed or, under a policy that
-    /// sleeps, if it is time to sleep.
+    /// Looks until `look` finds something. `None` if the deadline has passed or, under a policy
+    /// that sleeps, if it is time to sleep.
     pub fn watch<W: Wait, M: Memory, R>(
         &mut self,
         deadline: Option<Duration>,
@@ -113,8 +114,8 @@ fn watch_closely<M: Memory, R>(
         {
             return None;
         }
-        // At most `PATIENCE`: beyond that, a simulated thread waits until the line that it looked at
-        // last is written, but the next message may come from any of several senders.
+        // At most `PATIENCE`: beyond that, a simulated thread waits until the line that it looked
+        // at last is written, but the next message may come from any of several senders.
         M::pause(looks.min(M::PATIENCE));
     }
 }

@@ -29,9 +29,9 @@ use crate::watched::Watched;
 /// writers wrote, and is ordered after all that earlier readers did. There is no poisoning: a panic
 /// releases the lock, and the next thread finds the value as the panic left it.
 ///
-/// A thread that locks again a lock that it holds may wait forever. If the lock lets waiting writers
-/// go before new readers, this is so even if the thread locks for reading both times. Debug builds
-/// panic if a thread that has locked for writing locks again, for reading or writing.
+/// A thread that locks again a lock that it holds may wait forever. If the lock lets waiting
+/// writers go before new readers, this is so even if the thread locks for reading both times. Debug
+/// builds panic if a thread that has locked for writing locks again, for reading or writing.
 ///
 /// A lock that isn't held can't be released, since releasing it requires a guard; and a lock that
 /// is held can't be dropped:
@@ -87,8 +87,8 @@ impl<T, L: Zeroable> RwLock<T, L> {
 impl<T, L> RwLock<T, L> {
     /// The given lock, with a value under it.
     ///
-    /// For locks in memories other than the native one, and for generic code, which makes its lock by
-    /// `L::default()`.
+    /// For locks in memories other than the native one, and for generic code, which makes its lock
+    /// by `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }

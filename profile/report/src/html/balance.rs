@@ -1,6 +1,6 @@
 //! Load balance: a bar for each thread shows how it spent its time. Threads with the same start
-//! function form a group. If a finding proposes how many threads each group should have, a table shows
-//! its proposal.
+//! function form a group. If a finding proposes how many threads each group should have, a table
+//! shows its proposal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,8 +10,8 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{counted, duration, percent};
 
-/// The most bars that a group may have. If a group has more threads, the last bar is the mean of the
-/// remaining threads.
+/// The most bars that a group may have. If a group has more threads, the last bar is the mean of
+/// the remaining threads.
 const BARS: usize = 24;
 /// The most groups that are shown.
 const GROUPS: usize = 12;
@@ -121,8 +121,8 @@ fn short(name: &str) -> String {
     }
 }
 
-/// The tables of how many threads each group has and should have, one for each finding that proposes
-/// such numbers; empty if no finding does.
+/// The tables of how many threads each group has and should have, one for each finding that
+/// proposes such numbers; empty if no finding does.
 fn assignment(process: &Process) -> String {
     let mut html = String::new();
     for finding in &process.findings {

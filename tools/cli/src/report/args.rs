@@ -23,9 +23,9 @@ pub struct Report {
 
     /// Show only this much of the end of the run, such as 20s
     ///
-    /// For a recording in windows of time (`record --every`). The part shown begins where a window ends,
-    /// so it may be up to one window longer. It is shorter if the windows that were kept don't reach
-    /// so far back.
+    /// For a recording in windows of time (`record --every`). The part shown begins where a window
+    /// ends, so it may be up to one window longer. It is shorter if the windows that were kept
+    /// don't reach so far back.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub last: Option<Duration>,
 

@@ -11,8 +11,8 @@ use crate::statuses;
 
 /// Show what a running program waits for, live
 ///
-/// Needs a recording whose program still runs, or with -p a process that is not being recorded. On a
-/// terminal, `q` leaves; elsewhere, a table is printed after each interval. Ends when the program
+/// Needs a recording whose program still runs, or with -p a process that is not being recorded. On
+/// a terminal, `q` leaves; elsewhere, a table is printed after each interval. Ends when the program
 /// ends.
 #[derive(clap::Args)]
 #[command(

@@ -54,8 +54,8 @@ fn everywhere(ranks: u32, scene: &str, after: &str) {
     }
 }
 
-/// The text that the program writes at the beginning of the file. It may come late, since the starter
-/// may end before the program; waits for at most [`LIMIT`].
+/// The text that the program writes at the beginning of the file. It may come late, since the
+/// starter may end before the program; waits for at most [`LIMIT`].
 pub fn verdict(file: &std::path::Path) -> String {
     let start = Instant::now();
     loop {

@@ -34,8 +34,8 @@ struct Summary {
     false_alarms: usize,
     /// The 75th percentile of the errors of predicted gains, in percentage points.
     gain_error_p75: Option<f64>,
-    /// The 75th percentile of the errors of the gains that `syncline whatif` measures, in percentage
-    /// points. Always `None`: this benchmark does not run `whatif` yet.
+    /// The 75th percentile of the errors of the gains that `syncline whatif` measures, in
+    /// percentage points. Always `None`: this benchmark does not run `whatif` yet.
     whatif_error_p75: Option<f64>,
 }
 
