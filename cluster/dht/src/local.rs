@@ -1,11 +1,14 @@
 //! Iterates over the entries of one rank's part, while other ranks change it.
 //!
-//! Meanwhile buckets may be split, but are never merged. So the iterator goes through the values of
-//! a hash's low bits: as many bits as a bucket's number has in the part when the iteration begins,
-//! as far as this rank knows. For each ending, the bucket that now holds its keys is copied as a
-//! whole, between two reads of its version. If the bucket's depth is less than the number of bits,
-//! it also holds keys with other endings: these are skipped. If the ending was split meanwhile, its
-//! halves are visited instead.
+//! Meanwhile buckets may be split, but are never merged. An *ending* is a value of the low bits of
+//! a hash, and the iterator visits every ending of a fixed number of bits. That number is the
+//! number of bits of the part's bucket numbers, as this rank knows it when the iteration begins.
+//!
+//! For each ending, the iterator copies the bucket that now holds the ending's keys as a whole,
+//! between two reads of the bucket's version. If the bucket's depth is less than the number of
+//! bits, the bucket also holds keys with other endings, which are skipped. If the ending's keys are
+//! in several buckets by now, the iterator visits the two halves of the ending instead, which are
+//! one bit longer.
 
 use std::collections::VecDeque;
 
@@ -27,9 +30,10 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 pub struct Entries<'t, F, M> {
     table: &'t Table<F, M>,
     rank: usize,
-    /// The next ending to visit, of `bits` bits; `halves` are visited first.
+    /// The next ending to visit, of `bits` bits.
     next: u64,
     bits: u32,
+    /// The halves of endings that were split, with their numbers of bits; these are visited first.
     halves: Vec<(u64, u32)>,
     ready: VecDeque<Entry>,
     is_lost: bool,
@@ -40,13 +44,13 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// A key that is present throughout the iteration is returned exactly once, with one of the
     /// values that it had meanwhile. A key that is put or removed meanwhile is returned once or not
-    /// at all. A bucket is copied at one moment, or at several if it has been split less often than
-    /// others.
+    /// at all. The entries of one bucket are those of one moment; if the bucket has been split less
+    /// often than others, it is copied several times, at a moment each.
     pub fn local(&self) -> Entries<'_, F, M> {
         self.entries_of(self.fabric.rank())
     }
 
-    /// Iterates over the entries of a rank's part; like [`local`](Self::local).
+    /// Iterates over the entries of the part of any rank, like [`local`](Self::local).
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! The cost of recording a server that runs already: how long its threads stop, how fast it is
 //! meanwhile, and whether its speed recovers afterwards.
 //!
-//! Four memcacheds run at once, and clients put the same load on each in turn: one that was never
+//! Four memcacheds run at the same time, and clients put the same load on each in turn: one that was never
 //! attached to, one that was started under `syncline record`, one that is attached to, and one from
 //! which the recorder has detached. The comparison uses answers per second within one round. The
 //! stop is measured by the command, on a program with a thousand waiting threads.

@@ -1,4 +1,4 @@
-//! The probe on machines whose costs are known: its results are SSYNC's tables (row S1), and a
+//! The probe on machines whose costs are known: its results are SSYNC's tables (claim S1), and a
 //! description that it writes gives the same tables again.
 
 use std::collections::BTreeMap;

@@ -65,7 +65,7 @@ fn served(words: usize, round_trip: bool) -> f64 {
 
 #[test]
 fn a_server_and_35_clients() {
-    // Row S14, from which the costs are derived: this checks the engine against the description.
+    // Claim S14, from which the costs are derived: this checks the engine against the description.
     for (words, round_trip, expected) in [(8, true, 16e6), (1, true, 27e6), (1, false, 100e6)] {
         let rate = served(words, round_trip);
         assert!((rate / expected - 1.0).abs() < 0.1, "{words} words: {rate:.3e}, not {expected:e}");

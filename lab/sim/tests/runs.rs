@@ -199,7 +199,7 @@ fn threads_that_begin_on_one_node_have_a_processor_each_soon() {
 
 #[test]
 fn a_pinned_run_is_faster_than_one_that_is_not_where_sockets_are_far() {
-    // Row S17: four to six times lower for a contended table; here for a lock.
+    // Claim S17: four to six times lower for a contended table; here for a lock.
     let machine = Machine::named("xeon").unwrap();
     let cycles = |places: &[usize]| run::<Ticket<Spin, Simulated>>(&machine, places, 300, 1).cycles;
     let (pinned, free) = (cycles(&[0, 1, 2, 3, 4, 5, 6, 7]), cycles(&[engine::ANYWHERE; 8]));

@@ -1,5 +1,6 @@
-//! The probe's cases on the simulated machines: each cell of SSYNC's table 2, and the first level
-//! of table 3, is the result of an access by a simulated thread (row S1).
+//! SSYNC's table 2, and the first level of its table 3, measured on the simulated machines: one
+//! access by a simulated thread for each cell. This is S1 of the claims that
+//! `docs/study.md` numbers.
 
 use std::cell::Cell;
 
@@ -10,7 +11,8 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Cycles of an access by a hardware thread to a line in a state, with its home.
+/// Cycles of one access by the hardware thread `by`, to a line in this state in the caches
+/// `holders`, whose home is the node `home`.
 fn measured(
     machine: &Machine,
     access: Access,
@@ -44,8 +46,8 @@ fn measured(
     cycles.get()
 }
 
-/// A column of table 2: the hardware thread of the asking core, the caches of the holder (or of two
-/// sharers), and the home.
+/// A column of table 2: the hardware thread that accesses the line, the caches of the holder (or of
+/// two sharers), and the line's home.
 struct Column {
     by: usize,
     holders: [usize; 2],
@@ -55,7 +57,7 @@ struct Column {
 const ATOMICS: [Access; 4] =
     [Access::CompareAndSwap, Access::FetchAndIncrement, Access::TestAndSet, Access::Swap];
 
-/// Checks the rows of one kind of access that the table has.
+/// Checks the table's rows for one kind of access, each cell within 5 %.
 #[track_caller]
 fn check(machine: &Machine, columns: &[Column], access: Access, rows: &[(State, &[u64])]) {
     for &(state, row) in rows {
@@ -174,7 +176,7 @@ fn niagara() {
 #[test]
 fn tilera() {
     let machine = Machine::named("tilera").unwrap();
-    // The home is one hop away, and as far away as possible.
+    // The home is one hop away in the first column, and as far away as possible in the second.
     let columns =
         [Column { by: 0, holders: [1, 1], home: 1 }, Column { by: 0, holders: [35, 35], home: 35 }];
     for (access, modified, shared) in [
@@ -203,8 +205,8 @@ fn local_accesses_of_table_3() {
     }
 }
 
-/// Cycles of an access by cache 0 to a line that all caches share, with the most distant home if
-/// homes differ from cache to cache.
+/// Cycles of an access by hardware thread 0 to a line that all caches share. On a machine with
+/// homes ([`Protocol::Home`]), the home is the most distant one.
 fn on_a_line_that_all_share(machine: &Machine, access: Access) -> u64 {
     let all: Vec<usize> = (0..machine.caches()).collect();
     let far = machine.description.protocol == Protocol::Home;
@@ -214,7 +216,8 @@ fn on_a_line_that_all_share(machine: &Machine, access: Access) -> u64 {
 
 #[test]
 fn stores_on_a_line_that_all_share() {
-    // Row S2, within 10 %. The Tilera's is an input: its tables have at most two sharers.
+    // S2, within 10 %. The Tilera's figure is an input of the simulation, since SSYNC's tables have
+    // at most two sharers for it.
     for (name, expected) in [("opteron", 296), ("xeon", 445), ("tilera", 200)] {
         let machine = Machine::named(name).unwrap();
         let cycles = on_a_line_that_all_share(&machine, Access::Store);
@@ -249,7 +252,7 @@ fn atomics_on_a_line_that_all_share_follow_the_stores() {
 
 #[test]
 fn crossing_on_the_machines_of_two_sockets() {
-    // Row S19: 1.6 and 2.7 times the latency within a socket.
+    // S19: crossing costs 1.6 and 2.7 times the latency within a socket.
     for (name, ratio) in [("opteron-2384", 1.6), ("xeon-x5660", 2.7)] {
         let machine = Machine::named(name).unwrap();
         let other = machine.description.caches_per_node;
@@ -265,7 +268,8 @@ fn crossing_on_the_machines_of_two_sockets() {
 
 #[test]
 fn a_directory_that_is_two_hops_from_both() {
-    // Row S3, within 10 %: both nodes are two hops away from the home, and one hop from each other.
+    // S3, within 10 %: the holder's and the reader's node are each two hops away from the home, and
+    // one hop from each other.
     let machine = Machine::named("opteron").unwrap();
     let cycles = measured(&machine, Access::Load, Modified, &[3 * 6], 5 * 6, 0);
     assert!(cycles.abs_diff(312) * 10 <= 312, "{cycles}, not 312");

@@ -48,8 +48,8 @@ impl<L: RawLock<Memory = Native, Node = ()>> Nodeless for L {}
 /// ```
 ///
 /// The first locking has Acquire ordering, and dropping the last guard Release. There is no
-/// poisoning. Locking panics if the holder has more guards than a `usize` can count, including those
-/// that it has forgotten.
+/// poisoning. Locking panics if the holder has more guards than a `usize` can count, including
+/// those that it has forgotten.
 pub struct ReentrantMutex<T: ?Sized, L = Gate> {
     lock: L,
     /// The holder's number, or 0.
@@ -75,7 +75,7 @@ impl<T> ReentrantMutex<T> {
 impl<T, L: Zeroable> ReentrantMutex<T, L> {
     /// A free lock of any kind with this value under it.
     pub const fn with_lock(value: T) -> Self {
-        // SAFETY: a lock of zeros is a fresh one.
+        // SAFETY: a lock of zeros is a free one.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };
         Self {
             lock,

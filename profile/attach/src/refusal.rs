@@ -26,7 +26,9 @@ pub enum Refusal {
     Claimed { pid: u32, by: String },
     #[error("process {0} has been recorded since its start")]
     Preloaded(u32),
-    #[error("process {0} is statically linked: there is no dynamic loader to open a library with")]
+    #[error(
+        "process {0} is statically linked: it has no dynamic loader that could load Syncline's library"
+    )]
     Static(u32),
     #[error("process {0} is not a 64-bit x86 program")]
     Machine(u32),

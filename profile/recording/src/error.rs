@@ -28,8 +28,8 @@ pub enum Error {
     #[error("{path}: nothing was recorded: no process of `{command}` made a call that is counted")]
     Nothing { path: PathBuf, command: String },
     #[error(
-        "{path}: the last run, `{command}`, recorded nothing: {why}; the folder's recording is of \
-         an earlier run, and can be read once refused.json is removed from the folder"
+        "{path}: the last run, `{command}`, recorded nothing: {why}. The folder still has the \
+         recording of an earlier run; to read that one, delete refused.json in the folder"
     )]
     Refused { path: PathBuf, command: String, why: String },
     #[error("{0}: no recording in this folder; `syncline record -- PROGRAM` makes one")]

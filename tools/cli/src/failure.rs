@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// The recording can't be read, the report can't be written, or nothing could be measured.
+/// The recording can't be read, the report can't be written, or the machine can't be measured.
 pub const REPORT_FAILED: u8 = 1;
 /// A command that runs a program: Syncline itself failed, before or after it ran the program.
 pub const RECORD_FAILED: u8 = 125;

@@ -24,7 +24,15 @@ macro_rules! comparing {
 macro_rules! reading {
     () => {
         "  0    done\n  \
-         1    the recording can't be read, the report can't be written, or nothing can be measured\n"
+         1    the recording can't be read, the report can't be written, or the machine can't be \
+         measured\n"
+    };
+}
+
+macro_rules! attaching {
+    () => {
+        "  126  `top -p`: the process can't be recorded\n  \
+         127  `top -p`: there is no such process\n"
     };
 }
 
@@ -64,6 +72,8 @@ pub const INSPECTING: &str = concat!(
 pub const COMPARING: &str = concat!("Exit status:\n", comparing!(), wrong!());
 /// The statuses of a command that reads a recording, or measures the machine.
 pub const READING: &str = concat!("Exit status:\n", reading!(), wrong!());
+/// The statuses of `top`, which reads a recording or attaches to a process.
+pub const TOP: &str = concat!("Exit status:\n", reading!(), attaching!(), wrong!());
 /// The statuses of all commands but `cluster` and `kernel`.
 pub const ALL: &str = concat!(
     "Exit status of `record`, `inspect`, `exec` and `mpi`:\n",
@@ -73,6 +83,7 @@ pub const ALL: &str = concat!(
     "Exit status of `cluster` and `kernel`: see their `--help`\n",
     "Exit status of the other commands:\n",
     reading!(),
+    attaching!(),
     "Exit status of all:\n",
     wrong!()
 );

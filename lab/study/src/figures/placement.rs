@@ -84,7 +84,7 @@ fn sweeps(machine: &Machine, cores: usize, spread: bool, seed: u64) -> u64 {
 
 fn says(panels: &[Panel]) -> String {
     let Some(panel) = panels.first() else {
-        return "it is about machines without coherent caches, of which there is none here".into();
+        return "not measured: this figure needs a machine without coherent caches".into();
     };
     let all = panel.last();
     let [spread, central] =

@@ -62,7 +62,7 @@ pub const WRITER: Plan = Plan {
 
 /// The paper's mixes, each with its share of exclusive locks.
 pub const MIXES: [(&str, f64); 3] = [("shared", 0.0), ("mixed", 0.5), ("exclusive", 1.0)];
-/// A name for a set of readers, and the cores that they run on.
+/// The name of a set of readers, and the cores on which these run.
 pub type Readers = (&'static str, fn() -> Vec<usize>);
 
 /// Table 3's readers: how many, and on which cores.
@@ -77,7 +77,9 @@ pub const READERS: [Readers; 6] = [
 /// Table 3's message sizes, in bytes.
 pub const BYTES: [usize; 3] = [32, 512, 1024];
 
+/// The numbers of processes of figures 6 to 8.
 const PROCESSES: [usize; 10] = [1, 2, 4, 6, 8, 12, 24, 32, 36, 48];
+/// All cores of the SCC, for table 2.
 const ALL: usize = 48;
 
 fn scc(target: &Target) -> Option<&Machine> {
@@ -171,7 +173,7 @@ fn writer(lab: &Lab, target: &Target) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series: series.into() })
 }
 
-const NOWHERE: &str = "it is about machines without coherent caches, of which there is none here";
+const NOWHERE: &str = "not measured: this figure needs a machine without coherent caches";
 
 fn says(panels: &[Panel]) -> String {
     let Some(panel) = panels.first() else { return NOWHERE.into() };
@@ -192,12 +194,10 @@ fn say_quartiles(panels: &[Panel]) -> String {
     let widest = widest.map_or(String::new(), |series| {
         format!("{}, {} times its median", series.name, number(spread(series)))
     });
-    format!(
-        "the times that differ most are those of {widest} between the first and the third quartile"
-    )
+    format!("the widest spread between the first and the third quartile is that of {widest}")
 }
 
-/// The distance between the outer quartiles, relative to the median.
+/// The distance between the first and the third quartile, as a multiple of the median.
 fn spread(series: &Series) -> f64 {
     let of = |quarters| series.value(quarters).unwrap_or(f64::NAN);
     (of(3) - of(1)) / of(2)

@@ -35,7 +35,7 @@ pub struct Load {
     pub pause: Pause,
     /// Where shared memory is placed.
     pub homes: Homes,
-    /// Whether the line of a word is fetched for writing before each load of it.
+    /// Whether the line of a word is fetched for writing before each load of the word.
     pub fetch_for_writing: bool,
     /// Whether each operation is timed.
     pub timed: bool,

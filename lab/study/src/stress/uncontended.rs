@@ -16,25 +16,28 @@ pub struct Turns {
     pub warm_up: u32,
     /// Acquisitions of each thread that count.
     pub measured: u32,
-    /// Whether the line of a word is fetched for writing before each load of it.
+    /// Whether the line of a word is fetched for writing before each load of the word.
     pub fetch_for_writing: bool,
     /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// The order of the threads: the thread that has the next number continues. Both words are on one
-/// line, as in SSYNC.
+/// Whose turn it is: each thread draws a number, and the thread whose number is `next` continues.
+/// Both words are on one line, as in SSYNC.
 #[derive(Default)]
 struct Order<M: Memory> {
+    /// The next number to draw.
     drawn: M::Word,
+    /// The number of the thread whose turn it is.
     next: M::Word,
 }
 
-/// Average cycles from the beginning of an acquisition until the lock is held. Thread 0 acquires
-/// alone, or in turn with a partner.
+/// Average cycles from the beginning of an acquisition until the lock is held, without the cost of
+/// reading the clock. The first hardware thread acquires the lock alone, or in turn with the
+/// hardware thread `partner`.
 ///
 /// As in SSYNC's program (libslock's `uncontended`), a thread draws a number before it waits for
-/// its turn, even if it is alone, and its release is visible to all before the other one's turn
+/// its turn, even if it is alone. Its release is visible to all threads before the next turn
 /// begins.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
@@ -51,7 +54,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
         let body: Body<'_, W> = Box::new(move |_| {
             let node = Padded::<L::Node>::default();
             for round in 0..turns.warm_up + turns.measured {
-                // Relaxed: numbers only.
+                // Relaxed: only the number matters; `next` orders the turns.
                 let mine = order.drawn.fetch_add(1, Relaxed);
                 let mut looks = 0;
                 // Acquire: pairs with the Release below.
@@ -69,8 +72,8 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
                 if round >= turns.warm_up {
                     *cycles += took;
                 }
-                // Release: pairs with the Acquire above; the next thread's turn is after this
-                // one's.
+                // Release: pairs with the Acquire above, so the next thread's turn happens
+                // after this turn.
                 order.next.store(mine.wrapping_add(1), Release);
             }
         });

@@ -1,45 +1,47 @@
-//! How an end that waits spends its time before it sleeps.
+//! How an end of a channel spends its time while it waits, before it sleeps.
 //!
 //! It spins for about as long as a message needs, then yields between looks, and only then sleeps:
 //! waking a sleeper costs the other end as much as many messages. How long it spins before the
 //! first yield is learned. If a yield took long, another thread has run, perhaps the one that this
 //! end waits for. Then spinning kept that thread off the processor, so the next wait spins for a
 //! quarter of the time, and after a few such yields not at all. If no other thread was ready to
-//! run, spinning cost nothing.
+//! run, spinning cost nothing, and the next wait spins for twice the time.
 //!
-//! The idea that a waiter learns from its last waits is that of adaptive mutexes; what is learned
-//! here is not how long waits are, but whether the processor is shared.
+//! Adaptive mutexes have the idea that a waiter learns from its last waits. They learn how long
+//! waits are; an end learns whether it shares its processor.
 
 use core::time::Duration;
 
 use crate::memory::Memory;
 use crate::wait::Wait;
 
-/// The longest pause between two looks, in units of [`Memory::pause`]: a receiver that looks more
-/// often takes the line from a sender that fills it.
+/// The longest pause between two looks of an end that will yield, as an argument of
+/// [`Memory::pause`]. The pauses grow up to this, since a receiver that looks often takes the line
+/// from a sender that fills it.
 const LONGEST_PAUSE: u32 = 16;
 /// A yield takes longer than this only if another thread ran: the system call alone takes less than
-/// half of it, and two switches of threads take more.
-const SOMEBODY_RAN: Duration = Duration::from_nanos(800);
-/// An end that waits for this one gives the processor back sooner than this. A thread that keeps
-/// the processor for longer has other work, and yielding to it again would take longer than
-/// sleeping and being woken.
-const SOMEBODY_ELSE_RAN: Duration = Duration::from_micros(100);
-/// The most looks before a yield, as a part of [`Memory::PATIENCE`] (native: 25 looks, some
-/// microseconds).
+/// half of this time, and two switches of threads take more.
+const ANOTHER_RAN: Duration = Duration::from_nanos(800);
+/// If a yield takes longer than this, the thread that ran meanwhile has other work: the channel's
+/// other end would have returned the processor sooner. Yielding to that thread again would take
+/// longer than sleeping and being woken.
+const UNRELATED_RAN: Duration = Duration::from_micros(100);
+/// The most looks before the first yield are [`Memory::PATIENCE`] divided by this (native: 25
+/// looks, some microseconds).
 const PART_LOOKING: u32 = 4;
-/// The most yields in which no thread ran before a sleep, again as a part of [`Memory::PATIENCE`]
-/// (native: 50 yields). That takes as long as falling asleep and being woken a few times.
+/// If no other thread runs during its yields, an end sleeps after [`Memory::PATIENCE`] yields
+/// divided by this (native: 50 yields). They take as long as falling asleep and being woken a few
+/// times.
 const PART_AWAKE: u32 = 2;
-/// How much patience a yield costs if no thread ran meanwhile, and (`WELL_USED`) if one did. If
-/// others use the time, staying awake costs them little.
-const IN_VAIN: u32 = 4;
-const WELL_USED: u32 = 1;
+/// How much patience a yield costs if no thread ran meanwhile.
+const UNUSED: u32 = 4;
+/// How much patience a yield costs if another thread ran: staying awake costs that thread little.
+const USED: u32 = 1;
 
 /// How long an end looks before it yields.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// The number of looks, if the memory has that much patience.
+    /// The number of looks before the first yield; at most `PATIENCE / PART_LOOKING` are used.
     looks: u32,
 }
 
@@ -50,8 +52,8 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Looks until there is something. `None` if the deadline has passed or, under a policy that
-    /// sleeps, if it is time to sleep.
+    /// Looks until `look` finds something. `None` if the deadline has passed or, under a policy
+    /// that sleeps, if it is time to sleep.
     pub fn watch<W: Wait, M: Memory, R>(
         &mut self,
         deadline: Option<Duration>,
@@ -72,7 +74,7 @@ impl Patience {
             if let Some(found) = look() {
                 return Some(found);
             }
-            if W::SLEEPS && worn >= M::PATIENCE / PART_AWAKE * IN_VAIN {
+            if W::SLEEPS && worn >= M::PATIENCE / PART_AWAKE * UNUSED {
                 return None;
             }
             let before = M::now();
@@ -82,21 +84,21 @@ impl Patience {
             M::yield_now();
             let took = M::now().saturating_sub(before);
             worn = worn.saturating_add(match took {
-                _ if took > SOMEBODY_ELSE_RAN => u32::MAX,
-                _ if took > SOMEBODY_RAN => WELL_USED,
-                _ => IN_VAIN,
+                _ if took > UNRELATED_RAN => u32::MAX,
+                _ if took > ANOTHER_RAN => USED,
+                _ => UNUSED,
             });
-            self.learn(took > SOMEBODY_RAN);
+            self.learn(took > ANOTHER_RAN);
         }
     }
 
     /// Learns from a yield whether another thread has run.
-    fn learn(&mut self, somebody_ran: bool) {
-        self.looks = if somebody_ran { self.looks / 4 } else { self.looks.saturating_mul(2) | 1 };
+    fn learn(&mut self, another_ran: bool) {
+        self.looks = if another_ran { self.looks / 4 } else { self.looks.saturating_mul(2) | 1 };
     }
 }
 
-/// Looks without yielding; `None` if the deadline has passed.
+/// Looks until `look` finds something, without yielding; `None` if the deadline has passed.
 fn watch_closely<M: Memory, R>(
     deadline: Option<Duration>,
     mut look: impl FnMut() -> Option<R>,
@@ -112,7 +114,8 @@ fn watch_closely<M: Memory, R>(
         {
             return None;
         }
-        // The pauses stay short: any of several senders may be the next.
+        // At most `PATIENCE`: beyond that, a simulated thread waits until the line that it looked
+        // at last is written, but the next message may come from any of several senders.
         M::pause(looks.min(M::PATIENCE));
     }
 }

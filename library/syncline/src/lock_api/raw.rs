@@ -11,6 +11,6 @@ pub struct Raw<L>(pub(super) L);
 
 /// A fresh lock.
 pub(super) const fn free<L: Zeroable>() -> Raw<L> {
-    // SAFETY: a lock of zeros is a fresh one.
+    // SAFETY: a lock of zeros is a free one.
     Raw(unsafe { MaybeUninit::zeroed().assume_init() })
 }

@@ -80,7 +80,7 @@ impl<T, L: Zeroable> Mutex<T, L> {
     /// assert_eq!(*mutex.lock(), 5);
     /// ```
     pub const fn with_lock(value: T) -> Self {
-        // SAFETY: a lock of zeros is a fresh one.
+        // SAFETY: a lock of zeros is a free one.
         Self::from_raw(unsafe { MaybeUninit::zeroed().assume_init() }, value)
     }
 }

@@ -9,7 +9,7 @@ use crate::lock::CompactRw;
 use crate::owner::Named;
 use crate::watched::Watched;
 
-/// A value that several threads at a time can read, or one can write, under the lock `L`.
+/// A value under the lock `L`: several threads can read it at a time, or one thread can write it.
 ///
 /// ```
 /// use syncline::RwLock;
@@ -30,9 +30,10 @@ use crate::watched::Watched;
 /// writers wrote, and is ordered after all that earlier readers did. There is no poisoning: a panic
 /// releases the lock, and the next thread finds the value as the panic left it.
 ///
-/// A thread that locks again what it holds may wait forever. If the lock lets waiting writers go
-/// before new readers, this is so even for two shares. Debug builds panic if a thread locks what it
-/// holds for writing, writes what it reads, or waits for threads that wait for it.
+/// A thread that locks again a lock that it holds may wait forever. If the lock lets waiting
+/// writers go before new readers, this is so even if the thread locks for reading both times. Debug
+/// builds panic if a thread locks what it holds for writing, writes what it reads, or waits for
+/// threads that wait for it.
 ///
 /// A lock that isn't held can't be released, since releasing it requires a guard; and a lock that
 /// is held can't be dropped:
@@ -79,14 +80,16 @@ impl<T, L: Zeroable> RwLock<T, L> {
     /// assert_eq!(*lock.read(), 5);
     /// ```
     pub const fn with_lock(value: T) -> Self {
-        // SAFETY: a lock of zeros is a fresh one.
+        // SAFETY: a lock of zeros is a free one.
         Self::from_raw(unsafe { MaybeUninit::zeroed().assume_init() }, value)
     }
 }
 
 impl<T, L> RwLock<T, L> {
-    /// This lock with a value under it: for locks in memories other than the native one, and for
-    /// code that works with any lock and makes it by `L::default()`.
+    /// The given lock, with a value under it.
+    ///
+    /// For locks in memories other than the native one, and for generic code, which makes its lock
+    /// by `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
@@ -110,8 +113,9 @@ impl<T: ?Sized, L> RwLock<T, L> {
         self.value.get_mut()
     }
 
-    /// The address of the value. Dereferencing it requires a guard, or another guarantee that no
-    /// other thread writes.
+    /// The address of the value. Reading through it requires a guard, or another guarantee that no
+    /// other thread writes; writing requires the guard of a writer, or another guarantee that no
+    /// other thread reads or writes.
     pub const fn data_ptr(&self) -> *mut T {
         self.value.get()
     }

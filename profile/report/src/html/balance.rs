@@ -1,5 +1,6 @@
 //! Load balance: a bar for each thread shows how it spent its time. Threads with the same start
-//! function are together. If a finding proposes numbers of threads, these are shown too.
+//! function form a group. If a finding proposes how many threads each group should have, a table
+//! shows its proposal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,9 +10,10 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{counted, duration, percent};
 
-/// The most bars of a group. If it has more threads, the last bar is the mean of the others.
+/// The most bars that a group may have. If a group has more threads, the last bar is the mean of
+/// the remaining threads.
 const BARS: usize = 24;
-/// The number of groups that are shown.
+/// The most groups that are shown.
 const GROUPS: usize = 12;
 
 const WIDTH: f64 = 520.0;
@@ -62,7 +64,7 @@ fn mean<'a>(threads: impl ExactSizeIterator<Item = &'a Times>) -> Times {
     Times::sum(threads.copied()).over(count)
 }
 
-/// A bar for each thread of a group, the busiest first.
+/// A bar for each thread of a group, the thread with most time on a processor first.
 fn bars(start: &str, threads: &[&Thread], longest: f64) -> String {
     let mut lines: Vec<(String, Times)> = threads
         .iter()
@@ -119,7 +121,8 @@ fn short(name: &str) -> String {
     }
 }
 
-/// The tables of how many threads each group has and should have; empty without such a finding.
+/// The tables of how many threads each group has and should have, one for each finding that
+/// proposes such numbers; empty if no finding does.
 fn assignment(process: &Process) -> String {
     let mut html = String::new();
     for finding in &process.findings {

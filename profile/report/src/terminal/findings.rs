@@ -121,7 +121,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         paragraph("     ?  ", &printable(&text), out, style)?;
     }
     if !idle.is_empty() {
-        let remark = "the run does not wait for what these threads wait for";
+        let remark = "these waits do not delay the run";
         heading("NOTHING TO DO", remark, out, style)?;
     }
     for one in idle.iter().take(IDLE) {

@@ -162,6 +162,6 @@ pub fn explain(name: &OsString, failed: Failed) -> Failure {
     match failed {
         Failed::Interrupted => Failure::message(status, "interrupted before anything was measured"),
         _ => Failure::message(status, format!("{program} with its own locks {failed}"))
-            .hint("run it without Syncline first; its standard input is empty here"),
+            .hint("run it without Syncline first; under Syncline, its standard input is empty"),
     }
 }

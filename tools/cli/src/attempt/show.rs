@@ -48,7 +48,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     }
     let _ = writeln!(
         text,
-        "\nMedians of {}; each compares runs of the same round.",
+        "\nMedians of {}; only runs of the same round are compared.",
         counted(outcome.rounds, "round")
     );
     let bound = experiment.matters * 100.0;

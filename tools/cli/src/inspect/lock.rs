@@ -227,7 +227,7 @@ fn length(site: &Site) -> String {
     let Distribution { median, p90, max, .. } = site.instructions;
     if median == max {
         return format!(
-            "{} {} (median, and at most)",
+            "{} {} (median and maximum)",
             count(max),
             of_so_many(max as usize, "instruction")
         );

@@ -151,7 +151,7 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
     let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
     let mut text = format!(
-        "  too few sections of {}: {} of {} {}, threads waited {} of their time for it; {} sections \
+        "  too few sections of {}: {} of {} {}; threads waited {} of their time for it; {} sections \
          need a run of about {}",
         lock.lock,
         count(traced),

@@ -15,15 +15,17 @@ use crate::statuses;
 pub struct Report {
     /// The recording, or several recordings of one program
     ///
-    /// If there are several, from this list or from `syncline record --runs`, the report shows one of
-    /// them, and for each finding the number of recordings in which it was seen.
+    /// If there are several, from this list or from `syncline record --runs`, the report shows the
+    /// recording whose findings most of the others have too. For each finding it says in how many
+    /// recordings the finding was seen.
     #[arg(value_name = "RECORDING", default_value = DEFAULT_RECORDING)]
     pub recordings: Vec<PathBuf>,
 
-    /// Show only the end of the run, such as 20s
+    /// Show only this much of the end of the run, such as 20s
     ///
-    /// For a recording in windows of time (`record --every`). The part shown
-    /// begins where a window ends, so it may be up to one window longer.
+    /// For a recording in windows of time (`record --every`). The part shown begins where a window
+    /// ends, so it may be up to one window longer. It is shorter if the windows that were kept
+    /// don't reach so far back.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub last: Option<Duration>,
 

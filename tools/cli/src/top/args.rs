@@ -11,14 +11,14 @@ use crate::statuses;
 
 /// Show what a running program waits for, live
 ///
-/// Needs a recording whose program still runs, or with -p a process that is not being recorded. On a
-/// terminal, `q` leaves; elsewhere, a table is printed after each interval. Ends when the program
+/// Needs a recording whose program still runs, or with -p a process that is not being recorded. On
+/// a terminal, `q` leaves; elsewhere, a table is printed after each interval. Ends when the program
 /// ends.
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline top [OPTIONS] [RECORDING]\n       \
                       syncline top [OPTIONS] -p PID",
-    after_long_help = statuses::READING
+    after_long_help = statuses::TOP
 )]
 pub struct Top {
     /// The recording

@@ -1,4 +1,4 @@
-//! `syncline whatif`: slows call sites of a program down, and says how the run time responds.
+//! `syncline whatif`: slows down call sites of a program, and says how the run time responds.
 
 pub mod args;
 mod recorded;
@@ -33,13 +33,13 @@ const LIBRARY: &str = "libsyncline_delay.so";
 /// The variable that names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_DELAY_LIBRARY";
 
-/// Slows call sites down, and prints the results.
+/// Slows down the call sites, and prints the results.
 pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let library = find_library(LIBRARY, OVERRIDE)?;
     let recorded = Recorded::of(args)?;
     let targets = targets(args, recorded.as_ref())?;
-    // The process that has the call sites may be one that the command starts.
+    // The call sites may be in a process that the command starts, not in the command itself.
     let slowed_file = recorded.as_ref().and_then(Recorded::executable).unwrap_or(&program);
     let places = places(&targets, &files(slowed_file)?)?;
     let failed = |e: std::io::Error| Failure::new(RECORD_FAILED, e);
@@ -110,7 +110,7 @@ fn ticks_per_second() -> Result<f64, Failure> {
     }
 }
 
-/// The failure to report if nothing was measured.
+/// The failure that the command reports if nothing was measured.
 fn explain(args: &args::WhatIf, error: Error) -> Failure {
     let failed = match error {
         Error::Run(failed) => failed,
@@ -127,8 +127,8 @@ fn explain(args: &args::WhatIf, error: Error) -> Failure {
     let program = args.program.command[0].display();
     match failed {
         Failed::Interrupted => Failure::message(status, "interrupted before anything was measured"),
-        _ => Failure::message(status, format!("{program} without delays {failed}"))
-            .hint("run it without Syncline first; its standard input is empty here"),
+        _ => Failure::message(status, format!("without delays, {program} {failed}"))
+            .hint("run it without Syncline first; under Syncline, its standard input is empty"),
     }
 }
 

@@ -28,7 +28,7 @@ pub fn table(
         return wrapped(text.trim_end(), style);
     };
     let rounds_text = counted(rounds, "round");
-    let _ = writeln!(text, "Medians of {rounds_text}; each compares runs of the same round.");
+    let _ = writeln!(text, "Medians of {rounds_text}; only runs of the same round are compared.");
     text.push_str(&match rounds < enough {
         true => format!("An interval needs {enough} rounds: --runs {enough} or more.\n"),
         false => "In 95 of 100 cases, all intervals contain the true values.\n".to_owned(),

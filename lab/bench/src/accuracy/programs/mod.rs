@@ -34,8 +34,8 @@ struct Summary {
     false_alarms: usize,
     /// The 75th percentile of the errors of predicted gains, in percentage points.
     gain_error_p75: Option<f64>,
-    /// The 75th percentile of the errors of gains measured by slowing down, in percentage points.
-    /// Always `None`: this measurement is not built.
+    /// The 75th percentile of the errors of the gains that `syncline whatif` measures, in
+    /// percentage points. Always `None`: this benchmark does not run `whatif` yet.
     whatif_error_p75: Option<f64>,
 }
 
@@ -45,11 +45,15 @@ pub const FIELDS: &str = "
   found_first_two    those whose problem is among the first two findings in all runs, idle and busy
   false_alarms       programs with a false finding in most runs
   gain_error_p75     error of predicted gains in percentage points: the 75th percentile
-  whatif_error_p75   always null: not measured
+  whatif_error_p75   always null: `whatif` is not measured
 ";
 
 /// Runs all programs of a folder, prints the table, and returns the JSON line. With `markdown` it
 /// also writes the table into `docs/accuracy.md`.
+///
+/// # Errors
+///
+/// If a program could not be run: the error has the JSON line of the others.
 pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let recorder = Recorder::find(&lab)?;
@@ -86,7 +90,7 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
     let summary = serde_json::to_string(&summary(&rows))?;
     anyhow::ensure!(
         failed.is_empty(),
-        "{} could not be run, and is in no figure; the others: {summary}",
+        "not run, and in no figure: {}; the figures of the others: {summary}",
         failed.join(", ")
     );
     Ok(summary)

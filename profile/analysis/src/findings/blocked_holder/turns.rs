@@ -60,10 +60,10 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     applies.then(|| Finding {
         title: "Threads wait for a resource while the threads that have it sleep".to_owned(),
         evidence: vec![
-            share("share of their time waited here", figures.waited / spent.lives),
-            seconds("mean wait", figures.waited / figures.waits as f64),
             count("threads", threads.len() as u64),
-            share("share of their other time asleep", spent.asleep / spent.besides),
+            share("part of the threads' time spent waiting here", figures.waited / spent.lives),
+            seconds("mean wait", figures.waited / figures.waits as f64),
+            share("part of the rest spent asleep", spent.asleep / spent.besides),
         ],
         advice: format!(
             "If they wait for a pool, make the pool larger: more connections, permits or workers. \

@@ -33,8 +33,9 @@ const WAITED_MUCH: f64 = 0.3;
 /// A lock is also contended if the threads that take it wait for it during this share of their
 /// time, and at least `AT_ONCE` of them would be in its sections at the same time. If fewer would,
 /// they wait for a holder that lost its processor to another program. RocksDB's cache of one shard
-/// has 25 % and 0.37, and only 5 % of its acquisitions wait. Nor does a lock count whose waits take a time
-/// slice on average: with more threads than processors, threads then wait for holders that were preempted.
+/// has 25 % and 0.37, and only 5 % of its acquisitions wait. Nor does a lock count whose waits take
+/// a time slice on average: with more threads than processors, threads then wait for holders that
+/// were preempted.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;
 /// A thread with a smaller share of the acquisitions does not count among a lock's threads.
@@ -50,8 +51,8 @@ const UNSPLITTABLE: usize = 2;
 /// The assumed number of locks for each thread after a split: then a thread meets one of the others
 /// in a quarter of its acquisitions.
 const PARTS_PER_THREAD: f64 = 4.0;
-/// The share of a long section that is assumed to remain if nothing is known of it. Fixes that were measured
-/// mostly emptied the section.
+/// The share of a long section that is assumed to remain if nothing is known of it. Fixes that were
+/// measured mostly emptied the section.
 const LEFT_UNKNOWN: f64 = 0.25;
 
 /// Contended locks, one finding for all that are taken at the same call sites.
@@ -74,8 +75,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 /// counts.
 const NEARLY_ALL: f64 = 0.8;
 
-/// Seconds that a lock's threads lived, all together, without those in which they were ready to run and had
-/// no processor.
+/// Seconds that a lock's threads lived, all together, without those in which they were ready to run
+/// and had no processor.
 fn seconds_of_threads(process: &Process, lock: &Lock) -> f64 {
     let all: u64 = lock.threads.iter().map(|(_, calls)| calls).sum();
     let takers =
@@ -194,7 +195,7 @@ impl<'a> Hot<'a> {
         vec![
             rate("acquisitions", self.calls as f64 / self.process.seconds),
             share("contention", self.contention),
-            share("working time in such sections", self.of_work),
+            share("working time in these sections", self.of_work),
             seconds("time waited", self.waited),
             seconds("mean time held (estimate)", self.mean_held()),
             seconds("longest hold that was measured", longest),

@@ -54,7 +54,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
                     "busiest thread compared with the mean",
                     crew.work[busiest] / mean.max(1e-12),
                 ),
-                share("share of their time that they did not wait", crew.active_share()),
+                share("part of the threads' time spent not waiting", crew.active_share()),
             ],
             advice: "Deal the work out in smaller pieces: let threads take the next piece when \
                      they are done with one, from a common counter or queue, or steal from each \

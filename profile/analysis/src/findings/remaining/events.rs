@@ -127,8 +127,8 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
     })
 }
 
-/// Whether each thread that waits at a site has an object of its own, and nearly all of these threads
-/// wake others.
+/// Whether each thread that waits at a site has an object of its own, and nearly all of these
+/// threads wake others.
 fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
     let waiting = called_by(site).map(|(thread, _)| thread);
     objects.len() >= 2

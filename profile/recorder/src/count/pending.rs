@@ -1,0 +1,59 @@
+//! Waits for locks whose sections are brief, counted after the release.
+//!
+//! Other threads wait while a thread counts its own wait inside the section. If the section itself
+//! takes some nanoseconds, that makes it many times as long, and more threads have to wait: recording
+//! raytrace's counter of rays made the program take a third longer. So the thread only notes the
+//! wait ([`put`]), and counts it when it has released the lock, or before it waits again ([`count`]).
+//! The acquisition itself is counted at once. Sections are expected to be brief if earlier ones of
+//! the row were ([`hold::is_brief`]).
+//!
+//! A wait that is not counted yet is lost if the process or the thread ends in the section.
+//!
+//! [`hold::is_brief`]: crate::count::hold::is_brief
+
+use syncline_recording::layout::Row;
+use syncline_recording::writer::add_one;
+
+use crate::count::outcome::Outcome;
+use crate::count::{nest, wait};
+use crate::thread::ThreadState;
+use crate::thread::held::Hold;
+use crate::thread::pending::EndedWait;
+
+/// Counts an acquisition that has waited, notes the lock as held, and keeps the wait.
+///
+/// # Safety
+/// The state and the row are this thread's own, and the row is the lock's.
+pub unsafe fn put(state: &ThreadState, row: *mut Row, wait: EndedWait) {
+    // SAFETY: by this function's own condition.
+    unsafe { add_one(&raw mut (*row).calls) };
+    let hold = Hold::untimed(wait.lock, row);
+    state.held.push(Hold { since: Some(wait.ended), waited: true, ..hold });
+    state.pending.put(wait);
+}
+
+/// Counts the wait that was kept, if there is one. `released` is the lock that the thread has just
+/// released, with the row of its acquisition.
+#[inline(always)]
+pub fn count(state: &ThreadState, released: Option<(usize, *mut Row)>) {
+    if let Some(wait) = state.pending.take() {
+        let row = released.filter(|&(lock, _)| lock == wait.lock).map(|(_, row)| row);
+        if let Some(row) = row.or_else(|| state.held.find(wait.lock)) {
+            // SAFETY: the row is this thread's own.
+            unsafe { count_taken(state, row, &wait) };
+        }
+    }
+}
+
+/// # Safety
+/// The state and the row are this thread's own.
+#[inline(never)]
+unsafe fn count_taken(state: &ThreadState, row: *mut Row, wait: &EndedWait) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        nest::note(state, row, 1, wait.outer);
+        wait::add_wait(row, wait.ended - wait.began, wait.holder, &Outcome::Got);
+        let who = wait.holder.map(|holder| holder.thread);
+        wait::log(state, row, (wait.began, wait.ended), who);
+    }
+}

@@ -1,0 +1,71 @@
+//! A wait for a lock that has ended, but is counted only when the thread has released the lock.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::thread::held::{Holder, Outer};
+
+/// A wait that ended with a lock.
+#[derive(Clone, Copy)]
+pub struct EndedWait {
+    /// The lock.
+    pub lock: usize,
+    /// When it began and ended, in ticks.
+    pub began: u64,
+    pub ended: u64,
+    /// The thread that it waited for.
+    pub holder: Option<Holder>,
+    /// The lock that the thread already held.
+    pub outer: Option<Outer>,
+}
+
+/// Room for a thread's latest wait. Only the thread itself uses it, but its signal handlers may do so
+/// at any moment. It lies in the page that a forked child touches, hence its form.
+#[repr(C)]
+pub struct Pending {
+    /// When the wait began; 0 if there is none.
+    began: AtomicU64,
+    ended: Cell<u64>,
+    lock: Cell<usize>,
+    /// [`EndedWait::outer`]; lock 0 if there is none.
+    outer: Cell<Outer>,
+    /// [`EndedWait::holder`]; stack 0 if there is none.
+    holder: Cell<Holder>,
+}
+
+impl Pending {
+    /// Keeps a wait. An earlier one must have been taken.
+    pub fn put(&self, wait: EndedWait) {
+        self.ended.set(wait.ended);
+        self.lock.set(wait.lock);
+        self.outer.set(wait.outer.unwrap_or(Outer { lock: 0, stack: 0 }));
+        self.holder.set(wait.holder.unwrap_or(Holder { stack: 0, thread: 0 }));
+        self.began.store(wait.began, Relaxed);
+    }
+
+    /// Takes the wait out; `None` if there is none, or if a signal handler has just taken it.
+    #[inline(always)]
+    pub fn take(&self) -> Option<EndedWait> {
+        if self.began.load(Relaxed) == 0 { None } else { self.claim() }
+    }
+
+    #[inline(never)]
+    fn claim(&self) -> Option<EndedWait> {
+        // The wait is copied before it is claimed. A handler that comes in between takes this one,
+        // and releases what it waited for itself before it returns.
+        let wait = EndedWait {
+            lock: self.lock.get(),
+            began: 0,
+            ended: self.ended.get(),
+            holder: Some(self.holder.get()).filter(|holder| holder.stack != 0),
+            outer: Some(self.outer.get()).filter(|outer| outer.lock != 0),
+        };
+        let began = self.began.swap(0, Relaxed);
+        (began != 0).then_some(EndedWait { began, ..wait })
+    }
+
+    /// Forgets the wait.
+    pub fn clear(&self) {
+        self.began.store(0, Relaxed);
+    }
+}
