@@ -1,11 +1,12 @@
 //! Measures how long a lock is held, and for how long its holder is on a processor meanwhile.
 //!
 //! To measure the holder's time on a processor takes system calls. It is done for holds after a
-//! long wait, and for some after short waits. For acquisitions that did not wait, it is done if the
+//! long wait, and for some after short waits; for few if the holds of the row are brief, since the
+//! calls would make them many times as long. For acquisitions that did not wait, it is done if the
 //! holds of their row are long, because a short hold can't have slept. So a call site with short
 //! holds and no waits makes no system call.
 
-use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row};
+use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row, WaitRecord};
 
 use crate::count::nest;
 use crate::thread::held::Hold;
@@ -18,6 +19,11 @@ use crate::{clock, options, thread};
 const LONG_WAIT: u64 = 50;
 /// One in this many holds after shorter waits is measured.
 const AFTER_SHORT_WAITS: u64 = 8;
+/// The holds after waits by which a row is judged: if they were brief on average, so are the next
+/// ones.
+const AT_FIRST: u64 = 16;
+/// One in this many brief holds after waits is measured.
+const AMONG_BRIEF: u64 = 64;
 /// Holds without a wait are measured if they take longer than this on average, in microseconds: the
 /// two measurements take at most a twentieth of such a hold.
 const LONG_HOLD: u64 = 10;
@@ -50,10 +56,7 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
         // one.
         let hold = Hold::untimed((*row).lock as usize, row);
         state.held.push(Hold { since: Some(ended), waited: true, ..hold });
-        let before = match (*row).wait {
-            0 => 0,
-            _ => records::waits_of(state, row).map_or(0, |waits| (*waits).held_samples),
-        };
+        let before = measured(state, row).map_or(0, |waits| waits.held_samples);
         let is_long = ended - began > clock::microseconds(LONG_WAIT);
         if is_long || before % AFTER_SHORT_WAITS == 0 {
             let used = Usage::from_here();
@@ -63,6 +66,32 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
             (*record).seen_cpu_ns = used.cpu;
             (*record).seen_cpu_at = used.at;
         }
+    }
+}
+
+/// Whether the next hold of a row, after a wait, is expected to be so short that the wait should be
+/// counted only when it is over. Not so for one in [`AMONG_BRIEF`], which is measured.
+///
+/// # Safety
+/// The state and the row are this thread's own.
+pub unsafe fn is_brief(state: &ThreadState, row: *mut Row) -> bool {
+    // SAFETY: by this function's own condition.
+    unsafe { measured(state, row) }.is_some_and(|waits| {
+        let samples = waits.held_samples;
+        samples >= AT_FIRST
+            && samples % AMONG_BRIEF != 0
+            && waits.held_ticks < samples * clock::microseconds(LONG_HOLD)
+    })
+}
+
+/// The record of a row's waits, if it has one already.
+///
+/// # Safety
+/// Same requirements as [`is_brief`].
+unsafe fn measured(state: &ThreadState, row: *mut Row) -> Option<&WaitRecord> {
+    // SAFETY: by this function's own condition; the record has one writer, this thread.
+    unsafe {
+        if (*row).wait == 0 { None } else { records::waits_of(state, row).map(|waits| &*waits) }
     }
 }
 
@@ -110,15 +139,35 @@ fn are_long(row: &Row) -> bool {
     samples > 1 && others > (samples - 1) * clock::microseconds(LONG_HOLD)
 }
 
+/// The end of a hold that was timed.
+#[derive(Clone, Copy)]
+pub struct Ended {
+    /// When it ended, in ticks.
+    at: u64,
+    /// What the holder used meanwhile, if that was measured.
+    used: Option<Usage>,
+}
+
+/// Takes the time of a hold that is about to end; `None` if it was not timed.
+pub fn ending(state: &ThreadState, hold: &Hold) -> Option<Ended> {
+    hold.since?;
+    let at = clock::now();
+    let used = hold.used.map(|before| Usage::until(at).since(before));
+    if used.is_some() && hold.waited {
+        // SAFETY: the state and the row are this thread's own.
+        unsafe { add_own(state, hold.row, clock::now().saturating_sub(at)) };
+    }
+    Some(Ended { at, used })
+}
+
 /// Counts a hold that has ended, if it was timed.
 #[inline(never)]
-pub fn end(state: &ThreadState, hold: &Hold) {
+pub fn end(state: &ThreadState, hold: &Hold, Ended { at: now, used }: Ended) {
     let Some(since) = hold.since else { return };
-    let now = clock::now();
     let ticks = now.saturating_sub(since);
-    let row = hold.row;
     // SAFETY: state, row and record are this thread's own.
     unsafe {
+        let row = hold.row;
         if !hold.waited {
             // The holder may have been preempted in a new longest hold. So its excess over the old
             // longest one is counted only once, whatever the weight.
@@ -131,10 +180,9 @@ pub fn end(state: &ThreadState, hold: &Hold) {
             (*waits).held_max = (*waits).held_max.max(ticks);
             (*waits).held_samples += 1;
         }
-        if let Some(before) = hold.used
+        if let Some(used) = used
             && let Some(waits) = records::waits_of(state, row)
         {
-            let used = Usage::until(now).since(before);
             (*waits).held_looked_at += 1;
             (*waits).held_looked_at_ticks += used.at;
             (*waits).held_off_cpu_ticks += used.off_cpu();
@@ -146,9 +194,6 @@ pub fn end(state: &ThreadState, hold: &Hold) {
         }
         (*state.record.get()).last_seen = now;
         log_end(state, hold, now);
-        if hold.waited {
-            add_own(state, row, clock::now().saturating_sub(now));
-        }
     }
 }
 

@@ -5,17 +5,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use syncline_recording::layout::{Blocker, Row, WaitRecord};
 
 use crate::recorder;
-use crate::thread::held::Held;
+use crate::thread::held::{Held, Holder};
 use crate::{thread, tls};
-
-/// The holder of a lock, and where it acquired the lock.
-#[derive(Clone, Copy)]
-pub struct Holder {
-    /// Number of the stack at which it was acquired.
-    pub stack: u32,
-    /// Index of the thread.
-    pub thread: u32,
-}
 
 /// The other thread that holds a lock now; `None` if it is not found.
 pub fn holder_of(lock: usize) -> Option<Holder> {

@@ -3,7 +3,8 @@
 //! An acquisition first finds the row that counts it ([`spot`]), before the thread has the lock;
 //! then it tries. If the try succeeds, the lock was uncontended, and [`acquired`] only adds one and
 //! notes the lock as held. If the try fails, the wait is measured, and the holder is looked for
-//! ([`wait_for_lock`]).
+//! ([`wait_for_lock`]). Whatever takes time is done before the wait or, where sections are short,
+//! after the release ([`pending`]): other threads wait for this lock.
 
 mod hold;
 mod holder;
@@ -11,6 +12,7 @@ mod interrupted;
 mod nest;
 mod notice;
 mod outcome;
+mod pending;
 mod polling;
 mod uncontended;
 mod wait;
@@ -19,7 +21,7 @@ pub use crate::count::interrupted::wait_letting_go;
 pub use crate::count::notice::{waking, waking_nobody};
 pub use crate::count::outcome::Outcome;
 pub use crate::count::polling::{polling, refused};
-pub use crate::count::uncontended::{acquired, begins_with, counted, happened, passed, releasing};
+pub use crate::count::uncontended::{acquired, begins_with, counted, happened, passed, release};
 pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
 pub use crate::thread::call::Caller;
 pub use crate::thread::rows::spot;

@@ -5,18 +5,33 @@
 
 use syncline_recording::layout::{Nest, Row};
 
+use crate::thread::held::Outer;
 use crate::thread::{ThreadState, records};
 
-/// Notes the innermost other lock that the thread holds while it acquires the row's lock, which
-/// does not yet count as held. The acquisition counts `weight` times in the sums.
+/// The innermost lock that the thread holds, besides this one.
+pub fn outer(state: &ThreadState, lock: usize) -> Option<Outer> {
+    let (lock, row) = state.held.newest_other(lock)?;
+    // SAFETY: the rows of the locks that the thread holds are its own.
+    Some(Outer { lock, stack: unsafe { (*row).stack } })
+}
+
+/// Notes the innermost other lock that the thread holds while it acquires the row's lock. The
+/// acquisition counts `weight` times in the sums.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is the acquisition's.
 pub unsafe fn look(state: &ThreadState, row: *mut Row, weight: u32) {
-    // SAFETY: by this function's own condition; the rows of the locks that the thread holds are its
-    // own.
+    // SAFETY: by this function's own condition.
+    unsafe { note(state, row, weight, outer(state, (*row).lock as usize)) }
+}
+
+/// Notes the lock that was already held when the row's lock was acquired, as [`look`].
+///
+/// # Safety
+/// Same requirements as [`look`].
+pub unsafe fn note(state: &ThreadState, row: *mut Row, weight: u32, outer: Option<Outer>) {
+    // SAFETY: by this function's own condition.
     unsafe {
-        let outer = state.held.newest_other((*row).lock as usize);
         if (*row).nest == 0 && outer.is_none() {
             return;
         }
@@ -30,7 +45,7 @@ pub unsafe fn look(state: &ThreadState, row: *mut Row, weight: u32) {
             (*nest).alone = (*nest).alone.saturating_add(weight);
             return;
         };
-        let (lock, stack) = (outer.0, (*outer.1).stack);
+        let Outer { lock, stack } = outer;
         let locks = &mut (*nest).locks;
         match locks.iter_mut().find(|nest| nest.lock == lock || nest.lock == 0) {
             Some(place) if place.lock == lock => place.seen = place.seen.saturating_add(weight),

@@ -4,11 +4,11 @@
 use syncline_recording::Op;
 use syncline_recording::writer::add_one;
 
-use crate::count::hold;
+use crate::count::{hold, pending};
 use crate::thread::call::Caller;
 use crate::thread::held::Hold;
 use crate::thread::rows::{Spot, spot};
-use crate::thread::{ThreadState, rows};
+use crate::thread::{ThreadState, call, rows};
 use crate::{recorder, thread};
 
 /// Counts an acquisition that did not wait, and notes the lock as held.
@@ -52,25 +52,42 @@ unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i3
     }
 }
 
-/// Notes that the calling thread is about to release a lock. Returns the lock, so that the caller
-/// need not keep it in another register.
+/// Notes that the calling thread releases a lock, and releases it. What is slow is done when the lock
+/// is free.
 #[inline(always)]
-pub fn releasing(lock: usize) -> usize {
+pub fn release<R>(lock: usize, unlock: impl FnOnce(usize) -> R) -> R {
     match thread::state() {
-        Some(state) if state.held.pop_untimed(lock) => lock,
-        state => released_rarely(state, lock),
+        Some(state) if state.held.pop_untimed(lock) => unlock(lock),
+        state => release_rarely(state, lock, unlock),
     }
 }
 
 /// The slow path: the lock is not the newest one held, or its acquisition was timed or not seen.
 #[cold]
 #[inline(never)]
-fn released_rarely(state: Option<&ThreadState>, lock: usize) -> usize {
-    match state.and_then(|state| Some((state, state.held.pop(lock)?))) {
-        Some((state, hold)) => hold::end(state, &hold),
-        None => recorder::count_acquired_before(),
+fn release_rarely<R>(
+    state: Option<&ThreadState>,
+    lock: usize,
+    unlock: impl FnOnce(usize) -> R,
+) -> R {
+    let hold = state.and_then(|state| Some((state, state.held.pop(lock)?)));
+    let Some((state, hold)) = hold else {
+        recorder::count_acquired_before();
+        return unlock(lock);
+    };
+    let Some(ended) = hold::ending(state, &hold) else { return unlock(lock) };
+    // SAFETY: the row is this thread's own.
+    let (ret, key) = unsafe { ((*hold.row).ret as usize, (*hold.row).key) };
+    let result = unlock(lock);
+    // Both may be others by now: rows move, and recording may have ended meanwhile.
+    if let Some(state) = thread::state().filter(|state| state.is_attached())
+        // SAFETY: the state is this thread's own.
+        && let Some(row) = unsafe { call::find(state, lock, ret, key) }
+    {
+        pending::count(state, Some((lock, row)));
+        hold::end(state, &Hold { row, ..hold }, ended);
     }
-    lock
+    result
 }
 
 /// Counts an operation that neither waits nor holds: a wake-up, a thread's creation.

@@ -12,15 +12,17 @@ use syncline_recording::layout::{
 use syncline_recording::writer::add_one;
 use syncline_recording::{Class, Op, Primitive};
 
-use crate::count::hold;
-use crate::count::holder::{Holder, blame, holder_of, last_holder_of, myself};
+use crate::count::holder::{blame, holder_of, last_holder_of, myself};
 use crate::count::notice::{is_noticed, waker_of};
 use crate::count::outcome::Outcome;
 use crate::count::uncontended::acquired;
+use crate::count::{hold, nest, pending};
 use crate::thread::attach::before_trying;
 use crate::thread::call::Caller;
+use crate::thread::held::Holder;
+use crate::thread::pending::EndedWait;
 use crate::thread::rows::spot;
-use crate::thread::{records, rows};
+use crate::thread::{ThreadState, records, rows};
 use crate::{clock, recorder, thread};
 
 /// Waits for a lock that another thread holds. Measures the wait, and notes the holder.
@@ -117,8 +119,13 @@ unsafe fn measured(
     // SAFETY: by this function's own condition. Rows are looked up again after the wait: a
     // signal handler may have made the table grow meanwhile.
     unsafe {
+        if let Some(state) = thread::state() {
+            pending::count(state, None);
+        }
         let row = rows::of(op, lock, caller);
         let stack = if row.is_null() { 0 } else { (*row).stack };
+        let brief = thread::state()
+            .filter(|&state| has_holder(op) && !row.is_null() && hold::is_brief(state, row));
         let began = clock::now();
         waiting(op, lock, began, stack, now);
         let waiters = recorder::existing().map(|r| &r.waiters).filter(|_| is_noticed(op));
@@ -131,8 +138,16 @@ unsafe fn measured(
         if let Some(waiters) = waiters {
             waiters.take(lock);
         }
-        let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
         let outcome = outcome(result);
+        if let (Some(state), Outcome::Got) = (brief, &outcome)
+            && ((*row).lock, (*row).ret) == (lock as u64, *caller as u64)
+        {
+            let (holder, outer) = (holder(lock), nest::outer(state, lock));
+            waiting_no_more(ended);
+            pending::put(state, row, EndedWait { lock, began, ended, holder, outer });
+            return result;
+        }
+        let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
         let got = matches!(outcome, Outcome::Got) && has_holder(op);
         add_call(op, row, began, ended, || holder(lock), outcome);
         waiting_no_more(ended);
@@ -172,13 +187,29 @@ pub unsafe fn add_call(
         }
         let waker = || waker_of(op, (*row).lock as usize, began, ended).filter(|_| got);
         let who = holder.map(|holder| holder.thread).or_else(waker);
+        log(state, row, (began, ended), who);
+    }
+}
+
+/// Adds a wait, from when to when, to the thread's log. `who` ended it.
+///
+/// # Safety
+/// The state and the row are this thread's own.
+pub unsafe fn log(
+    state: &ThreadState,
+    row: *mut Row,
+    (began, ended): (u64, u64),
+    who: Option<u32>,
+) {
+    // SAFETY: by this function's own condition.
+    unsafe {
         let event = EventRecord {
             began,
             ended,
             lock: (*row).lock,
             stack: (*row).stack,
             who: who.and_then(|who| u16::try_from(who).ok()).unwrap_or(NOBODY),
-            op: op as u8,
+            op: (*row).key as u8,
             kind: EVENT_WAIT,
         };
         records::log(state, event);
@@ -225,7 +256,7 @@ fn own_record() -> Option<*mut ThreadRecord> {
 ///
 /// # Safety
 /// The row is this thread's own.
-unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
+pub unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
     // SAFETY: by this function's own condition; a wait record has one writer.
     unsafe {
         let Some(waits) = thread::state().and_then(|state| records::waits_of(state, row)) else {

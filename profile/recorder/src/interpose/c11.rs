@@ -38,8 +38,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, counted, refused, releasing, spot, wait_for_event,
-        wait_for_lock, wait_letting_go, waking,
+        Caller, Outcome, acquired, counted, refused, release, spot, wait_for_event, wait_for_lock,
+        wait_letting_go, waking,
     };
     use crate::interpose::thread::{Prepared, begin_c11};
 
@@ -94,7 +94,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut c_void, _: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { real::mtx_unlock(releasing(mutex as usize) as *mut c_void) }
+        unsafe { release(mutex as usize, |lock| real::mtx_unlock(lock as *mut c_void)) }
     }
 
     pub unsafe extern "C-unwind" fn mtx_init(

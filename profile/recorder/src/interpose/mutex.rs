@@ -41,7 +41,7 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, counted, lock_untried, refused, releasing, spot, wait_for_lock,
+        Caller, Outcome, acquired, counted, lock_untried, refused, release, spot, wait_for_lock,
     };
     use crate::single::is_single_threaded;
 
@@ -150,7 +150,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut c_void, _: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { real::pthread_mutex_unlock(releasing(mutex as usize) as *mut c_void) }
+        unsafe { release(mutex as usize, |lock| real::pthread_mutex_unlock(lock as *mut c_void)) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_mutex_init(

@@ -57,7 +57,7 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, lock_untried, refused, releasing, spot, wait_for_event,
+        Caller, Outcome, acquired, lock_untried, refused, release, spot, wait_for_event,
         wait_for_lock,
     };
     use crate::tls;
@@ -148,9 +148,8 @@ mod imp {
     }
 
     pub unsafe extern "C-unwind" fn GOMP_critical_end(_: Caller) {
-        releasing(unnamed());
         // SAFETY: the program's own call.
-        unsafe { real::GOMP_critical_end() }
+        release(unnamed(), |_| unsafe { real::GOMP_critical_end() })
     }
 
     pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: *mut c_void, caller: Caller) {
@@ -163,7 +162,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: *mut c_void, _: Caller) {
         // SAFETY: the program's own call.
-        unsafe { real::GOMP_critical_name_end(releasing(name as usize) as *mut c_void) }
+        unsafe { release(name as usize, |lock| real::GOMP_critical_name_end(lock as *mut c_void)) }
     }
 
     pub unsafe extern "C-unwind" fn GOMP_atomic_start(caller: Caller) {
@@ -172,9 +171,8 @@ mod imp {
     }
 
     pub unsafe extern "C-unwind" fn GOMP_atomic_end(_: Caller) {
-        releasing(atomic());
         // SAFETY: the program's own call.
-        unsafe { real::GOMP_atomic_end() }
+        release(atomic(), |_| unsafe { real::GOMP_atomic_end() })
     }
 
     pub unsafe extern "C-unwind" fn GOMP_barrier(caller: Caller) {
@@ -213,12 +211,12 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn omp_unset_lock(lock: *mut c_void, _: Caller) {
         // SAFETY: the program's own call.
-        unsafe { real::omp_unset_lock(releasing(lock as usize) as *mut c_void) }
+        unsafe { release(lock as usize, |lock| real::omp_unset_lock(lock as *mut c_void)) }
     }
 
     pub unsafe extern "C-unwind" fn omp_unset_nest_lock(lock: *mut c_void, _: Caller) {
         // SAFETY: the program's own call.
-        unsafe { real::omp_unset_nest_lock(releasing(lock as usize) as *mut c_void) }
+        unsafe { release(lock as usize, |lock| real::omp_unset_nest_lock(lock as *mut c_void)) }
     }
 
     pub unsafe extern "C-unwind" fn __kmpc_critical(
@@ -254,8 +252,7 @@ mod imp {
         name: *mut c_void,
         _: Caller,
     ) {
-        releasing(name as usize);
         // SAFETY: the program's own call.
-        unsafe { real::__kmpc_end_critical(place, thread, name) }
+        release(name as usize, |_| unsafe { real::__kmpc_end_critical(place, thread, name) })
     }
 }

@@ -34,9 +34,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{
-        Caller, Outcome, acquired, counted, refused, releasing, spot, wait_for_lock,
-    };
+    use crate::count::{Caller, Outcome, acquired, counted, refused, release, spot, wait_for_lock};
     use crate::interpose::acceptable;
 
     type Function = unsafe fn(*mut c_void) -> c_int;
@@ -173,7 +171,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(l: *mut c_void, _: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { real::pthread_rwlock_unlock(releasing(l as usize) as *mut c_void) }
+        unsafe { release(l as usize, |lock| real::pthread_rwlock_unlock(lock as *mut c_void)) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_rwlock_init(

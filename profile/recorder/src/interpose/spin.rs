@@ -27,9 +27,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{
-        Caller, Outcome, acquired, counted, refused, releasing, spot, wait_for_lock,
-    };
+    use crate::count::{Caller, Outcome, acquired, counted, refused, release, spot, wait_for_lock};
 
     pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
@@ -62,7 +60,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut c_void, _: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { real::pthread_spin_unlock(releasing(lock as usize) as *mut c_void) }
+        unsafe { release(lock as usize, |lock| real::pthread_spin_unlock(lock as *mut c_void)) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_spin_init(

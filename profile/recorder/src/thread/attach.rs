@@ -118,6 +118,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
         before: if may_be_found { usage::so_far() } else { None },
     };
     state.held.clear();
+    state.pending.clear();
     state.record.set(record);
     state.index.store(index, Ordering::Relaxed);
     state.busy.clear();

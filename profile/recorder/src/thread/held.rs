@@ -63,6 +63,24 @@ impl Notes {
     }
 }
 
+/// The holder of a lock, and where it acquired the lock.
+#[derive(Clone, Copy)]
+pub struct Holder {
+    /// Number of the stack at which it was acquired.
+    pub stack: u32,
+    /// Index of the thread.
+    pub thread: u32,
+}
+
+/// A lock that a thread holds while it acquires another.
+#[derive(Clone, Copy)]
+pub struct Outer {
+    /// The lock.
+    pub lock: u64,
+    /// Number of the stack at which it was acquired.
+    pub stack: u32,
+}
+
 /// A lock that is held.
 #[derive(Clone, Copy)]
 pub struct Hold {

@@ -8,6 +8,7 @@ mod adding;
 pub mod attach;
 pub mod call;
 pub mod held;
+pub mod pending;
 pub mod records;
 pub mod rows;
 pub mod usage;
@@ -25,6 +26,7 @@ use syncline_recording::schedstat::Times;
 use syncline_recording::writer::{LOCKS, Log, PLACES, Recent, Room, Table, Tail};
 
 use crate::thread::held::Held;
+use crate::thread::pending::Pending;
 use crate::thread::usage::{at_end, of_other};
 use crate::tls;
 
@@ -62,6 +64,8 @@ pub struct ThreadState {
     pub cpu_before: Cell<u64>,
     /// How often the destructor of the thread-specific key has run.
     pub destructor_runs: Cell<u32>,
+    /// Its latest wait, if that is not counted yet.
+    pub pending: Pending,
     /// The position of its next wait or nest record.
     pub tail: Tail,
     /// The log of events, in the file.

@@ -29,7 +29,7 @@ use syncline_recording::{Refusal, Writers};
 
 use crate::failure::{Failure, RECORD_FAILED};
 use kind::{Kind, kind_of};
-use old::{keep_as_old, remove_older};
+use old::{give_back, keep_as_old, remove_older};
 use parts::{failed, not_ours};
 
 /// The least space, in bytes, with which a recording is of any use.
@@ -48,6 +48,8 @@ pub struct Folder {
     /// The subfolder for other users, if root records.
     others: Option<folder::Folder>,
     made: bool,
+    /// Whether a recording was moved away for it.
+    moved: bool,
 }
 
 impl Folder {
@@ -58,17 +60,14 @@ impl Folder {
     /// still being written, or if the disk or the access rights don't allow it.
     pub fn create(path: &Path) -> Result<Folder, Failure> {
         let path = absolute(path).map_err(|e| Failure::new(RECORD_FAILED, e))?;
-        let made = match kind_of(&path)? {
-            Kind::Nothing => true,
-            Kind::EmptyFolder => false,
-            Kind::Recording => {
-                keep_as_old(&path)?;
-                true
-            }
+        let (made, moved) = match kind_of(&path)? {
+            Kind::Nothing => (true, false),
+            Kind::EmptyFolder => (false, false),
+            Kind::Recording => (true, keep_as_old(&path)?),
             Kind::Other => return Err(not_ours(&path)),
         };
         let opened = if made { make(&path)? } else { open_empty(&path)? };
-        let mut folder = Folder { opened, others: None, made };
+        let mut folder = Folder { opened, others: None, made, moved };
         let prepared = folder.check_space().and_then(|()| folder.let_others_in());
         prepared.inspect_err(|_| folder.discard())?;
         Ok(folder)
@@ -115,14 +114,16 @@ impl Folder {
         }
     }
 
-    /// Removes what [`Folder::create`] made, and the recording that was named `DIR.old` before the
-    /// present one. Anything else that can't be removed is empty and harmless.
+    /// Undoes what [`Folder::create`] did, if nothing was recorded. What can't be removed is empty
+    /// and harmless.
     pub fn discard(&self) {
         self.close();
         if self.made {
             let _ = fs::remove_dir(self.path());
         }
-        self.remove_older();
+        if self.moved {
+            give_back(self.path());
+        }
     }
 
     /// Removes the recording that was named `DIR.old` before the present one. Removing takes long

@@ -79,6 +79,18 @@ fn a_second_command_is_refused_by_name() {
 }
 
 #[test]
+fn an_earlier_recording_stays() {
+    let folder = scratch();
+    let earlier = folder.path().join("recording");
+    fs::create_dir(&earlier).expect("a folder");
+    fs::write(earlier.join("1.syncline"), "").expect("a file");
+    let output = record(u32::MAX / 2, &earlier).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(127));
+    assert!(earlier.join("1.syncline").exists());
+    assert!(!folder.path().join("recording.old").exists());
+}
+
+#[test]
 fn programs_that_do_not_suit() {
     refused(u32::MAX / 2, 127, "there is no process");
     let file = Program::compile_with("attached.c", &["-static"]);

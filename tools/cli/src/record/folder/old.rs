@@ -25,15 +25,16 @@ use super::parts::{failed, names, not_ours, older, parts, refuse_foreign};
 use crate::failure::{Failure, RECORD_FAILED};
 
 /// Renames the recording at `path` to `DIR.old`; fails if a process still writes to it. A recording
-/// without any process's file is removed instead, and an earlier `DIR.old` stays.
-pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
+/// without any process's file is removed instead, and an earlier `DIR.old` stays; then the result is
+/// false.
+pub fn keep_as_old(path: &Path) -> Result<bool, Failure> {
     if let Some(process) = Writers::of(path).processes().first() {
         let message = format!("process {process} is still being recorded to {}", path.display());
         return Err(Failure::message(RECORD_FAILED, message)
             .hint("end it, or choose another folder with -o"));
     }
     if holds_nothing(path) {
-        return remove(path);
+        return remove(path).map(|()| false);
     }
     let old = old(path);
     let older = match kind_of(&old)? {
@@ -61,7 +62,16 @@ pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
     forget
         .map_err(|e| Failure::new(RECORD_FAILED, e))?
         .map_err(|e| failed("move away", path, e))?;
-    moved(path, &old)
+    moved(path, &old).map(|()| true)
+}
+
+/// Undoes [`keep_as_old`] if nothing was recorded: the recordings get the names back that they had.
+/// A recording that can't be moved stays where it is.
+pub fn give_back(path: &Path) {
+    let old = old(path);
+    if fs::rename(&old, path).is_ok() {
+        let _ = fs::rename(older(path), old);
+    }
 }
 
 /// Removes the recording that had the name `DIR.old` before the present one, if there is one.
@@ -173,8 +183,11 @@ mod tests {
         let all = recordings(&["r/2.syncline", "r.old/1.syncline"]);
         let there = |file: &str| all.path().join(file).exists();
         let path = all.path().join("r");
-        keep_as_old(&path).unwrap_or_else(|_| panic!("moved"));
+        assert!(keep_as_old(&path).unwrap_or_else(|_| panic!("moved")));
         assert!(!path.exists() && there("r.old/2.syncline") && there("r.old/older/1.syncline"));
+        give_back(&path);
+        assert!(there("r/2.syncline") && there("r.old/1.syncline") && !there("r/older"));
+        assert!(keep_as_old(&path).unwrap_or_else(|_| panic!("moved")));
         remove_older(&path).unwrap_or_else(|_| panic!("removed"));
         assert!(!there("r.old/older") && there("r.old/2.syncline"));
         remove_older(&path).unwrap_or_else(|_| panic!("there is none"));
