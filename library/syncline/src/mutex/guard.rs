@@ -156,8 +156,9 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
 
     /// Like [`released`](Self::released), for a function that does nothing but wait. All of it counts
     /// as a wait for the lock, since this thread can't continue without the lock.
-    #[track_caller]
-    pub(crate) fn rests<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
+    #[doc(hidden)]
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub fn rests<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
         let Self { mutex, node, .. } = self;
         let _again = OwnedAgain(mutex);
         mutex.lock.ends();
