@@ -5,6 +5,9 @@
 #[cfg(all(debug_assertions, feature = "std"))]
 mod cycle;
 #[cfg(all(debug_assertions, feature = "std"))]
+mod lock;
+mod mode;
+#[cfg(all(debug_assertions, feature = "std"))]
 mod noted;
 #[cfg(all(debug_assertions, feature = "std"))]
 mod notes;
@@ -14,21 +17,9 @@ mod number;
 mod unnoted;
 
 #[cfg(all(debug_assertions, feature = "std"))]
-pub(crate) use noted::{Named, Owner};
+pub(crate) use lock::{Named, Owner};
+pub(crate) use mode::Mode;
 #[cfg(feature = "std")]
 pub(crate) use number::{is_this_thread, this_thread};
 #[cfg(not(all(debug_assertions, feature = "std")))]
 pub(crate) use unnoted::{Named, Owner};
-
-/// How a lock is held, or what a thread waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// By one thread alone.
-    Alone,
-    /// Together with other readers.
-    Shared,
-    /// By the one reader that may become the writer.
-    Upgradable,
-    /// By one thread alone, which has the upgradable share already: only waited for.
-    Upgraded,
-}

@@ -21,9 +21,9 @@ thread_local! {
 /// The number of this thread among those that [`Threads::run`] runs on all ranks, from 0.
 ///
 /// Outside of a run it is the rank's number: each rank has one thread then ([`Threads::count`]). It
-/// is also the rank's number in threads that the program has started itself, so these can't be told
-/// apart by it, nor, during a run, from the thread that has this number. It is 0 before shared
-/// memory is started.
+/// is also the rank's number in threads that the program has started itself, which it
+/// does not distinguish from each other, nor, during a run, from the thread that has this number. It
+/// is 0 before shared memory is started.
 pub fn thread() -> usize {
     THREAD.get().or_else(|| Rank::get().map(Rank::number)).unwrap_or(0)
 }

@@ -13,8 +13,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use std::sync::MutexGuard;
 use std::thread::Thread;
 
-use super::Mode;
-use super::noted::{Named, Owner};
+use super::lock::{Named, Owner};
+use super::mode::Mode;
 use super::notes::{self, Note, Notes, Wait};
 use super::number::this_thread;
 

@@ -16,8 +16,8 @@ use core::sync::atomic::AtomicPtr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 
-use super::Mode;
-use super::noted::{Named, Owner};
+use super::lock::{Named, Owner};
+use super::mode::Mode;
 use super::number::this_thread;
 
 /// What a thread holds.

@@ -1,6 +1,6 @@
 //! Notes nothing: for release builds, and for systems whose threads have no numbers.
 
-use super::Mode;
+use super::mode::Mode;
 
 /// The threads that hold a lock: not noted.
 #[derive(Debug, Default)]

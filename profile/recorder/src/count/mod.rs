@@ -16,6 +16,7 @@ mod pending;
 mod polling;
 mod uncontended;
 mod wait;
+mod waited;
 
 pub use crate::count::interrupted::wait_letting_go;
 pub use crate::count::notice::{waking, waking_nobody};

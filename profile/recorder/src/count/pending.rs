@@ -11,11 +11,11 @@
 //!
 //! [`hold::is_brief`]: crate::count::hold::is_brief
 
-use syncline_recording::layout::Row;
 use syncline_recording::writer::add_one;
 
+use crate::count::nest;
 use crate::count::outcome::Outcome;
-use crate::count::{nest, wait};
+use crate::count::waited;
 use crate::thread::ThreadState;
 use crate::thread::held::Hold;
 use crate::thread::pending::EndedWait;
@@ -23,37 +23,33 @@ use crate::thread::pending::EndedWait;
 /// Counts an acquisition that has waited, notes the lock as held, and keeps the wait.
 ///
 /// # Safety
-/// The state and the row are this thread's own, and the row is the lock's.
-pub unsafe fn put(state: &ThreadState, row: *mut Row, wait: EndedWait) {
+/// The state and the wait's row are this thread's own.
+pub unsafe fn put(state: &ThreadState, lock: usize, wait: EndedWait) {
     // SAFETY: by this function's own condition.
-    unsafe { add_one(&raw mut (*row).calls) };
-    let hold = Hold::untimed(wait.lock, row);
+    unsafe { add_one(&raw mut (*wait.row).calls) };
+    let hold = Hold::untimed(lock, wait.row);
     state.held.push(Hold { since: Some(wait.ended), waited: true, ..hold });
     state.pending.put(wait);
 }
 
-/// Counts the wait that was kept, if there is one. `released` is the lock that the thread has just
-/// released, with the row of its acquisition.
+/// Counts the wait that was kept, if there is one.
 #[inline(always)]
-pub fn count(state: &ThreadState, released: Option<(usize, *mut Row)>) {
+pub fn count(state: &ThreadState) {
     if let Some(wait) = state.pending.take() {
-        let row = released.filter(|&(lock, _)| lock == wait.lock).map(|(_, row)| row);
-        if let Some(row) = row.or_else(|| state.held.find(wait.lock)) {
-            // SAFETY: the row is this thread's own.
-            unsafe { count_taken(state, row, &wait) };
-        }
+        // SAFETY: the wait's row is this thread's own.
+        unsafe { count_taken(state, &wait) };
     }
 }
 
 /// # Safety
-/// The state and the row are this thread's own.
+/// The state and the wait's row are this thread's own.
 #[inline(never)]
-unsafe fn count_taken(state: &ThreadState, row: *mut Row, wait: &EndedWait) {
+unsafe fn count_taken(state: &ThreadState, wait: &EndedWait) {
     // SAFETY: by this function's own condition.
     unsafe {
-        nest::note(state, row, 1, wait.outer);
-        wait::add_wait(row, wait.ended - wait.began, wait.holder, &Outcome::Got);
+        nest::note(state, wait.row, 1, wait.outer);
+        waited::add(wait.row, wait.ended - wait.began, wait.holder, &Outcome::Got);
         let who = wait.holder.map(|holder| holder.thread);
-        wait::log(state, row, (wait.began, wait.ended), who);
+        waited::log(state, wait.row, (wait.began, wait.ended), who);
     }
 }

@@ -4,7 +4,8 @@
 use syncline_recording::Op;
 use syncline_recording::writer::add_one;
 
-use crate::count::{hold, pending};
+use crate::count::hold;
+use crate::count::pending;
 use crate::thread::call::Caller;
 use crate::thread::held::Hold;
 use crate::thread::rows::{Spot, spot};
@@ -84,7 +85,7 @@ fn release_rarely<R>(
         // SAFETY: the state is this thread's own.
         && let Some(row) = unsafe { call::find(state, lock, ret, key) }
     {
-        pending::count(state, Some((lock, row)));
+        pending::count(state);
         hold::end(state, &Hold { row, ..hold }, ended);
     }
     result

@@ -3,26 +3,25 @@
 //! Only a call that has to wait, or whose lock can't be tried, comes here. It can afford a few
 //! readings of the clock and searches of the other threads.
 
-use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use syncline_recording::layout::{
-    EVENT_WAIT, EventRecord, Header, NOBODY, Row, ThreadRecord, bucket,
-};
+use syncline_recording::layout::{Row, ThreadRecord};
 use syncline_recording::writer::add_one;
 use syncline_recording::{Class, Op, Primitive};
 
-use crate::count::holder::{blame, holder_of, last_holder_of, myself};
+use crate::count::hold;
+use crate::count::holder::{holder_of, last_holder_of, myself};
+use crate::count::nest;
 use crate::count::notice::{is_noticed, waker_of};
 use crate::count::outcome::Outcome;
+use crate::count::pending;
 use crate::count::uncontended::acquired;
-use crate::count::{hold, nest, pending};
+use crate::count::waited;
 use crate::thread::attach::before_trying;
 use crate::thread::call::Caller;
 use crate::thread::held::Holder;
 use crate::thread::pending::EndedWait;
-use crate::thread::rows::spot;
-use crate::thread::{ThreadState, records, rows};
+use crate::thread::rows::{self, spot};
 use crate::{clock, recorder, thread};
 
 /// Waits for a lock that another thread holds. Measures the wait, and notes the holder.
@@ -120,7 +119,7 @@ unsafe fn measured(
     // signal handler may have made the table grow meanwhile.
     unsafe {
         if let Some(state) = thread::state() {
-            pending::count(state, None);
+            pending::count(state);
         }
         let row = rows::of(op, lock, caller);
         let stack = if row.is_null() { 0 } else { (*row).stack };
@@ -144,7 +143,7 @@ unsafe fn measured(
         {
             let (holder, outer) = (holder(lock), nest::outer(state, lock));
             waiting_no_more(ended);
-            pending::put(state, row, EndedWait { lock, began, ended, holder, outer });
+            pending::put(state, lock, EndedWait { row, began, ended, holder, outer });
             return result;
         }
         let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
@@ -181,38 +180,13 @@ pub unsafe fn add_call(
             hold::begin_after_wait(state, row, began, ended);
         }
         let holder = holder();
-        add_wait(row, ended - began, holder, &outcome);
+        waited::add(row, ended - began, holder, &outcome);
         if got || op.class() == Class::Wait {
             add_one(&raw mut (*row).calls);
         }
         let waker = || waker_of(op, (*row).lock as usize, began, ended).filter(|_| got);
         let who = holder.map(|holder| holder.thread).or_else(waker);
-        log(state, row, (began, ended), who);
-    }
-}
-
-/// Adds a wait, from when to when, to the thread's log. `who` ended it.
-///
-/// # Safety
-/// The state and the row are this thread's own.
-pub unsafe fn log(
-    state: &ThreadState,
-    row: *mut Row,
-    (began, ended): (u64, u64),
-    who: Option<u32>,
-) {
-    // SAFETY: by this function's own condition.
-    unsafe {
-        let event = EventRecord {
-            began,
-            ended,
-            lock: (*row).lock,
-            stack: (*row).stack,
-            who: who.and_then(|who| u16::try_from(who).ok()).unwrap_or(NOBODY),
-            op: (*row).key as u8,
-            kind: EVENT_WAIT,
-        };
-        records::log(state, event);
+        waited::log(state, row, (began, ended), who);
     }
 }
 
@@ -250,27 +224,4 @@ fn waiting_no_more(now: u64) {
 fn own_record() -> Option<*mut ThreadRecord> {
     let state = thread::state().filter(|state| state.is_attached())?;
     Some(state.record.get())
-}
-
-/// Adds a wait to a row's wait record.
-///
-/// # Safety
-/// The row is this thread's own.
-pub unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
-    // SAFETY: by this function's own condition; a wait record has one writer.
-    unsafe {
-        let Some(waits) = thread::state().and_then(|state| records::waits_of(state, row)) else {
-            recorder::count(offset_of!(Header, dropped_waits));
-            return;
-        };
-        (*waits).waits += 1;
-        (*waits).ticks += ticks;
-        (*waits).max = (*waits).max.max(ticks);
-        (*waits).timeouts += u64::from(matches!(outcome, Outcome::TimedOut));
-        let bucket = &raw mut (*waits).histogram[bucket(ticks)];
-        *bucket = (*bucket).saturating_add(1);
-        if let Some(holder) = holder {
-            blame(waits, holder, ticks);
-        }
-    }
 }

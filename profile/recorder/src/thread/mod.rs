@@ -116,7 +116,8 @@ impl ThreadState {
     /// Updates the pointers to rows that have moved.
     fn rows_moved(&self, to: impl Fn(*mut Row) -> *mut Row) {
         self.recent.clear();
-        self.held.relocate(to);
+        self.held.relocate(&to);
+        self.pending.relocate(to);
     }
 }
 

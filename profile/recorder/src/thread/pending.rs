@@ -3,13 +3,15 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use syncline_recording::layout::Row;
+
 use crate::thread::held::{Holder, Outer};
 
 /// A wait that ended with a lock.
 #[derive(Clone, Copy)]
 pub struct EndedWait {
-    /// The lock.
-    pub lock: usize,
+    /// The row that counts it.
+    pub row: *mut Row,
     /// When it began and ended, in ticks.
     pub began: u64,
     pub ended: u64,
@@ -26,7 +28,7 @@ pub struct Pending {
     /// When the wait began; 0 if there is none.
     began: AtomicU64,
     ended: Cell<u64>,
-    lock: Cell<usize>,
+    row: Cell<*mut Row>,
     /// [`EndedWait::outer`]; lock 0 if there is none.
     outer: Cell<Outer>,
     /// [`EndedWait::holder`]; stack 0 if there is none.
@@ -37,7 +39,7 @@ impl Pending {
     /// Keeps a wait. An earlier one must have been taken.
     pub fn put(&self, wait: EndedWait) {
         self.ended.set(wait.ended);
-        self.lock.set(wait.lock);
+        self.row.set(wait.row);
         self.outer.set(wait.outer.unwrap_or(Outer { lock: 0, stack: 0 }));
         self.holder.set(wait.holder.unwrap_or(Holder { stack: 0, thread: 0 }));
         self.began.store(wait.began, Relaxed);
@@ -54,7 +56,7 @@ impl Pending {
         // The wait is copied before it is claimed. A handler that comes in between takes this one,
         // and releases what it waited for itself before it returns.
         let wait = EndedWait {
-            lock: self.lock.get(),
+            row: self.row.get(),
             began: 0,
             ended: self.ended.get(),
             holder: Some(self.holder.get()).filter(|holder| holder.stack != 0),
@@ -62,6 +64,13 @@ impl Pending {
         };
         let began = self.began.swap(0, Relaxed);
         (began != 0).then_some(EndedWait { began, ..wait })
+    }
+
+    /// Updates the row after rows have moved: `new_place` gives the new address of each.
+    pub fn relocate(&self, new_place: impl Fn(*mut Row) -> *mut Row) {
+        if self.began.load(Relaxed) != 0 {
+            self.row.set(new_place(self.row.get()));
+        }
     }
 
     /// Forgets the wait.

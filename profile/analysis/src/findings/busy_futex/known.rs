@@ -46,3 +46,9 @@ impl Known {
         }
     }
 }
+
+/// What to do about a lock that threads wait for.
+pub const OF_LOCK: &str = "take it less often, hold it for less time, or use several";
+/// What a recording does not show of a lock without calls.
+pub const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a free \
+                      lock of this kind is taken without a call.";

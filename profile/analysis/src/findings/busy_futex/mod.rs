@@ -23,7 +23,7 @@ use crate::findings::family::few;
 use crate::findings::waking::is_clock;
 use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
-use known::Known;
+use known::{Known, OF_LOCK, UNSEEN};
 
 /// The least share of all threads' time that is waited at one call site. Less is not worth a
 /// finding, since the futex may be an event.
@@ -76,12 +76,6 @@ fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool 
     let waking = wakers.map(|used| process.sites[used.site].threads).max().unwrap_or(0);
     futexes.len() < waiting && waking >= waiting
 }
-
-/// What to do about a lock that threads wait for.
-const OF_LOCK: &str = "take it less often, hold it for less time, or use several";
-/// What a recording does not show of a lock without calls.
-const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a free \
-                      lock of this kind is taken without a call.";
 
 /// The advice, and the question to answer first.
 fn advice(known: Option<Known>) -> (String, Option<OpenQuestion>) {

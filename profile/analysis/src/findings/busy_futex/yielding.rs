@@ -4,8 +4,7 @@
 
 use syncline_recording::Op;
 
-use super::known::Known;
-use super::{OF_LOCK, UNSEEN};
+use super::known::{Known, OF_LOCK, UNSEEN};
 use crate::findings::evidence::{count, rate, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;

@@ -1,0 +1,14 @@
+//! The ways to hold a lock.
+
+/// How a lock is held, or what a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// By one thread alone.
+    Alone,
+    /// Together with other readers.
+    Shared,
+    /// By the one reader that may become the writer.
+    Upgradable,
+    /// By one thread alone, which has the upgradable share already: only waited for.
+    Upgraded,
+}
