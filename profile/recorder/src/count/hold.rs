@@ -58,7 +58,7 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
         state.held.push(Hold { since: Some(ended), waited: true, ..hold });
         let before = measured(state, row).map_or(0, |waits| waits.held_samples);
         let is_long = ended - began > clock::microseconds(LONG_WAIT);
-        if is_long || before % AFTER_SHORT_WAITS == 0 {
+        if is_long || before.is_multiple_of(AFTER_SHORT_WAITS) {
             let used = Usage::from_here();
             state.held.look_at_newest(used);
             // If the process is killed, nothing else records the processor time of a living thread.
@@ -79,7 +79,7 @@ pub unsafe fn is_brief(state: &ThreadState, row: *mut Row) -> bool {
     unsafe { measured(state, row) }.is_some_and(|waits| {
         let samples = waits.held_samples;
         samples >= AT_FIRST
-            && samples % AMONG_BRIEF != 0
+            && !samples.is_multiple_of(AMONG_BRIEF)
             && waits.held_ticks < samples * clock::microseconds(LONG_HOLD)
     })
 }
