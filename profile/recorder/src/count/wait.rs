@@ -90,6 +90,10 @@ pub unsafe fn lock_untried(
     // SAFETY: by this function's own condition; the row is this thread's own.
     unsafe {
         if clock::to_nanoseconds(ended - began) > UNCONTENDED_AT_MOST {
+            // Waits are logged in their order.
+            if let Some(state) = thread::state() {
+                pending::count(state);
+            }
             let row = rows::of(op, lock, caller);
             let got = matches!(outcome, Outcome::Got);
             add_call(op, row, began, ended, || last_holder_of(lock), outcome);
