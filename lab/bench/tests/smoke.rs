@@ -155,7 +155,7 @@ fn reports_on_programs_that_a_user_describes_are_judged() {
     let output = run(&arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "one can't be run");
-    assert!(errors.contains("missing could not be run"), "{errors}");
+    assert!(errors.contains("in no figure: missing"), "{errors}");
     let lines = String::from_utf8_lossy(&output.stdout);
     assert!(errors.contains("\"problems\":3,\"found_first_two\":2"), "{errors}{lines}");
     for name in ["journal", "elsewhere", "itself", "missing"] {

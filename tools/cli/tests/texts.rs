@@ -92,9 +92,11 @@ fn help_has_the_statuses_of_its_command() {
     for command in ["try", "tune", "whatif"] {
         assert_eq!(statuses(command), "0 125 126 127 1 2", "{command}");
     }
-    for command in ["report", "diff", "export", "top", "machine", "study", "bench"] {
+    for command in ["report", "diff", "export", "machine", "study", "bench"] {
         assert_eq!(statuses(command), "0 1 2", "{command}");
     }
+    // `top -p` attaches to a process, as `record -p` does.
+    assert_eq!(statuses("top"), "0 1 126 127 2");
     assert!(text(&["--help"]).contains("Exit status of `try`, `tune` and `whatif`"));
 }
 
