@@ -22,8 +22,24 @@ const FEWEST: usize = 4;
 /// time that it takes part. An interpreter, or an event loop, runs other work in each thread.
 const ALIKE: f64 = 0.25;
 
-/// The time, by function (its start): all of it, and that in the functions themselves, without what
-/// they call.
+/// The functions (their starts) on a stack, innermost first, and the time in nanoseconds that the
+/// samples with this stack stand for.
+type Seen = (Vec<u64>, f64);
+
+/// Where a thread was seen. Stacks without a known function are left out.
+fn seen(process: &SampledProcess, thread: &SampledThread, symbols: &mut Symbols) -> Vec<Seen> {
+    let mut functions = |&(frame, nanoseconds): &(u32, u64)| {
+        // All but the innermost are return addresses, which lie behind the calls.
+        let instructions = process.stack(frame).into_iter().enumerate();
+        let starts = instructions
+            .map(|(depth, address)| symbols.start_of(address.saturating_sub(depth.min(1) as u64)));
+        (starts.flatten().collect::<Vec<u64>>(), nanoseconds as f64)
+    };
+    let all = thread.seen.iter().map(&mut functions);
+    all.filter(|(starts, _)| !starts.is_empty()).collect()
+}
+
+/// The time, by function: all of it, and that in the functions themselves, without what they call.
 #[derive(Default)]
 struct Profile {
     all: f64,
@@ -32,34 +48,21 @@ struct Profile {
 }
 
 impl Profile {
-    /// The profile of these samples of a thread, in nanoseconds. With `only`, of those in that
-    /// function.
-    fn new(
-        process: &SampledProcess,
-        thread: &SampledThread,
-        symbols: &mut Symbols,
-        only: Option<u64>,
-    ) -> Profile {
+    fn new<'a>(seen: impl Iterator<Item = &'a Seen>) -> Profile {
         let mut profile = Profile::default();
-        for &(frame, nanoseconds) in &thread.seen {
-            let stack = process.stack(frame);
-            // All but the innermost are return addresses, which lie behind the calls.
-            let instructions = stack.iter().enumerate();
-            let starts = instructions.map(|(depth, address)| {
-                symbols.start_of(address.saturating_sub(depth.min(1) as u64))
-            });
-            let starts: Vec<u64> = starts.flatten().collect();
-            let Some(&own) = starts.first() else { continue };
-            if only.is_some_and(|only| !starts.contains(&only)) {
-                continue;
-            }
-            profile.all += nanoseconds as f64;
-            *profile.own.entry(own).or_default() += nanoseconds as f64;
-            for start in starts.into_iter().collect::<HashSet<_>>() {
-                *profile.within.entry(start).or_default() += nanoseconds as f64;
+        for (starts, time) in seen {
+            profile.all += time;
+            *profile.own.entry(starts[0]).or_default() += time;
+            for &start in starts.iter().collect::<HashSet<_>>() {
+                *profile.within.entry(start).or_default() += time;
             }
         }
         profile
+    }
+
+    /// The profile of what was seen in a function.
+    fn inside(seen: &[Seen], function: u64) -> Profile {
+        Profile::new(seen.iter().filter(|(starts, _)| starts.contains(&function)))
     }
 
     /// The share of the time for which two profiles are alike.
@@ -84,22 +87,23 @@ pub fn find(
     let Some(first) = process.threads.iter().find(is_first) else { return found };
     let whole = whole(first, &file.threads[0].record, clock);
     let symbols = stacks.symbols();
-    let first_all = Profile::new(process, first, symbols, None);
+    let first = seen(process, first, symbols);
+    let first_all = Profile::new(first.iter());
     for sampled in &process.threads {
         let Some(number) = thread_of(file, sampled).filter(|&number| number != 0) else { continue };
         if sampled.seen.len() < FEWEST {
             continue;
         }
-        let thread = Profile::new(process, sampled, symbols, None);
+        let seen = seen(process, sampled, symbols);
+        let thread = Profile::new(seen.iter());
         let runs = thread.within.iter().filter(|&(_, &time)| time >= NEARLY_ALL * thread.all);
         let both = runs.filter_map(|(start, _)| Some((*start, *first_all.within.get(start)?)));
         let Some((function, time)) = both.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
         else {
             continue;
         };
-        let part = Profile::new(process, first, symbols, Some(function));
-        let thread = Profile::new(process, sampled, symbols, Some(function));
-        if thread.alike(&part) >= ALIKE {
+        let part = Profile::inside(&first, function);
+        if Profile::inside(&seen, function).alike(&part) >= ALIKE {
             found[number] = Some(TakingPart {
                 function: symbols.function(function),
                 seconds: time / 1e9 * whole,

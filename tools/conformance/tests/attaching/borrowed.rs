@@ -7,19 +7,24 @@ use syncline_conformance::{Program, scratch};
 use crate::attach;
 use crate::changing::Asked;
 
+/// Checks that the program gives this answer before, while and after it is attached to.
+#[track_caller]
+fn always_answers(mut asked: Asked, answer: &str, of: &str) {
+    let folder = scratch();
+    assert_eq!(asked.ask(b'?'), answer, "before, {of}");
+    let command = attach(asked.child.id(), &folder.path().join("recording"), &[]);
+    assert_eq!(asked.ask(b'?'), answer, "attaching, {of}");
+    command.end();
+    assert_eq!(asked.ask(b'?'), answer, "detaching, {of}");
+    asked.ends();
+}
+
 /// A thread in a system call keeps its vector registers, also on a processor whose extended state
 /// has parts that the program may not use, such as tiles.
 #[test]
 fn vector_registers_are_kept() {
     let program = Program::compile("vectors.c");
-    let folder = scratch();
-    let mut asked = Asked::start(&mut Command::new(program.path()));
-    assert_eq!(asked.ask(b'?'), "same");
-    let command = attach(asked.child.id(), &folder.path().join("recording"), &[]);
-    assert_eq!(asked.ask(b'?'), "same", "attaching");
-    command.end();
-    assert_eq!(asked.ask(b'?'), "same", "detaching");
-    asked.ends();
+    always_answers(Asked::start(&mut Command::new(program.path())), "same", "vectors");
 }
 
 /// A thread in a system call keeps its tiles: 8 KiB that the frame on its stack must hold. Where the
@@ -35,13 +40,7 @@ fn tiles_are_kept() {
             eprintln!("skipped: the processor or the kernel has no tiles (AMX)");
             return;
         }
-        assert_eq!(asked.ask(b'?'), "same");
-        let folder = scratch();
-        let command = attach(asked.child.id(), &folder.path().join("recording"), &[]);
-        assert_eq!(asked.ask(b'?'), "same", "attaching, {arguments:?}");
-        command.end();
-        assert_eq!(asked.ask(b'?'), "same", "detaching, {arguments:?}");
-        asked.ends();
+        always_answers(asked, "same", &format!("tiles {arguments:?}"));
     }
 }
 
@@ -50,12 +49,5 @@ fn tiles_are_kept() {
 #[test]
 fn a_stack_that_has_not_grown_yet() {
     let program = Program::compile("deep_stack.c");
-    let folder = scratch();
-    let mut asked = Asked::start(&mut Command::new(program.path()));
-    assert_eq!(asked.ask(b'?'), "?");
-    let command = attach(asked.child.id(), &folder.path().join("recording"), &[]);
-    assert_eq!(asked.ask(b'?'), "?", "attaching");
-    command.end();
-    assert_eq!(asked.ask(b'?'), "?", "detaching");
-    asked.ends();
+    always_answers(Asked::start(&mut Command::new(program.path())), "?", "a deep stack");
 }
