@@ -18,6 +18,9 @@ const EXACT: u32 = 256;
 /// The same number for creations. These are not sampled: objects without a row of their own stay in
 /// the row for the rest.
 const CREATED: u32 = 16_384;
+/// The same number for creations of condition variables. A program may have one in each of its
+/// objects, beside a lock, and hardly ever wait for most of them.
+const CREATED_CONDVARS: u32 = 2_048;
 
 /// Identifies the program's call: the stack pointer at the entry of the interposed function, which
 /// points to the return address.
@@ -61,7 +64,11 @@ impl Call {
 
     /// The number of rows of single locks that such a call gets.
     pub fn most(&self) -> u32 {
-        if self.op.class() == Class::Create { CREATED } else { EXACT }
+        match (self.op, self.op.class()) {
+            (Op::CondInit, _) => CREATED_CONDVARS,
+            (_, Class::Create) => CREATED,
+            _ => EXACT,
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 //! lock has a row of its own, with exact counts. A place with many locks (a hash table's, a tree's)
 //! would have thousands of rows, which don't fit into the cache. There, one row counts exactly for
 //! all locks without a row of their own, and *samples* show the distribution over the locks: one
-//! acquisition in 128 moves what its place has counted since the last sample to the row of its
-//! lock. So a place's sum stays exact, and a lock's share is an estimate without bias.
+//! acquisition in 128 (later in 512) moves what its place has counted since the last sample to the
+//! row of its lock. So a place's sum stays exact, and a lock's share is an estimate without bias.
 //!
 //! ```text
 //! places   (ret, op, depth) --> lock A   the row of the first lock that was used here
@@ -176,6 +176,7 @@ pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: 
             add_one(&raw mut (*row).calls);
             return weight.unwrap_or(1);
         };
+        let weight = weight(REST, (*place).calls);
         add_one(&raw mut (*place).calls);
         // The row is searched again: a handler may have made the table grow since it was found.
         if let (Some(_), Some(row)) = (guard, own(state, &call)) {
@@ -183,7 +184,6 @@ pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: 
             add(&raw mut (*row).calls, calls - (*place).held_ticks);
             (*place).held_ticks = calls;
         }
-        // A row of many locks stays at the first rate.
-        1
+        weight.unwrap_or(1)
     }
 }
