@@ -124,6 +124,14 @@ static void made(int rounds) {
     expect_all("MutexInit", (unsigned long)rounds * PLACES);
 }
 
+// Condition variables that one call creates, of which nothing waits for most.
+static void conditions(int total) {
+    pthread_cond_t *all = calloc(total, sizeof *all);
+    for (int i = 0; i < total; i++)
+        REQUIRE(pthread_cond_init(&all[i], NULL) == 0);
+    expect_all("CondInit", total);
+}
+
 // Each depth of the stack is a place of its own.
 __attribute__((noinline)) static int depths(int left) {
     pthread_mutex_lock(&lock);
@@ -150,6 +158,8 @@ int main(int count, char **arguments) {
         few(200);
     } else if (strcmp(what, "made") == 0) {
         made(10000);
+    } else if (strcmp(what, "conditions") == 0) {
+        conditions(50000);
     } else if (strcmp(what, "uneven") == 0) {
         uneven(4096, 3000000);
     } else if (strcmp(what, "depths") == 0) {

@@ -106,6 +106,15 @@ fn how_often_a_lock_of_thousands_was_used() {
     assert!(rows < 40_000, "{rows} rows");
 }
 
+/// A program may have a condition variable in each of its objects and hardly ever wait for one, so a
+/// call that creates many has few rows for them. All are counted.
+#[test]
+fn fifty_thousand_condition_variables() {
+    let both = case("many.c", "conditions").exact();
+    let rows: usize = both.recording.only().threads.iter().map(|t| t.rows.len()).sum();
+    assert!(rows < 2_100, "{rows} rows");
+}
+
 #[test]
 fn twenty_thousand_stack_depths() {
     let both = case("many.c", "depths").exact();
