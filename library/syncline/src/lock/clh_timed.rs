@@ -57,8 +57,9 @@ pub struct QueueNode<M: Memory> {
 unsafe impl<W: Wait, M: Memory> Zeroable for TimedClh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> TimedClh<W, M> {
-    /// Joins the queue and waits for its turn. `wait` waits until the state that it gets is `DONE`,
-    /// and returns whether it is. If it is not, leaves the queue and returns `false`.
+    /// Joins the queue and waits for its turn. `wait` gets the state of the node before, waits
+    /// until that is `DONE`, and returns whether it is. If it is not, `join` leaves the queue and
+    /// returns `false`.
     ///
     /// # Safety
     ///

@@ -27,8 +27,8 @@ pub struct RwLockReadGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     shares: PhantomData<(&'a T, *const ())>,
 }
 
-/// The right to read a part of an [`RwLock`]'s value, until dropped. It is the type of the whole
-/// value's guard, which allows nothing but reading either.
+/// The right to read a part of an [`RwLock`]'s value, until dropped. This is the type of the whole
+/// value's guard, since that guard, too, allows nothing but reading.
 pub type MappedRwLockReadGuard<'a, T, L = CompactRw> = RwLockReadGuard<'a, T, L>;
 
 /// The right to write an [`RwLock`]'s value, until dropped.
@@ -175,8 +175,8 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
 }
 
 impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
-    /// Turns the guard into a reader's. No thread writes in between, and this never waits. What was
-    /// written is visible to all threads that read from now on: Release ordering.
+    /// Turns the guard into a reader's. No thread writes in between, and the call never waits. What
+    /// was written is visible to all threads that read from now on: Release ordering.
     ///
     /// ```
     /// use syncline::{RwLock, RwLockWriteGuard};
