@@ -55,7 +55,7 @@ mod linux {
 
     #[cold]
     fn look(level: usize) -> usize {
-        // Relaxed: it only decides which thread looks.
+        // Relaxed: it only decides which thread reads the topology.
         if DIVIDED.compare_exchange(UNKNOWN, 0, Relaxed, Relaxed).is_err() {
             return 0;
         }

@@ -1,5 +1,5 @@
-//! A thread's state for its transactions on [`Shared`](super::Shared): the moment of its attempt,
-//! what it has read, how it runs, and what its attempts have cost.
+//! A thread's state for its transactions on [`Shared`](super::Shared): the moment of its attempt
+//! (`shared.rs` says what that is), what it has read, how it runs, and what its attempts have cost.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -25,12 +25,12 @@ pub struct Thread<M: LongMemory> {
     /// A cell is read at once if its stamp, counted from the base, is below this: one more than the
     /// moment, or 0 if the attempt runs alone or has written.
     at_once: u64,
-    /// The bound of `at_once` if the attempt runs in place: [`STAMPS`], which is above every
-    /// version of a cell that is not locked. Otherwise 0.
+    /// The bound that replaces `at_once` if the attempt runs in place: [`STAMPS`], which is above
+    /// every version of a cell that is not locked. Otherwise 0.
     in_place: u64,
-    /// The stamp of the cells that it may write if it runs in place; otherwise [`NONE`].
+    /// The stamp of the cells that the attempt may write, if it runs in place; otherwise [`NONE`].
     taken: u64,
-    /// The version of what it writes if it runs alone, or 0.
+    /// The version of what the attempt writes, if it runs alone; otherwise 0.
     pub(super) version: u64,
     /// The stamps of all cells that were read; empty if the attempt runs in place.
     pub(super) reads: Vec<NonNull<M::Long>>,
@@ -40,7 +40,7 @@ pub struct Thread<M: LongMemory> {
     /// What the successful transactions of the thread have cost so far, in accesses.
     pub(super) spent: u64,
     pub(super) turn: Option<Turn>,
-    /// Transactions until the pace is consulted.
+    /// How many transactions are left until the pace is consulted.
     pub(super) left: u32,
 }
 

@@ -17,8 +17,8 @@ use crate::memory::{Long, LongMemory, Native};
 
 /// A value of at most 8 bytes that transactions read and write.
 ///
-/// [`NoUninit`] says that a type has no padding: integers, floats, `bool`, `char`, arrays of
-/// them, and what derives it. Anything larger goes into a [`TVar`](super::TVar).
+/// [`NoUninit`] says that a type has no padding: integers, floats, `bool`, `char`, arrays of them,
+/// and types that derive it. Anything larger goes into a [`TVar`](super::TVar).
 ///
 /// ```
 /// use syncline::stm::{TCell, atomically};
@@ -187,7 +187,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         }
     }
 
-    /// The value, without a transaction: none can use the cell any more.
+    /// The value. This needs no transaction, since none can use the cell any more.
     pub fn into_inner(self) -> T {
         // Relaxed: the thread that owns the cell got it through something that synchronizes.
         from_bits(self.word.load(Relaxed))

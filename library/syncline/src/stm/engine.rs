@@ -41,7 +41,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         TVar::of(self, value)
     }
 
-    /// A thread's part, for its transactions.
+    /// Begins a thread's use of the engine, and returns the thread's part.
     #[doc(hidden)]
     fn enter(&self) -> Self::Thread;
 
@@ -144,8 +144,8 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// next may begin.
     fn give_way(&self, thread: &mut Self::Thread);
 
-    /// Ends the attempt and waits until something that it has read has changed. May return for no
-    /// reason.
+    /// Ends the attempt and waits until something that it has read has changed. May return
+    /// spuriously.
     fn wait_for_change(&self, thread: &mut Self::Thread);
 
     /// Ends the transaction without a commit.
@@ -160,11 +160,11 @@ pub unsafe trait Engine: Sized + Sync + 'static {
 pub const STAMPS: u64 = 1 << 52;
 
 /// The number of ranges: as many as fit below the highest bit. When all are used, ranges are
-/// reused. Engines that share one don't notice each other's cells: then isolation between them is
-/// lost, and nothing else.
+/// reused. Engines that share a range don't notice each other's cells. Then isolation between these
+/// engines is lost, and nothing else.
 const ENGINES: u32 = 1 << 11;
 
-/// Where the range of a new engine begins. The first, from 0 on, is the default engine's.
+/// Where the range of a new engine begins. The first range, from 0 on, is the default engine's.
 pub fn new_range() -> u64 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     // Relaxed: only the number counts.

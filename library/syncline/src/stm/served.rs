@@ -5,13 +5,12 @@
 //! which they are made, so the server is the same in every run. Servers know which client reads
 //! which cell, so they see each conflict when it arises, and resolve it ([FairCM](super::holds)).
 //! The threads of the program share the values, a status word for each client and the list of
-//! sleepers; all else is messages. This is meant for
-//! machines whose caches are not coherent or where sharing is expensive, and later for several
-//! machines.
+//! sleepers; all else is messages. This engine is meant for machines whose caches are not coherent
+//! or where sharing is expensive, and later for several machines.
 //!
 //! An attempt that was aborted may still run, while the cell that was taken from it is written. So
-//! it looks at its status after each value it has read, before it hands the value on: had one of
-//! its cells been written, it would see that it is aborted.
+//! it looks at its status after each value it has read, before it hands the value on: if one of its
+//! cells had been written, it would see that it is aborted.
 //!
 //! When not to use it: on a cache-coherent machine a round trip for each cell costs more than all
 //! of [`Shared`](super::Shared)'s work.

@@ -25,8 +25,8 @@
 //!
 //! A thread that fails too often gets a [turn](Turns), in which it runs [alone](Serial). If that
 //! gets more done, all transactions run alone, one after another ([`Pace`]). Reads in the ordinary
-//! mode pay nothing for it. What the thread that is alone has written shows in the stamp, which is
-//! compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
+//! mode pay nothing for this. What the thread that is alone has written shows in the stamp, which
+//! is compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
 //!
 //! When not to use it: transactions that nearly always conflict end up in a queue for a lock, after
 //! wasted attempts. Use a [`Mutex`](crate::Mutex).
@@ -204,8 +204,9 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         writes.iter().for_each(|write| write.stamp().store(write.locked_at.get(), Release));
     }
 
-    /// Locks all, in the order in which all commits lock. So a commit waits only for a cell that
-    /// comes after all cells that it holds, and no two commits wait for each other.
+    /// Locks all cells of `writes`, in the order in which all commits lock cells. So a commit waits
+    /// only for a cell that comes after all cells that it holds, and no two commits wait for each
+    /// other.
     #[inline]
     fn lock_all(writes: &mut Writes<M>) {
         writes.in_order().iter().for_each(Self::lock);
@@ -232,7 +233,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.count(thread, cost);
     }
 
-    /// Counts a transaction that cost this much.
+    /// Counts a transaction of this cost.
     #[inline(always)]
     fn count(&self, thread: &mut Thread<M>, cost: u64) {
         thread.spent += cost;
@@ -441,7 +442,8 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
 
     fn wait_for_change(&self, thread: &mut Thread<M>) {
         if thread.in_place() {
-            // Runs once more, still alone, but with logs, which say what it has read.
+            // The transaction runs once more, still alone, but with logs, which say what it has
+            // read.
             thread.keep_aside();
             return;
         }

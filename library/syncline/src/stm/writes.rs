@@ -108,8 +108,9 @@ impl<M: LongMemory> Write<M> {
     }
 }
 
-/// All that a transaction is going to write, each cell once. If it writes in place: the earlier
-/// values; a cell may then have several entries while there are few.
+/// All that a transaction is going to write, each cell once. If the transaction writes in place,
+/// the entries have the earlier values instead, and a cell may have several entries while there are
+/// few.
 pub struct Writes<M: LongMemory> {
     entries: Vec<Write<M>>,
     objects: Vec<Box<dyn Install>>,
@@ -469,7 +470,7 @@ mod tests {
             for value in 100..105 {
                 (0..cells).for_each(|cell| write(&mut writes, cell, value));
             }
-            // A cell is kept a few times at most here.
+            // A cell has a few entries at most here.
             assert!(writes.entries().len() <= cells.max(FEWEST + 1));
             let (written, mut before) = (values(), writes.present());
             (0..cells).rev().for_each(|cell| write(&mut writes, cell, 7));

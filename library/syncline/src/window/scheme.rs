@@ -34,7 +34,7 @@ impl Scheme {
         Scheme::MessageImmediate,
     ];
 
-    /// Its name, the value of the Info key `passive_sync_mode`.
+    /// The scheme's name, which is the value of the Info key `passive_sync_mode`.
     pub fn name(self) -> &'static str {
         match self {
             Scheme::FullSupport => "full-support",
