@@ -13,7 +13,7 @@ pub trait Line: Wait {
     /// The lock.
     type Lock<M: Memory>: TryLock<Memory = M>;
 
-    /// Whether a thread waits in line that will get the lock before any newcomer.
+    /// Whether a thread waits in line and will get the lock before any newcomer.
     ///
     /// # Safety
     ///

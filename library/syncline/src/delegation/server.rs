@@ -1,10 +1,10 @@
 //! A server: a thread that owns a value and runs the sections that others send it.
 //!
-//! The value never leaves the server's cache, and neither does any lock: a call is a message there
-//! and one back, four transfers of a line. Clients disturb each other only by the time that their
-//! sections take. The price is a thread, which serves up to about as many calls a second as it can
-//! receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves long
-//! queues as well, but its helper changes, and the value moves with it.
+//! The value never leaves the server's cache, and there is no lock: a call is a message to the
+//! server and one back, four transfers of a line. Clients disturb each other only by the time that
+//! their sections take. The price is a thread, which serves up to about as many calls a second as
+//! it can receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves
+//! long queues as well, but its helper changes, and the value moves with it.
 //!
 //! A section of up to five words of captured variables travels in the messages, if seven words have
 //! room for its result or its panic; a larger one stays with its client, and costs a transfer for
@@ -30,8 +30,8 @@ type Answers<W, M> = Single<Answer, W, M>;
 
 /// A value, and the thread that will serve it.
 ///
-/// The value never leaves the server's cache: a call is a message there and one back. A server that
-/// is dropped and not run drops the value, and its clients' calls fail.
+/// The value never leaves the server's cache: a call is a message to the server and one back. A
+/// server that is dropped and not run drops the value, and its clients' calls fail.
 ///
 /// ```
 /// use std::collections::HashMap;

@@ -442,8 +442,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
 
     fn wait_for_change(&self, thread: &mut Thread<M>) {
         if thread.in_place() {
-            // The transaction runs once more, still alone, but with logs, which say what it has
-            // read.
+            // Runs once more, still alone, but with logs, which say what it has read.
             thread.keep_aside();
             return;
         }

@@ -25,8 +25,8 @@ use crate::memory::{Link, Padded, Word};
 const SEGMENTS: usize = 48;
 /// The least number of buckets, as an exponent of two.
 const FEWEST: u32 = 2;
-/// A table doubles when more buckets stand behind others than one for this many. With keys spread
-/// at random that is when about three quarters of the slots are taken, in buckets of 14.
+/// A table doubles when it has more than one bucket behind others for every `CROWDED` buckets. With
+/// random keys and buckets of 14 slots, about three quarters of the slots are taken then.
 const CROWDED: usize = 8;
 
 pub(super) struct Directory<R: Copy, M: Buckets<R>> {
@@ -96,8 +96,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         unsafe { Bucket::at(M::block(start, at)) }
     }
 
-    /// The bucket that has the keys of bucket `at` as long as that was never used. `at` must not be
-    /// 0.
+    /// The bucket that has the keys of bucket `at` as long as bucket `at` was never used. `at` must
+    /// not be 0.
     #[inline]
     pub(super) fn parent(at: usize) -> usize {
         at & !(1 << at.ilog2())
@@ -118,8 +118,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         });
     }
 
-    /// A bucket to stand behind another, without entries. Makes the table larger if there are many
-    /// of these.
+    /// A bucket to stand behind another, without entries. Makes the table larger if many buckets
+    /// stand behind others.
     pub(super) fn behind(&self) -> At<M> {
         let behind = self.rare.one_more();
         let bits = self.bits();

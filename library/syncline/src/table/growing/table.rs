@@ -1,10 +1,10 @@
-//! The table that a program wants: of any size, with keys and values of any type.
+//! The table for most programs: of any size, with keys and values of any type.
 //!
 //! A reader writes nothing that other threads read: it looks up its bucket, copies what it finds,
 //! and sees by the bucket's version whether a writer was there meanwhile (`version`). Only a reader
 //! that has found writers there many times locks the bucket. Writers of different buckets don't
-//! meet. The table grows bucket by bucket (`directory`). The [`Storage`]
-//! says where entries are kept.
+//! meet. The table grows bucket by bucket (`directory`). Its [`Storage`] says where entries are
+//! kept.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -202,7 +202,8 @@ where
                 let right = right::<P::Raw, M>(tags, hash, at);
                 if right != at {
                     if unchanged() {
-                        // No bucket is as deep, so the next one is checked by `right` as well.
+                        // No bucket has this depth, so the next bucket is checked by `right` as
+                        // well.
                         (at, expected) = (right, u32::MAX);
                     }
                     continue;
