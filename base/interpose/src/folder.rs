@@ -23,10 +23,10 @@ use crate::environment::variable;
 
 /// Bytes of the longest path of a folder.
 const LONGEST_PATH: usize = 4000;
-/// Bytes for a name. Two numbers, an ending and a zero byte take less, and so does the subfolder's
+/// Bytes for a name. Two numbers, an ending and a zero byte take fewer, and so does the subfolder's
 /// name.
 const NAME_ROOM: usize = 64;
-/// The highest number of a file of one process number.
+/// The highest *N* in the names of files of one process number, `PID.N.ENDING`.
 const IMAGES: u32 = 100_000;
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);
