@@ -43,7 +43,7 @@ pub(super) struct Execution {
     /// The lives of nodes, by address.
     lives: HashMap<usize, Rc<UnsafeCell<()>>>,
     threads: Vec<Thread>,
-    /// In order of arrival.
+    /// The sleeping threads, in order of arrival.
     sleepers: Vec<Sleeper>,
     clock: Option<Rc<AtomicU32>>,
     arranging: bool,
@@ -256,7 +256,7 @@ impl Execution {
         loom::thread::yield_now();
     }
 
-    /// Reads a word's latest value, in a step that loom orders with all others on this word. A
+    /// Reads a word's latest value, in a step that loom orders with all other steps on this word. A
     /// failing exchange reads the latest value and stores nothing.
     fn look(word: usize) -> u32 {
         let word = with(|e| Rc::clone(&e.words[word]));
