@@ -6,8 +6,8 @@
 //! every lock: two kilobytes with 16 slots. So the lock suits the few hot locks of a program, and
 //! never a lock per object.
 //!
-//! A slot holds the ticket that was let in through it last, so more waiters than slots do no
-//! harm: some share a slot, and look again when another of them is let in.
+//! A slot holds the ticket that was let in through it last, so more waiters than slots do no harm:
+//! some waiters then share a slot, and look again when another of them is let in.
 //!
 //! Source: Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors"
 //! (1990), which is Algorithm 3 of Mellor-Crummey and Scott (1991); SSYNC (SOSP'13), section 4.1.
@@ -59,7 +59,7 @@ impl<W: Wait, M: Memory, const N: usize> Default for Anderson<W, M, N> {
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const N: usize> Zeroable for Anderson<W, M, N> {}
 
 impl<W: Wait, M: Memory, const N: usize> Anderson<W, M, N> {
-    /// The slot where a ticket is let in. Tickets wrap around, so only a power of two will do.
+    /// The slot where a ticket is let in. Tickets wrap around, so `N` must be a power of two.
     #[inline]
     fn slot(&self, ticket: u32) -> &M::Word {
         const { assert!(N.is_power_of_two() && N <= 1 << 31) };

@@ -48,7 +48,7 @@ pub struct QueueNode<M: Memory> {
     state: M::Word,
 }
 
-// SAFETY: a link and nothing else, so it may be zero when its links may.
+// SAFETY: the lock is a link and nothing else, so it may be zero if links may.
 unsafe impl<W: Wait, M: Memory> Zeroable for Clh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 // SAFETY: the swaps of `tail` put acquisitions in an order; each but the first waits until the
@@ -60,7 +60,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
 
     #[inline]
     unsafe fn acquire(&self, node: &Self::Node) {
-        // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
+        // SAFETY: the handle `node` is our caller's, and the queue node that it hands out is ours
+        // until it is swapped in.
         let (mine, queue_node) = unsafe {
             let mine = node.take();
             (mine, M::follow::<QueueNode<M>>(mine))
@@ -71,8 +72,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
         // swap of the one before us, which published its own.
         if let Some(previous) = self.tail.swap(Some(mine), AcqRel) {
             // SAFETY: a queue node that was in the queue stays until the thread behind it, which is
-            // this one, has seen it released. Then it is ours, since writing that state is its
-            // owner's last use of it.
+            // this one, has seen it released. Then the node is ours, since writing that state is
+            // its owner's last use of it.
             unsafe {
                 let before = M::follow::<QueueNode<M>>(previous);
                 W::wait::<M>(&before.state, 0, None, |state| state == RELEASED);

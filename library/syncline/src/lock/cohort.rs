@@ -90,7 +90,7 @@ pub type HierarchicalTicket<W = Park, M = Native> = Cohort<Ticket<W, M>, Ticket<
 /// An MCS lock among MCS locks.
 pub type CohortMcs<W = Park, M = Native> = Cohort<Mcs<W, M>, Mcs<W, M>>;
 
-/// A spinlock with back-off among MCS locks: few compete for the spinlock, and it is quick.
+/// A spinlock with back-off among MCS locks: few threads compete for the spinlock, so it is quick.
 pub type CohortTtasMcs<W = Park, M = Native> = Cohort<Ttas<W, M>, Mcs<W, M>>;
 
 /// A spinlock with back-off among MCS locks; waiters of all of them can give up.
@@ -261,7 +261,7 @@ where
         unsafe { group.local.acquire(&node.local) };
         // Relaxed: the local lock orders it.
         if group.passes.load(Relaxed) == 0 {
-            // SAFETY: we hold the local lock, so the node is free.
+            // SAFETY: we hold the local lock, so the group's node is free.
             unsafe {
                 group.node.exchange(&node.global);
                 self.global.acquire(group.node.get());

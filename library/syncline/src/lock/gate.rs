@@ -24,8 +24,8 @@
 //!   release       *,HELD,* -> *,0,*              and wakes the head if there was a mark
 //! ```
 //!
-//! Source: the idea of a spinlock before a queue is in Linux' `qspinlock` and in the LOITER lock
-//! of Dice, "Malthusian Locks" (EuroSys 2017); closing the gate after waiting without success, in
+//! Source: the idea of a spinlock before a queue is in Linux' `qspinlock` and in the LOITER lock of
+//! Dice, "Malthusian Locks" (EuroSys 2017); closing the gate after waits without success is in
 //! Linux' and Go's mutexes.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -52,8 +52,8 @@ const IN_VAIN: u32 = 4;
 /// the line from the holder, which needs it for the release and, if the data is beside the lock, in
 /// the section. With shorter pauses, a thread that acquires again and again lost up to 40 % of its
 /// throughput. In all, the head spins for about as long as falling asleep and being woken takes. It
-/// does not spin longer, since no waiter may notice meanwhile that the holder has lost its
-/// processor.
+/// does not spin for longer, since the holder may have lost its processor without any waiter
+/// noticing.
 const NEWCOMER_FEWER: u32 = 8;
 const HEAD_FEWER: u32 = 6;
 
@@ -125,7 +125,8 @@ impl<Q: RawLock> Gate<Q> {
         let mut woken = 0;
         let in_vain = IN_VAIN.min(Q::Memory::BATCH);
         loop {
-            // Only we close the gate, so it is open or ours.
+            // Only the head, this thread, closes the gate. So the gate is open, or closed to all
+            // but us.
             if self.take_if(HELD) {
                 return true;
             }

@@ -3,11 +3,11 @@
 //!
 //! As in the CLH lock, each waiter watches the node before its own. Each group of near processors
 //! has a queue, and a thread that wants the lock appends its node to the queue of its group. The
-//! first thread in that queue is the group's master. After a short delay it appends all nodes that
-//! have gathered in the queue to the global queue, at once. So neighbours in the global queue are
-//! near each other, and the global tail is written once for all of them. The last node that the
-//! master spliced stays the tail of the group's queue, with a mark. The thread behind it in the
-//! group's queue, or the next one to come, is the next master.
+//! first thread in that queue is the group's master. After a short delay the master appends all
+//! nodes that have gathered in the queue to the global queue, in one step. So neighbours in the
+//! global queue are near each other, and the global tail is written once for all of them. The last
+//! node that the master spliced stays the tail of the group's queue, with a mark. The thread behind
+//! it in the group's queue, or the next one to come, is the next master.
 //!
 //! An uncontended acquisition costs two exchanges; there is no delay if the group's last master did
 //! not have to wait. How many nodes gather depends on timing. The cohort locks and
@@ -106,7 +106,7 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
     ///
     /// The caller was behind it, in one of the queues.
     unsafe fn leave(node: &Handle<QueueNode<M>, M>, queue_node: M::Ref<QueueNode<M>>) {
-        // SAFETY: it stays until both have left.
+        // SAFETY: the queue node stays until both threads behind it have left it.
         let left = unsafe { &M::follow::<QueueNode<M>>(queue_node).left };
         // AcqRel: pairs with itself, so the first thread's use of the node is over before the
         // second one reuses the node.
@@ -132,7 +132,8 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
     unsafe fn acquire(&self, node: &Self::Node) {
         const { assert!(GROUPS > 0) };
         let group = &*self.groups[M::group(LEVEL) % GROUPS];
-        // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
+        // SAFETY: the handle `node` is our caller's, and the queue node that it hands out is ours
+        // until it is swapped in.
         let (mine, queue_node) = unsafe {
             let mine = node.take();
             (mine, M::follow::<QueueNode<M>>(mine))
@@ -196,7 +197,7 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Drop
         let last = self.global.load(Relaxed);
         let tails = self.groups.iter().map(|group| group.tail.load(Relaxed));
         // If a group's tail isn't the global tail, the thread behind it in the global queue has
-        // left it, and no next master has come. So it is still the group's.
+        // left it, and no next master has come. So the tail node is still the group's.
         for queue_node in tails.filter(|&tail| tail != last).chain([last]).flatten() {
             // SAFETY: the tails belong to the queues, and no thread uses the lock any more.
             unsafe { M::free(queue_node) };

@@ -10,9 +10,9 @@
 //!
 //! A thread that hands over in a larger group first leaves the queues below, and takes the group's
 //! node from the group, since it needs that node for the hand-over. The group's next thread queues
-//! again, behind the threads that wait in the larger group. (In the paper it hands over first. Then
-//! it would still work on the group's queue while another thread has the lock, and may free the
-//! lock.)
+//! again, behind the threads that wait in the larger group. (In the paper, the thread hands over
+//! first. Then it still works on the group's queue while another thread has the lock, and that
+//! thread may free the lock.)
 //!
 //! Without contention it costs one queue lock for each level that divides the machine, and one for
 //! the whole machine; use it with very many waiters on a machine with several sockets.

@@ -84,7 +84,7 @@ pub struct CompactRw<W: Wait = Park, M: Memory = Native> {
     policy: PhantomData<W>,
 }
 
-// SAFETY: a word and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is a word and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for CompactRw<W, M> {}
 
 impl<W: Wait, M: Memory> CompactRw<W, M> {

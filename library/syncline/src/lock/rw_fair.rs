@@ -81,9 +81,10 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FairRw<W, M> where
 }
 
 // SAFETY: the swaps of `tail` put acquisitions in an order. A writer waits until the writer before
-// it hands over, or until all readers before it have left; these admit no reader that is behind it.
-// What readers did is visible to the writer through `readers`. What a writer did is visible to the
-// threads behind it through their gates, or through `tail` if the queue was empty.
+// it hands over, or until all readers before it have left; those readers admit no reader that is
+// behind the writer. What readers did is visible to the writer through `readers`. What a writer did
+// is visible to the threads behind it through their gates, or through `tail` if the queue was
+// empty.
 unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
     type Memory = M;
     type Node = Node<M>;
@@ -209,8 +210,8 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         previous.map(|previous| unsafe { M::follow(previous) })
     }
 
-    /// The node behind one that leaves, or `None` if the queue is empty now. If both are readers,
-    /// the node behind may already be gone.
+    /// The node behind `node`, which leaves, or `None` if the queue is empty now. If both are
+    /// readers, the node behind may already be gone.
     #[inline]
     fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
         // Release: pairs with the Acquire of the next swap.
@@ -219,7 +220,8 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         (!last).then(|| Self::linked(node))
     }
 
-    /// The node behind one that is not the last. It may be about to link itself.
+    /// The node behind `node`, which is not the last. If the node behind is not linked yet, waits
+    /// until it is.
     #[inline]
     fn linked(node: &Node<M>) -> M::Ref<Node<M>> {
         // Acquire: pairs with the Release of the successor's link.

@@ -1,11 +1,11 @@
 //! A reader-writer lock of two words, whose waiters never sleep: a writer's flag, and a count of
 //! readers.
 //!
-//! The flag has a word of its own. So a reader adds to the count without having to know it, and a
-//! writer releases with a store. So this is the quickest lock here for reading, unless the readers'
-//! shared word itself becomes the bottleneck. Other threads can't see the waiters, so they couldn't
-//! wake them: threads that should sleep need the [compact lock](super::CompactRw). Under a policy
-//! that would let waiters sleep, they yield here.
+//! Since the flag has a word of its own, a reader adds to the count without having to know it, and
+//! a writer releases with a store. So this is the quickest lock here for reading, unless the
+//! readers' shared word itself becomes the bottleneck. Other threads can't see the waiters, so they
+//! couldn't wake them: threads that should sleep need the [compact lock](super::CompactRw). Under a
+//! policy that would let waiters sleep, they yield here.
 //!
 //! ```text
 //!   reader    readers + 1, then looks at the flag     raised: readers - 1, waits until it is not
@@ -57,7 +57,7 @@ pub struct FlagRw<W: Wait = Yield, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-// SAFETY: two words and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is two words and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FlagRw<W, M> {}
 
 impl<W: Wait, M: Memory> FlagRw<W, M> {

@@ -7,9 +7,9 @@
 //! waits to be let in, and then releases the queue at once. So readers follow each other, and the
 //! lock never waits for a sleeper.
 //!
-//! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes it
-//! to newcomers, since with many readers there may always be one inside. So does a thread that was
-//! woken `IN_VAIN` times and found the gate taken.
+//! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes the
+//! gate to newcomers, since with many readers there may always be one inside. So does a thread that
+//! was woken `IN_VAIN` times and found the gate taken.
 //!
 //! A queue that prefers readers promises more: a reader never waits for a writer that waits. So a
 //! thread may acquire the lock for reading while it reads, or wait for another reader. With such a

@@ -41,7 +41,7 @@ const WRITERS: u32 = 1;
 pub const ACTIVE: u32 = 2;
 /// The queue's first writer waits for those inside to leave.
 pub const WANTED: u32 = 4;
-/// The first reader on the list waits to be counted; only while a writer is inside or waits.
+/// The first reader on the list waits to be counted. Set only while a writer is inside or waits.
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;

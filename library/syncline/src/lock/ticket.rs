@@ -91,7 +91,7 @@ impl Approach for Prefetching {
     }
 }
 
-// SAFETY: two words and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is two words and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>, A: Approach> Zeroable for Ticket<W, M, A> {}
 
 // SAFETY: tickets are unique until they wrap around after 2^31 waiters, and only the thread whose

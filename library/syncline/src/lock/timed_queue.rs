@@ -302,10 +302,10 @@ mod tests {
         successors(next(&unsafe { first.enqueued() }), next).count()
     }
 
-    /// Joins the queue and gives up, so many times, with a deadline that has passed.
+    /// Joins the queue with a deadline that has passed, and so gives up, `times` times.
     fn give_up(queue: &Queue<Native>, times: usize) {
         for _ in 0..times {
-            // SAFETY: the handle is ours alone, and out of the queue once this is refused.
+            // SAFETY: the handle is ours alone, and is out of the queue after the refusal.
             assert!(unsafe { queue.join::<Park>(&At::default(), Some(Duration::ZERO)) }.is_none());
         }
     }
