@@ -22,8 +22,8 @@ pub struct Thread<M: LongMemory> {
     base: u64,
     /// The attempt's moment, counted from the base.
     moment: u64,
-    /// A cell is read at once if its stamp, counted from the base, is below this: one more than the
-    /// moment, or 0 if the attempt runs alone or has written.
+    /// The fast path reads a cell if the cell's stamp, counted from the base, is below this: one
+    /// more than the moment, or 0 if the attempt runs alone or has written.
     at_once: u64,
     /// The bound that replaces `at_once` if the attempt runs in place: [`STAMPS`], which is above
     /// every version of a cell that is not locked. Otherwise 0.
@@ -120,7 +120,7 @@ impl<M: LongMemory> Thread<M> {
         self.version != 0
     }
 
-    /// Notes that the attempt has written: from now on nothing is read at once.
+    /// Notes that the attempt has written: from now on the fast path reads nothing.
     #[inline(always)]
     pub(super) fn wrote(&mut self) {
         self.at_once = 0;
@@ -133,8 +133,8 @@ impl<M: LongMemory> Thread<M> {
         stamp.wrapping_sub(self.base) <= self.moment
     }
 
-    /// Whether all that was read still holds. `ours` says whether a commit of this thread has
-    /// locked a cell, and at which version.
+    /// Whether all cells that were read still [hold](Self::holds). `ours` says whether a commit of
+    /// this thread has locked a cell, and at which version.
     #[inline]
     pub(super) fn all_hold(
         &self,
@@ -150,7 +150,8 @@ impl<M: LongMemory> Thread<M> {
         })
     }
 
-    /// The value of a cell if it may be read at once, or in place; otherwise `None`.
+    /// The value of a cell if the fast path may read it, or if the attempt runs in place; otherwise
+    /// `None`.
     ///
     /// # Safety
     ///

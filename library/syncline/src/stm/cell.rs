@@ -148,7 +148,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         E: Engine<Memory = M>,
     {
         let (stamp, word) = (NonNull::from(&self.stamp), NonNull::from(&self.word));
-        // SAFETY: the cell outlives the transaction, with which the entries are cleared; this
+        // SAFETY: the cell outlives the transaction, at whose end the entries are cleared; this
         // thread runs alone if it has taken the cell.
         unsafe {
             if tx.engine.has_taken(&tx.parts.thread, stamp) {
@@ -167,7 +167,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     {
         let stamp = NonNull::from(&self.stamp);
         if E::in_place(&tx.parts.thread) {
-            // SAFETY: the cell outlives the transaction, with which the entries are cleared; this
+            // SAFETY: the cell outlives the transaction, at whose end the entries are cleared; this
             // thread runs alone.
             return unsafe {
                 tx.engine.take(&mut tx.parts.thread, stamp);
@@ -181,7 +181,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
                     foreign();
                 }
                 E::wrote(&mut tx.parts.thread);
-                // SAFETY: the cell outlives the transaction, with which the entries are cleared.
+                // SAFETY: the cell outlives the transaction, at whose end the entries are cleared.
                 unsafe { tx.parts.writes.add_word(stamp, NonNull::from(&self.word), value) };
             }
         }

@@ -23,8 +23,8 @@ use crate::memory::LongMemory;
 /// All that an attempt reads belongs to one moment, and a commit that succeeds makes all that it
 /// writes visible at one moment at which everything it has read still holds. While an attempt runs
 /// in place, no other attempt writes, and other attempts discard what they read of its writes. An
-/// engine uses a stamp only during the attempt that was handed it, and what a commit was handed
-/// only during the commit.
+/// engine uses a stamp only during the attempt to which it was passed, and what was passed to a
+/// commit only during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;
@@ -89,8 +89,9 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         None
     }
 
-    /// Notes that the attempt keeps a write aside: until it ends nothing is read [at
-    /// once](Self::read_at_once), since the cell might be one that the attempt has written.
+    /// Notes that the attempt keeps a write aside. Until the attempt ends,
+    /// [`read_at_once`](Self::read_at_once) reads nothing, since the cell might be one that the
+    /// attempt has written.
     #[inline(always)]
     fn wrote(_: &mut Self::Thread) {}
 

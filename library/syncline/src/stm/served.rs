@@ -78,7 +78,7 @@ struct Client<W: Wait, M: LongMemory> {
     number: usize,
     servers: Vec<Link<W, M>>,
     attempt: u64,
-    /// What its successful transactions have cost so far, in accesses.
+    /// What the client's successful transactions have cost so far, in accesses.
     spent: u64,
 }
 
@@ -86,7 +86,7 @@ struct Client<W: Wait, M: LongMemory> {
 struct Link<W: Wait, M: LongMemory> {
     requests: Sender<Request, Requests<W, M>>,
     answers: Receiver<bool, Answers<W, M>>,
-    /// Whether this attempt has sent it a request.
+    /// Whether this attempt has sent the server a request.
     used: bool,
 }
 
@@ -208,8 +208,8 @@ impl<W: Wait, M: LongMemory> Thread<W, M> {
 
 // SAFETY: only a cell's holders use its value, and the server's messages order each holder after
 // the earlier ones. A commit that succeeds holds all cells that it has read or writes, from
-// `keep_all` until it has written. Everything that an attempt has read was still held when it found
-// its status not aborted.
+// `keep_all` until it has written. Everything that an attempt has read was still held when the
+// attempt found that it was not aborted.
 unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     type Memory = M;
     type Thread = Thread<W, M>;

@@ -12,10 +12,11 @@
 //! commits don't contend for the clock's line, as they do in TL2, unless another thread reads their
 //! cells. This rests on a rule, from which a second follows:
 //!
-//! 1. **Lock, then look at the clock.** Then a commit's version is larger than the moment of every
-//!    attempt that has seen one of its cells unlocked. For if an attempt's moment is not smaller
-//!    than the version, the clock was advanced after the commit had read it. The attempt read the
-//!    clock after that, and the cell still later: so it finds the cell locked, or the new version.
+//! 1. **Lock, then look at the clock.** By this rule, a commit's version is larger than the moment
+//!    of every attempt that has seen one of its cells unlocked. For if an attempt's moment is not
+//!    smaller than the version, the clock was advanced after the commit had read it. The attempt
+//!    read the clock after that, and the cell still later: so it finds the cell locked, or the new
+//!    version.
 //! 2. **So a cell has not changed since an attempt's moment** if it is unlocked and its version is
 //!    not larger than that moment. This is all that is ever checked.
 //!

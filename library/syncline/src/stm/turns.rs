@@ -12,8 +12,8 @@
 //! brings all waiting threads closer to their own turns. It is the virtual time of fair queueing.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
-//! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided by that time, which requires
-//! reads that others can see.
+//! Many-Cores", EuroSys 2012 (FairCM). In TM2C each conflict is decided by that time, which
+//! requires reads that others can see.
 
 use super::guarded::Guarded;
 use crate::lock::Mcs;

@@ -1,6 +1,7 @@
 //! A bucket: a block whose head has the version, the tags with the depth, and a link.
 //!
-//! A bucket that is too small has others behind it, in a chain. Its version covers these too.
+//! A bucket that is too small has others behind it, in a chain. The first bucket's version covers
+//! these too.
 //!
 //! Blocks are freed only with the table, so a reader may read any bucket that it ever knew. The
 //! version says whether it was the right one.

@@ -1,5 +1,5 @@
 //! All buckets of a table. The table grows without moving a bucket: each growth adds memory for as
-//! many buckets again.
+//! many buckets as there are.
 //!
 //! Bucket `i` has the keys whose hashes have the low bits `i`. When the table doubles, nothing is
 //! moved yet: the buckets of the new upper half were never used, and their entries are still in the
@@ -44,7 +44,7 @@ unsafe impl<R: Copy, M: Buckets<R>> Sync for Directory<R, M> {}
 // SAFETY: as above.
 unsafe impl<R: Copy, M: Buckets<R>> Send for Directory<R, M> {}
 
-/// A mask of this many low bits.
+/// A mask of the lowest `bits` bits.
 #[inline]
 pub(super) fn mask(bits: u32) -> usize {
     (1 << bits) - 1
