@@ -12,7 +12,7 @@
 //! helper waits.
 //!
 //! One thread's sections run in the order of its calls while it stays in its group. If it moves to
-//! another, a detached section that it hasn't waited for may run after a later one.
+//! another group, a detached section that it hasn't waited for may run after a later one.
 //!
 //! When not to use it: with few threads, or on machines with one group.
 //!

@@ -1,10 +1,10 @@
 //! Queue delegation (QD): a lock, and a queue for the sections of the threads that don't get it.
 //!
 //! A thread that finds the lock free takes it, opens the queue, runs its own section and then those
-//! in the queue: it is the helper for one turn. The others enter their sections in the queue and
-//! are free to go, or to wait for them. The size of the queue bounds a turn. A thread that finds
-//! the queue closed and the lock held tries again for a while, and then lines up at the lock; so no
-//! thread starves.
+//! in the queue: it is the helper for one turn. The other threads enter their sections in the
+//! queue, and then continue or wait for them. The size of the queue bounds a turn. A thread that
+//! finds the queue closed and the lock held tries again for a while, and then lines up at the lock;
+//! so no thread starves.
 //!
 //! If a thread is in line at the lock when the helper leaves, the helper opens the queue on behalf
 //! of that thread, which might be off its processor. Otherwise all threads that arrive before that

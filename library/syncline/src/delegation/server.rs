@@ -63,7 +63,7 @@ pub struct Client<T, W: Wait = Park, M: Memory = Native> {
 }
 
 impl<T> Server<T> {
-    /// A server of this value, with slots for this many clients.
+    /// A server of this value, with slots for `slots` clients.
     ///
     /// # Panics
     ///
@@ -156,8 +156,9 @@ impl<T, W: Wait, M: Memory> Client<T, W, M> {
         {
             return Ok(answer);
         }
-        // The job may still be in the channel, and may borrow from our caller. The server dropped
-        // its end before it reported that, so the job is dropped here and now.
+        // The job may still be in the channel, and may borrow from our caller. The server has
+        // dropped its end of this channel before that of the answers, so dropping our end drops the
+        // job.
         self.ask = None;
         Err(Disconnected)
     }
@@ -244,7 +245,7 @@ impl<T, F: FnOnce(&mut T) -> R, R> Kind<T, F, R> {
     };
 }
 
-/// Whether a value fits into this much room.
+/// Whether a value fits into a `Room`.
 const fn fits<V, Room>() -> bool {
     size_of::<V>() <= size_of::<Room>() && align_of::<V>() <= align_of::<u64>()
 }

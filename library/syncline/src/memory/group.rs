@@ -73,7 +73,7 @@ mod miri {
     use core::sync::atomic::Ordering::Relaxed;
 
     const LEVELS: usize = 3;
-    /// This many calls in a row return the same group, so that some waiters are near each other.
+    /// `STAY` calls in a row return the same group, so that some waiters are near each other.
     const STAY: usize = 3;
 
     /// The number of this thread's group at a level. Each level divides the groups of the level

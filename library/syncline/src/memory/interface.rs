@@ -59,8 +59,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// 1, and lets the pauses grow.
     fn pause(looks: u32);
 
-    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the address a
-    /// memory knows whether reading it is cheap or goes to another segment.
+    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the address, a
+    /// memory knows whether a read is cheap or goes to another segment.
     #[inline(always)]
     fn pause_at<T>(_word: &T, looks: u32) {
         Self::pause(looks);

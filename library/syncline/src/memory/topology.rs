@@ -77,7 +77,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Divides groups by the list of processors in this file of each processor.
+    /// Divides groups by the list of processors that each processor has in `file`.
     fn divide(&self, groups: &[u16], file: &str) -> Vec<u16> {
         self.divide_by(groups, |processor| read_list(&self.about(processor).join(file)))
     }

@@ -13,7 +13,7 @@ use super::policy::{PARKED, Wait};
 use super::r#yield::Yield;
 use crate::memory::{Memory, Word};
 
-/// A waiter that can sleep loses patience this many times sooner than one that can't: after about
+/// A waiter that can sleep loses patience `SOONER` times sooner than one that can't: after about
 /// the time that falling asleep and being woken takes. With many more threads than processors, a
 /// thread that spins for longer watches a word whose writer has lost its processor.
 const SOONER: u32 = 4;

@@ -6,10 +6,10 @@
 //!   16 bits  readers of all parts
 //! ```
 //!
-//! A rank that arrives adds itself, and steps back by subtracting itself if the other side was
-//! there. So the word is never overwritten by a store, which would lose the addition of a rank that
-//! is about to step back. Neither side is preferred: a stream of writers keeps readers of all parts
-//! out, and a stream of such readers keeps writers out.
+//! A rank that arrives adds itself, and steps back by subtracting itself if ranks of the other kind
+//! were counted. So the word is never overwritten by a store, which would lose the addition of a
+//! rank that is about to step back. Neither side is preferred: a stream of writers keeps readers of
+//! all parts out, and a stream of such readers keeps writers out.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -72,7 +72,7 @@ pub trait Between {
     /// If the lock can't be acquired any more.
     fn acquire(&self, exclusive: bool) -> Result<(), Self::Refusal>;
 
-    /// Releases the lock. Has Release ordering.
+    /// Releases the lock, which was acquired with the same `exclusive`. Has Release ordering.
     fn release(&self, exclusive: bool);
 }
 

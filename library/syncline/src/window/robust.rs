@@ -50,14 +50,14 @@ const HOLDS: u32 = 2;
 const SHARES: u32 = 3;
 const MOVING: u32 = 4;
 
-/// After a wait of this length, and each time it has passed again, a waiter asks which ranks live.
+/// A waiter asks which ranks live each time that it has waited for this long.
 pub(super) const ASK_AFTER: Duration = Duration::from_millis(100);
-/// Without a deadline, a waiter reads the clock once in this many pauses.
+/// Without a deadline, a waiter reads the clock once in `PAUSES` pauses.
 const PAUSES: u32 = 16;
 
 /// The words of a window, all zero at first, and which ranks live.
 pub trait Table<const BACK_OFF: bool, W: Wait, M: Memory> {
-    /// How many ranks and parts there are.
+    /// The number of ranks, which is also the number of parts.
     fn ranks(&self) -> usize;
     /// The window's word.
     fn global(&self) -> &Global<W, M>;

@@ -15,9 +15,10 @@ pub enum Scheme {
     Fair,
     /// A queue in each host, and one between the hosts: [`Hierarchical`](super::Hierarchical).
     Hierarchical,
-    /// All ranks send their requests to the rank that owns the part, at the first operation.
+    /// Ranks request the lock by messages to the rank that owns the part, at their first operation
+    /// under it.
     MessageDeferred,
-    /// All ranks send their requests to the rank that owns the part, at once.
+    /// Ranks request the lock by messages to the rank that owns the part, as soon as they lock.
     MessageImmediate,
 }
 

@@ -59,7 +59,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     ///
     /// # Safety
     ///
-    /// The row has this many blocks, and no thread uses them any more.
+    /// The row has `count` blocks, and no thread uses them any more.
     unsafe fn free_row(first: Self::Ref<H>, count: usize);
 
     /// The address at which block 0 would be if `block` had this number. It may only be passed to
@@ -94,7 +94,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     fn fetch_for_write(_: Self::Ref<H>) {}
 }
 
-/// Bytes of a block with this many slots.
+/// Bytes of a block with `slots` slots.
 #[doc(hidden)]
 pub const fn bytes(head: usize, slot: usize, slots: usize) -> usize {
     (head + slots * slot).next_multiple_of(LINE)
