@@ -103,7 +103,7 @@ impl<M: Memory> Condvar<M> {
     }
 
     /// Waits for a notification until an `Instant`, or a time on the memory's clock, and says
-    /// whether that moment passed without one.
+    /// whether that moment passed without a notification.
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_until<T: ?Sized, L: RawLock<Memory = M>>(
         &self,

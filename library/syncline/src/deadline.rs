@@ -41,7 +41,7 @@ impl Deadline<crate::memory::Native> for std::time::Instant {
     }
 }
 
-/// A deadline this long from now; one that is beyond the clock's range is never reached.
+/// The deadline that is `patience` from now. A deadline beyond the clock's range is never reached.
 pub(crate) fn after<M: Memory>(patience: Duration) -> Duration {
     M::now().saturating_add(patience)
 }

@@ -61,14 +61,14 @@ impl Owner {
         Waiting { noted }
     }
 
-    /// Notes that this thread holds the lock, since the caller's line.
+    /// Notes that this thread holds the lock, which it acquired on the caller's line.
     #[track_caller]
     pub(crate) fn set(&self) {
         self.since.store(from_ref(Location::caller()).cast_mut(), Relaxed);
         self.set_again();
     }
 
-    /// Notes that this thread holds the lock again, since the line that is already noted.
+    /// Notes that this thread holds the lock again, with the line that is already noted.
     pub(crate) fn set_again(&self) {
         self.thread.store(this_thread(), Relaxed);
         notes::holds(Hold { lock: self.name(), mode: Mode::Alone, since: self.since() });
@@ -80,7 +80,7 @@ impl Owner {
         self.thread.store(0, Relaxed);
     }
 
-    /// Notes that this thread shares the lock, since the caller's line.
+    /// Notes that this thread shares the lock, which it acquired on the caller's line.
     #[track_caller]
     pub(crate) fn share(&self, mode: Mode) {
         self.shares.fetch_add(1, Relaxed);

@@ -14,9 +14,9 @@ use crate::watched::{Node, SharedNode, Watched};
 
 /// The right to read an [`RwLock`]'s value, or a part of it, until dropped.
 ///
-/// Dropping it gives the share up, with Release ordering. It can't be sent to another thread: the
-/// thread that acquired the share must release it. Like a shared reference, it is covariant: a
-/// guard of a longer-lived type can be used as a guard of a shorter-lived one.
+/// Dropping the guard gives the share up, with Release ordering. A guard can't be sent to another
+/// thread: the thread that acquired the share must release it. Like a shared reference, it is
+/// covariant: a guard of a longer-lived type can be used as a guard of a shorter-lived one.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockReadGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     lock: &'a Watched<L>,
@@ -33,8 +33,8 @@ pub type MappedRwLockReadGuard<'a, T, L = CompactRw> = RwLockReadGuard<'a, T, L>
 
 /// The right to write an [`RwLock`]'s value, until dropped.
 ///
-/// Dropping it releases the lock, with Release ordering. It can't be sent to another thread: the
-/// thread that acquired the lock must release it.
+/// Dropping the guard releases the lock, with Release ordering. A guard can't be sent to another
+/// thread: the thread that acquired the lock must release it.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockWriteGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     pub(super) lock: &'a RwLock<T, L>,

@@ -18,7 +18,7 @@ impl<K, V, P: Storage<K, V>> HashTable<K, V, RandomState, P> {
         Self::with_capacity(0)
     }
 
-    /// An empty table with room for this many entries.
+    /// An empty table with room for `capacity` entries.
     ///
     /// # Panics
     ///

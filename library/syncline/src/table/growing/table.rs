@@ -87,11 +87,11 @@ where
 }
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
-    /// An empty table with this hasher, and room for this many entries.
+    /// An empty table with this hasher, and room for `capacity` entries.
     ///
     /// # Panics
     ///
-    /// If this many entries take more memory than can be addressed. If there is not enough memory,
+    /// If `capacity` entries take more memory than can be addressed. If there is not enough memory,
     /// [`handle_alloc_error`](std::alloc::handle_alloc_error) is called, which aborts.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }
