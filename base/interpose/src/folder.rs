@@ -8,8 +8,8 @@
 //! would find an open descriptor that it did not ask for.
 //!
 //! The path may lead elsewhere by now: the process may be in another mount namespace, or a user who
-//! may write to a parent folder has put something else there. So the folder is recognised by its
-//! identity, and files are made relative to a handle on it.
+//! may write to a parent folder may have put something else there. So the folder is recognised by
+//! its identity, and files are made relative to a handle on it.
 //!
 //! Nothing here calls libc, whose functions a program can replace.
 
@@ -98,8 +98,8 @@ impl Folder {
         last
     }
 
-    /// Makes `PID.ENDING` or, if that exists, the first `PID.N.ENDING` that does not; in the
-    /// subfolder, if the process has no right to do it in the folder.
+    /// Makes `PID.ENDING` or, if that exists, the first `PID.N.ENDING` that does not. Makes it in
+    /// the subfolder if the process has no right to make files in the folder.
     pub(crate) fn create(&self, pid: u32, ending: &str) -> Result<Created, Errno> {
         let folder = self.open()?;
         match make(&folder, pid, ending) {

@@ -36,7 +36,8 @@ impl ProcessFile {
     /// Creates and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for a later program of the
     /// same process. The file has `wanted` bytes, or 16 MiB if that is more. If the limits don't
     /// allow that size, it is smaller, but at least 16 MiB. Its first `real` bytes have disk space.
-    /// If the file system has no room for these, an empty file is left behind as a sign of that.
+    /// If the file system has no room for these bytes, an empty file is left behind as a sign of
+    /// that.
     ///
     /// # Errors
     /// The system's error, if the file can't be made, or less than 16 MiB of it; [`Errno::NOSPC`]

@@ -241,7 +241,8 @@ impl Execution {
         with(|e| e.threads[me].pauses = 0);
     }
 
-    /// Lets others run; from the second time on, ends the exploration of this execution.
+    /// Lets other threads run. From a thread's second pause without a change on, ends the
+    /// exploration of this execution.
     pub(super) fn pause() {
         let me = me();
         let skip = with(|e| {

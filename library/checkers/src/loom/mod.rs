@@ -66,7 +66,7 @@ pub struct Loom;
 /// The bounds of an exploration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bounds {
-    /// How often a running thread is preempted in an execution; `None` for no bound.
+    /// How often running threads may be preempted in an execution; `None` for no bound.
     pub preemptions: Option<usize>,
     /// How many executions to run at most; `None` for no bound.
     pub executions: Option<usize>,
