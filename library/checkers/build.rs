@@ -39,10 +39,11 @@ struct List {
     within: Option<String>,
     /// Private files of the library that the lock uses, unchanged.
     with: Vec<String>,
-    /// The folder of the file, if all its files belong together and are taken as a whole.
+    /// The folder of the broken file, if the folder's files belong together and are taken as a
+    /// whole.
     whole: Option<String>,
-    /// The broken lock; in its name a `W` may stand for the policy. Or the waiting policy, or the
-    /// condition variable.
+    /// The item that is broken: a lock, in whose name a `W` may stand for the policy; a waiting
+    /// policy; or a condition variable.
     item: String,
     mutants: Vec<Mutant>,
 }

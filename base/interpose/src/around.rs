@@ -1,8 +1,9 @@
 //! System calls that do not go through functions of the program.
 
-/// `go_around!();` in a preloaded library defines the library's own versions of these functions of
-/// the C library, as plain system calls. Any code in the library that calls `close`, even the
-/// standard library when a descriptor is dropped, calls this one.
+/// `go_around!();` in a preloaded library defines the library's own versions of the C library's
+/// functions that are listed below, as plain system calls. Any code in the library that calls
+/// `close`, even the standard library when a descriptor is dropped, then calls the library's own
+/// version.
 ///
 /// A program may put functions of its own in front of the C library's; browsers, runtimes and
 /// tracers do so for `close`, `mmap` and `read`. Such a function may take a lock of the program. A

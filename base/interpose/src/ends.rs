@@ -1,9 +1,9 @@
 //! Notices the ends of threads, by the destructor of a thread-specific key.
 //!
 //! A process has 1,024 keys, and the program must be able to get all of them. So this library's key
-//! is given up as soon as the program is refused one; from then on the ends of threads are not
-//! noticed. The library's key is never key 0, which is the value of a variable for which the
-//! program has not made a key: to use that must stay an error.
+//! is given up as soon as the program is refused a key; from then on the ends of threads are not
+//! noticed. The library's key is never key 0: a variable for which the program has not made a key
+//! has the value 0, and using it must stay an error.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
@@ -92,7 +92,7 @@ impl ThreadEnds {
     /// Whether there is a key.
     #[inline]
     pub fn are_noticed(&self) -> bool {
-        // Relaxed: the callers can do with a value that is a moment old.
+        // Relaxed: the callers can use a value that is a moment old.
         !matches!(self.key.load(Relaxed), 0 | GONE)
     }
 
@@ -127,7 +127,7 @@ impl ThreadEnds {
             return false;
         }
         // SAFETY: the values that were set go with the key; a thread that is setting one right now
-        // checks that afterwards.
+        // checks afterwards whether the key was given up.
         unsafe { real::pthread_key_delete(key - 1) };
         true
     }

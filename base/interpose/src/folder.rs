@@ -8,8 +8,8 @@
 //! would find an open descriptor that it did not ask for.
 //!
 //! The path may lead elsewhere by now: the process may be in another mount namespace, or a user who
-//! may write to a parent folder has put something else there. So the folder is recognised by its
-//! identity, and files are made relative to a handle on it.
+//! may write to a parent folder may have put something else there. So the folder is recognised by
+//! its identity, and files are made relative to a handle on it.
 //!
 //! Nothing here calls libc, whose functions a program can replace.
 
@@ -23,10 +23,10 @@ use crate::environment::variable;
 
 /// Bytes of the longest path of a folder.
 const LONGEST_PATH: usize = 4000;
-/// Bytes for a name. Two numbers, an ending and a zero byte take less, and so does the subfolder's
+/// Bytes for a name. Two numbers, an ending and a zero byte take fewer, and so does the subfolder's
 /// name.
 const NAME_ROOM: usize = 64;
-/// The highest number of a file of one process number.
+/// The highest *N* in the names of files of one process number, `PID.N.ENDING`.
 const IMAGES: u32 = 100_000;
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);
@@ -98,8 +98,8 @@ impl Folder {
         last
     }
 
-    /// Makes `PID.ENDING` or, if that exists, the first `PID.N.ENDING` that does not; in the
-    /// subfolder, if the process has no right to do it in the folder.
+    /// Makes `PID.ENDING` or, if that exists, the first `PID.N.ENDING` that does not. Makes it in
+    /// the subfolder if the process has no right to make files in the folder.
     pub(crate) fn create(&self, pid: u32, ending: &str) -> Result<Created, Errno> {
         let folder = self.open()?;
         match make(&folder, pid, ending) {

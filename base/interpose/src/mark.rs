@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
 
 use crate::stack::alternate_stack;
 
-/// Bytes that the kernel puts at least between an interrupted frame and the handler's: the red
+/// The fewest bytes that the kernel puts between an interrupted frame and the handler's: the red
 /// zone, the registers, and the state of the floating-point unit.
 const FRAME: usize = 128 + 256 + 512;
 

@@ -1,5 +1,5 @@
-//! Finds the position of an address (its file, and the address there), and reads spans of files
-//! that the environment names.
+//! Finds the position of an address (its file, and the address there), and reads spans of addresses
+//! from environment variables.
 //!
 //! Such a span is written `FROM TO MODULE`: two addresses of the module's file, in hexadecimal, and
 //! the file's name without its folders.

@@ -34,9 +34,10 @@ pub struct ProcessFile {
 
 impl ProcessFile {
     /// Creates and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for a later program of the
-    /// same process. It has `wanted` bytes, or 16 MiB if that is more, or fewer if the limits allow
-    /// no more, with disk space for the first `real` of them. If the file system has no room for
-    /// these, an empty file is left behind as a sign of that.
+    /// same process. The file has `wanted` bytes, or 16 MiB if that is more. If the limits don't
+    /// allow that size, it is smaller, but at least 16 MiB. Its first `real` bytes have disk space.
+    /// If the file system has no room for these bytes, an empty file is left behind as a sign of
+    /// that.
     ///
     /// # Errors
     /// The system's error, if the file can't be made, or less than 16 MiB of it; [`Errno::NOSPC`]
@@ -72,8 +73,8 @@ impl ProcessFile {
     }
 }
 
-/// Maps the file with `wanted` bytes or what the limit on file sizes allows; if that fails, with a
-/// quarter of it, and so on.
+/// Maps the file with `wanted` bytes, or with as many as the limit on file sizes allows; if that
+/// fails, with a quarter as many, and so on.
 fn map(file: BorrowedFd<'_>, wanted: u64) -> Result<ProcessFile, Errno> {
     let allowed = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
     let whole_pages = !(PAGE as u64 - 1);
@@ -100,9 +101,9 @@ fn map(file: BorrowedFd<'_>, wanted: u64) -> Result<ProcessFile, Errno> {
     Err(error)
 }
 
-/// Makes the pages of `[start, end)` of a mapped file real: gives them disk space. False if the
-/// file system has no room (`MADV_POPULATE_WRITE`, Linux 5.14; on older kernels a full disk is not
-/// noticed in time).
+/// Makes the pages of `[start, end)` of a mapped file real: gives them disk space. Returns `false`
+/// if the file system has no room (`MADV_POPULATE_WRITE`, Linux 5.14; on older kernels a full disk
+/// is not noticed in time).
 pub fn populate(start: *mut u8, end: *mut u8) -> bool {
     let first = start as usize & !(PAGE - 1);
     let last = (end as usize).next_multiple_of(PAGE);

@@ -44,7 +44,7 @@ pub unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
     }
 }
 
-/// Runs a function while all signals are blocked that can be.
+/// Runs a function while all signals that can be blocked are blocked.
 ///
 /// On another stack, this avoids three problems: a handler would not find the stack that the
 /// program gave it; a handler that leaves by `siglongjmp` would never give the stack back; and the

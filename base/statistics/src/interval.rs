@@ -2,8 +2,8 @@
 //!
 //! Of *n* independent draws, each lies below the true median with probability one half. So the
 //! number of draws below it is binomial, and the true median lies between the *k*-th smallest and
-//! the *k*-th largest draw unless fewer than *k* draws are on one side of it. That holds for every
-//! distribution, and at 95 % for as few as six draws.
+//! the *k*-th largest draw unless fewer than *k* draws are on one side of it. This holds for every
+//! distribution, and gives intervals of 95 % with as few as six draws.
 //!
 //! Source: the sign test's interval, e.g. Hollander, Wolfe and Chicken, "Nonparametric Statistical
 //! Methods" (2014), section 3.6.
@@ -18,7 +18,7 @@ pub struct Interval {
     pub median: f64,
     /// Where the interval begins.
     pub low: f64,
-    /// Where it ends.
+    /// Where the interval ends.
     pub high: f64,
 }
 
@@ -31,8 +31,8 @@ impl Interval {
     }
 
     /// Like [`Interval::of`], but if there are too few numbers, the interval covers all of them.
-    /// Then it misses more often than requested (at 0.05, with five numbers: 0.06; with three:
-    /// 0.25).
+    /// Such an interval misses more often than requested (at 0.05, with five numbers: 0.06; with
+    /// three: 0.25).
     ///
     /// # Panics
     /// If there are no numbers.
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn one_that_may_miss_less_often_is_wider() {
-        // Of 18 values the true median lies below the fifth one in 1.5 % of samples, and below the
-        // fourth one in 0.4 %.
+        // With 18 values, the true median lies below the fifth smallest in 1.5 % of samples, and
+        // below the fourth smallest in 0.4 %.
         let values: Vec<f64> = (1..=18).map(f64::from).collect();
         assert_eq!(Interval::or_range(&values, 0.05).low, 5.0);
         assert_eq!(Interval::or_range(&values, 0.05 / 3.0).low, 4.0);

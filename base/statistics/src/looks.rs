@@ -5,18 +5,19 @@
 //! more often than with a single look. So the looks are fixed beforehand, and share the probability
 //! of error: up to the look at round *n* of *N*, at most *n / N* of it may be spent. The
 //! probability that *any* look so far has missed the true median can be calculated exactly, since
-//! each draw lies below it with probability one half, whatever the distribution: it is a walk of
-//! coin tosses that must stay between the ranks of each look. Each look takes the narrowest ranks
-//! that its share allows. That gives narrower intervals than a fixed part of the probability for
-//! each look, because looks at nearly the same numbers are mostly wrong together.
+//! each draw lies below it with probability one half, whatever the distribution: the number of
+//! draws below the median is a walk of coin tosses, which must stay between the ranks of each look.
+//! Each look takes the narrowest ranks that its share allows. That gives narrower intervals than a
+//! fixed part of the probability for each look, because looks at nearly the same numbers are mostly
+//! wrong together.
 //!
 //! Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials" (Biometrika 1983),
 //! with their linear spending; repeated confidence intervals: Jennison and Turnbull, "Interim
 //! analyses: the repeated confidence interval approach" (J. R. Statist. Soc. B 1989).
 
-/// The rounds before the first look, divided by this, are the rounds from one look to the next. So
-/// there are few enough looks that each gets a useful share, and enough that few rounds are run for
-/// nothing.
+/// The number of rounds from one look to the next is that before the first look, divided by this.
+/// So there are few enough looks that each gets a useful share, and enough looks that few rounds
+/// are run for nothing.
 const STEPS: usize = 2;
 
 /// The rounds at which an experiment's results are judged.
@@ -28,7 +29,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// One look, after this many rounds.
+    /// One look, after `rounds` rounds.
     pub fn once(rounds: usize) -> Looks {
         Looks { at: vec![(rounds, 1.0)] }
     }
@@ -46,26 +47,28 @@ impl Looks {
         self.at[0].0
     }
 
-    /// The rounds of the next look after this many; `None` after the last.
+    /// The number of rounds of the next look, for an experiment that has run `rounds`; `None` after
+    /// the last look.
     pub fn after(&self, rounds: usize) -> Option<usize> {
         self.at.iter().map(|&(at, _)| at).find(|&at| at > rounds)
     }
 
-    /// The rounds of the last look.
+    /// The number of rounds of the last look.
     pub fn most(&self) -> usize {
         self.at.last().map_or(0, |&(rounds, _)| rounds)
     }
 
-    /// The looks of a measurement that ended after this many rounds, which is its last look.
+    /// The looks of a measurement that ended after `rounds` rounds, which are those of its last
+    /// look.
     #[must_use]
     pub fn ended(&self, rounds: usize) -> Looks {
         let before = self.at.iter().copied().filter(|&(at, _)| at < rounds);
         Looks { at: before.chain([(rounds, 1.0)]).collect() }
     }
 
-    /// For each look its rounds, and how many of the sorted draws its interval leaves out at each
-    /// end, if all looks together may miss with probability `miss`. `None` if even all draws do not
-    /// suffice.
+    /// For each look, its number of rounds, and how many of the sorted draws its interval leaves
+    /// out at each end, if all looks together may miss with probability `miss`. `None` for a look
+    /// at which even the range of all draws would miss too often.
     pub fn cuts(&self, miss: f64) -> Vec<(usize, Option<usize>)> {
         // At index *i*: the probability that *i* draws are below the true median and no look has
         // missed it.

@@ -6,8 +6,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values), 0.5)
 }
 
-/// The value below which this share of the sorted values lies, interpolated between two values if
-/// necessary; `None` if there are no values.
+/// The value below which the part `share` of the sorted values lies, interpolated between two
+/// values if necessary; `None` if there are no values.
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let at = share * (sorted.len().checked_sub(1)? as f64);
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);

@@ -9,11 +9,11 @@ use serde::{Serialize, Serializer};
 
 use crate::order::{quantile, sorted};
 
-/// A sample is far off if it is above the upper quartile by more than this many interquartile
-/// ranges (Tukey's outer fence) ...
+/// A sample is far off if it is above the upper quartile by more than `FENCE` interquartile ranges
+/// (Tukey's outer fence), and above [`FAR`] times the median.
 const FENCE: f64 = 3.0;
-/// ... and above this many times the median: if the samples hardly differ, the fence alone would
-/// count the ticks of a coarse clock.
+/// The second condition for a sample that is far off, see [`FENCE`]. If the samples hardly differ,
+/// the fence alone would count the ticks of a coarse clock.
 const FAR: f64 = 1.5;
 
 /// A summary of many samples.

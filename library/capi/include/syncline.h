@@ -1,6 +1,6 @@
 /* Syncline: locks for threads.
  *
- * Each lock here suits another situation. Choose one by its type, whose comment describes it:
+ * Each lock suits a different situation. Choose one by its type, whose comment describes it:
  *
  *     syncline/locks.h      locks that one thread holds at a time      syncline_mcs_t, ...
  *     syncline/rwlocks.h    locks that readers share                   syncline_rw_fair_t, ...
@@ -22,13 +22,13 @@
  *
  * A lock is for the threads of one process. It must not be moved while it is in use, and never be
  * copied. All zero bytes are a free lock, so a static lock needs no initialiser; only locks chosen
- * by name need theirs. Locking has acquire, and unlocking release ordering: a holder sees what the
- * holders before it did.
+ * by name have to be initialised, by a function. Locking has acquire, and unlocking release
+ * ordering: a holder sees what the holders before it did.
  *
  * WHAT FUNCTIONS RETURN
  *
  * 0, or an error number of errno.h; after an error nothing was done, except that timedwait has
- * waited, and that sendall may have sent some messages. syncline_strerror has a sentence for each.
+ * waited, and that sendall may have sent some messages. syncline_strerror explains each error.
  * These mistakes are always detected, in optimised programs as well:
  *
  *     unlock     EPERM      this thread does not hold the lock
@@ -78,7 +78,7 @@ const char *syncline_version(void);
 /* Says what an error number of these functions means, and what to do. Never null. */
 const char *syncline_strerror(int error);
 
-/* The time this many nanoseconds from now. */
+/* The time that is `nanoseconds` from now. */
 struct timespec syncline_deadline(uint64_t nanoseconds);
 
 /* ---- Condition variables ------------------------------------------------------------------
@@ -89,7 +89,7 @@ struct timespec syncline_deadline(uint64_t nanoseconds);
  *     while (!ready)
  *         syncline_mcs_wait(&lock, &cond);
  *
- * A wait may end for no reason, so check the condition in a loop. A thread makes the condition true
+ * A wait may end spuriously, so check the condition in a loop. A thread makes the condition true
  * while it holds the lock, and signals before or after it releases the lock. With a reader-writer
  * lock, only writers can wait. */
 
@@ -106,8 +106,8 @@ int syncline_cond_destroy(syncline_cond_t *cond);
 /* ---- Locks chosen by name -----------------------------------------------------------------
  *
  * A name consists of the lock's name and the way in which its waiters wait: "mcs-spin",
- * "mcs-yield", "mcs-park". With a lock's name alone they park, as with the types, or yield if that
- * lock's waiters never sleep. A lock chosen by name costs an indirect call more. */
+ * "mcs-yield", "mcs-park". A lock's name alone means that its waiters park, as with the types, or
+ * that they yield if they can't sleep. A lock chosen by name costs an indirect call more. */
 
 typedef struct syncline_lock { uint64_t opaque[3]; } syncline_lock_t;
 
@@ -115,7 +115,7 @@ typedef struct syncline_lock { uint64_t opaque[3]; } syncline_lock_t;
  * destroyed, else its memory leaks; it must not be initialised again before that.
  *
  * The functions below return EINVAL if the lock was not initialised, or destroyed, or is a copy;
- * and ENOTSUP if the lock of this name can't do that. */
+ * and ENOTSUP if the lock has no such operation. */
 int syncline_lock_init(syncline_lock_t *lock, const char *name);
 int syncline_lock_lock(syncline_lock_t *lock);
 int syncline_lock_trylock(syncline_lock_t *lock);
@@ -163,8 +163,8 @@ SYNCLINE_LAYOUT(syncline_rwlock_t, 24, 8);
 /* ---- Delegation ---------------------------------------------------------------------------
  *
  * A critical section is a function with an argument, which is sent to the lock's holder. The lock
- * does not travel. For short sections on contended data that is the fastest way, and a
- * thread need not wait for a section whose result it doesn't need at once:
+ * does not travel. For short sections on contended data that is the fastest way, and a thread need
+ * not wait for a section whose result it doesn't need at once:
  *
  *     syncline_pending_t pending;
  *     syncline_qd_delegate(&lock, add, &order, &pending);
@@ -178,7 +178,7 @@ SYNCLINE_LAYOUT(syncline_rwlock_t, 24, 8);
  *     run        EDEADLK    from a section of this lock
  *     delegate   EDEADLK    likewise
  *     wait       EINVAL     nothing is pending here, it was waited for already, or it is a copy
- *                EDEADLK    from a section of the same lock
+ *                EDEADLK    from a section of the lock that it was delegated to
  *     destroy    EBUSY      a call is in progress
  *     all        EINVAL     a null pointer where none is allowed, or a misaligned one
  */

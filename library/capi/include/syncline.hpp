@@ -23,12 +23,13 @@
 //     ...
 //     std::cout << length.wait();
 //
-// Channels are syncline::sender, syncline::receiver and syncline::inbox, and servers syncline::server
-// and syncline::client: syncline/channels.hpp describes them.
+// Channels are syncline::sender, syncline::receiver and syncline::inbox, and servers are
+// syncline::server and syncline::client: syncline/channels.hpp describes them.
 //
 // A mistake that syncline.h lists (such as locking a lock that this thread holds, or unlocking one
-// that it doesn't) throws std::system_error with the error number as its code. In a destructor, such as a
-// lock's while it is in use, that ends the program. Locks can be neither copied nor moved.
+// that it doesn't) throws std::system_error with the error number as its code. In a destructor that
+// ends the program, for example if a lock is destroyed while it is in use. Locks can be neither
+// copied nor moved.
 
 #ifndef SYNCLINE_HPP
 #define SYNCLINE_HPP
@@ -216,7 +217,7 @@ public:
         if (state_) expect(syncline_pending_wait(&state_->pending));
     }
 
-    // Waits for the section, and returns or throws what it did.
+    // Waits for the section, and returns its result or throws its exception.
     typename section<Function>::result wait() {
         if (!state_) fail(EINVAL);
         expect(syncline_pending_wait(&state_->pending));
@@ -248,7 +249,7 @@ public:
     delegation& operator=(const delegation&) = delete;
     ~delegation() { expect(Calls::destroy(&lock_)); }
 
-    // Runs a section, here or in another thread, and returns or throws what it does.
+    // Runs a section, in this thread or another, and returns its result or throws its exception.
     template <class Function>
     std::invoke_result_t<Function&> run(Function function) {
         section<Function> section(std::move(function));
@@ -369,7 +370,7 @@ public:
 
 // ---- Condition variables -----------------------------------------------------------------------
 
-// Like std::condition_variable, for every lock above. With reader-writer locks, writers wait.
+// Like std::condition_variable, for every lock above. With reader-writer locks, only writers wait.
 class condition_variable {
 public:
     constexpr condition_variable() noexcept = default;

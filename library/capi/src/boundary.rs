@@ -20,8 +20,8 @@ pub(crate) enum Refusal {
     Busy,
     /// The deadline has passed.
     TimedOut,
-    /// An invalid argument: not a lock, not a name of one, or not a time, a size or a number that
-    /// is possible.
+    /// An invalid argument: a pointer to something other than a lock, a name that no lock has, or
+    /// an impossible time, size or number.
     Invalid,
     /// No memory is left for the lock.
     NoMemory,
@@ -65,8 +65,9 @@ impl Refusal {
 
 /// Runs the body of a C function, and returns its error number, or 0.
 ///
-/// A panic here is a bug in the library, or a limit was reached that no program should reach, such
-/// as 2^27 readers of one lock. It may have left a lock half acquired, so the program is aborted.
+/// A panic in the body is a bug in the library, or a sign that a limit was reached that no program
+/// should reach, such as 2^27 readers of one lock. It may have left a lock half acquired, so the
+/// program is aborted.
 #[inline(always)]
 pub(crate) fn boundary(call: impl FnOnce() -> Outcome) -> c_int {
     let panicked = Panicked;
@@ -90,8 +91,8 @@ impl Drop for Panicked {
 /// Converts a pointer from C to a reference, or refuses it.
 ///
 /// # Safety
-/// If it is not null and aligned, it points to a `T` that lives for the lifetime `'a`. The `T` may
-/// be all zero bytes.
+/// If the pointer is not null and is aligned, it points to a `T` that lives for the lifetime `'a`.
+/// The `T` may be all zero bytes.
 #[inline(always)]
 pub(crate) unsafe fn at<'a, T>(pointer: *const T) -> Result<&'a T, Refusal> {
     if pointer.is_null() || !pointer.is_aligned() {

@@ -25,7 +25,7 @@ pub(crate) trait Lock: Unused + Sized {
     fn wait(&self, cond: &Condvar, deadline: Option<Duration>) -> Outcome;
 }
 
-/// A lock that can be taken if it is free.
+/// A lock that can be tried: acquired if that needs no waiting.
 pub(crate) trait Try: Lock {
     /// Takes the lock if it is free.
     fn try_lock(&self) -> Outcome;
@@ -43,7 +43,7 @@ pub(crate) trait Share: Lock {
     fn share(&self) -> Outcome;
 }
 
-/// A shared lock that can be taken if it is free.
+/// A shared lock that can be tried: shared or acquired if that needs no waiting.
 pub(crate) trait TryShare: Share + Try {
     /// Shares the lock if that needs no waiting.
     fn try_share(&self) -> Outcome;

@@ -1,5 +1,5 @@
 //! `syncline_cond_t`: the library's condition variable, unchanged. Each lock has a function of its
-//! own that waits for one.
+//! own that waits for a condition variable.
 
 use std::ffi::c_int;
 

@@ -114,7 +114,7 @@ where
     fn wait(&self, cond: &Condvar, deadline: Option<Duration>) -> Outcome {
         let own = self.let_go()?;
         self.enter();
-        // SAFETY: this thread has acquired the lock with this node, and holds it so again
+        // SAFETY: this thread has acquired the lock with this node, and holds it with the same node
         // afterwards.
         let waited = unsafe { cond.wait_raw(&self.lock, own.node(), deadline) };
         self.leave();

@@ -12,7 +12,7 @@ pub trait Engine: Memory {
     /// This thread's number.
     fn number() -> usize;
 
-    /// Records that this thread waits, for a memory over this one.
+    /// Records that this thread waits. Called by a memory that is built over this one.
     fn waits() {}
 
     /// Waits until a thread waits for something. For use between [`arrange`](Self::arrange) and

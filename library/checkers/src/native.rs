@@ -51,7 +51,7 @@ impl Engine for Native {
         ME.with_borrow(|me| me.number)
     }
 
-    /// Lets others run too: there are more threads than processors.
+    /// Also lets others run, since there are more threads than processors.
     fn waits() {
         ME.with_borrow(|me| {
             if let Some(waited) = me.waited.get(me.number) {

@@ -1,6 +1,6 @@
 //! The memory of the randomized checker shuttle: at every access another thread may continue, and a
-//! scheduler draws which. **Sequentially consistent**: orderings mean nothing here, and loom has to
-//! find wrong ones. In exchange, cases can have many threads and rounds.
+//! scheduler draws which one. **Sequentially consistent**: orderings mean nothing here, and loom
+//! has to find wrong ones. In exchange, cases can have many threads and rounds.
 //!
 //! Two schedulers are used: the uniformly random one, and PCT, which changes priorities at a few
 //! points, and so reaches deep interleavings. Sleeping works like the kernel's futex, as with
@@ -35,7 +35,7 @@ use crate::nodes::Nodes;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shuttle;
 
-/// The most steps of an execution; with more it counts as endless.
+/// The most steps of an execution. An execution with more counts as endless.
 const LONGEST: usize = 100_000;
 /// How many readings of the clock a deadline is away: enough that a waiter waits at least once.
 const SOON: Range<u64> = 3..15;

@@ -9,7 +9,8 @@ use std::thread;
 
 use syncline::stm::{Result, TCell, TVar, Tx, atomically};
 
-/// An account. The balance is a small number, and the last entry of the statement is a text.
+/// An account. A `TCell` holds a number, such as the balance; a text, such as the statement's last
+/// entry, needs a `TVar`.
 struct Account {
     balance: TCell<u64>,
     last_entry: TVar<String>,
@@ -57,7 +58,7 @@ fn pay(first: &Account, second: &Account, amount: u64) {
     });
 }
 
-/// All the money, at one moment.
+/// The sum of all balances at one moment.
 fn total(accounts: &[Account]) -> u64 {
     atomically(|tx| {
         let mut sum = 0;

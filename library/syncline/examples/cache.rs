@@ -1,7 +1,7 @@
 //! A cache that threads share: answers that are expensive to find are kept, up to a number.
 //!
 //! A hit writes one flag in the entry itself, and nothing that other entries' users read. When
-//! there are too many entries, those go that were not used since the last time.
+//! there are too many entries, those that were not used since the last removal are dropped.
 
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -17,7 +17,7 @@ struct Answer<V> {
 
 struct Cache<K, V> {
     answers: Table<K, Answer<V>>,
-    /// How many there are: the table would have to count them.
+    /// How many answers there are; the table would have to count them each time.
     count: AtomicUsize,
     capacity: usize,
     misses: AtomicUsize,
@@ -53,7 +53,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         answer.value.clone()
     }
 
-    /// Drops what was not used since the last time.
+    /// Drops the answers that were not used since the last removal.
     fn make_room(&self) {
         let mut dropped = 0;
         self.answers.retain(|_, answer| {

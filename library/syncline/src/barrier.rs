@@ -46,8 +46,8 @@ pub struct Barrier<M: Memory = Native> {
 }
 
 impl Barrier {
-    /// A barrier for this many threads, in native memory. 0 is treated like 1: no thread waits. In
-    /// other memories use `Barrier::from`.
+    /// A barrier for `n` threads, in native memory. 0 is treated like 1: no thread waits. In other
+    /// memories use `Barrier::from`.
     pub const fn new(n: usize) -> Self {
         use core::sync::atomic::AtomicU32;
         Self { arrived: Mutex::with_lock(0), round: AtomicU32::new(0), threads: n }
@@ -63,8 +63,8 @@ impl<M: Memory> From<usize> for Barrier<M> {
 }
 
 impl<M: Memory> Barrier<M> {
-    /// Waits until all threads of this round have arrived. One of them gets a result that says that
-    /// it leads.
+    /// Waits until all threads of this round have arrived. For one of them,
+    /// [`is_leader`](BarrierWaitResult::is_leader) of the result is true.
     ///
     /// What each thread did before the barrier is visible to all after it: Acquire and Release
     /// ordering.

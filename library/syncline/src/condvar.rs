@@ -103,7 +103,7 @@ impl<M: Memory> Condvar<M> {
     }
 
     /// Waits for a notification until an `Instant`, or a time on the memory's clock, and says
-    /// whether that moment passed without one.
+    /// whether that moment passed without a notification.
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait_until<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
@@ -216,13 +216,14 @@ impl<M: Memory> Condvar<M> {
         self.notify(u32::MAX) as usize
     }
 
-    /// Whether some thread waits, or is about to. Without the lock this is outdated at once.
+    /// Whether a thread waits, or is about to. If the caller doesn't hold the lock, the answer may
+    /// be outdated at once.
     pub fn has_waiters(&self) -> bool {
         // Relaxed: as in `notify`.
         self.waiters.load(Relaxed) != 0
     }
 
-    /// Wakes up to `count` waiters, and returns how many wait.
+    /// Wakes up to `count` waiters, and returns how many threads waited.
     #[inline]
     fn notify(&self, count: u32) -> u32 {
         // Relaxed: a waiter that must not be missed has counted itself under the lock, which we

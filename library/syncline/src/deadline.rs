@@ -1,8 +1,8 @@
 //! Deadlines: a time on a memory's clock or, in native memory, an `Instant`.
 //!
-//! An algorithm compares its deadline with [`Memory::now`], whatever clock that is: a checker's
-//! or a simulated machine's is not the system's. So an `Instant` is a deadline in native memory
-//! only.
+//! An algorithm compares its deadline with [`Memory::now`], whatever clock that is: the clock of a
+//! checker or of a simulated machine is not the system's. So an `Instant` is a deadline in native
+//! memory only.
 
 use core::time::Duration;
 
@@ -32,7 +32,7 @@ impl<M: Memory> Deadline<M> for Duration {
     }
 }
 
-/// A moment that has passed is a deadline that has passed.
+/// A moment on the system's clock.
 #[cfg(feature = "std")]
 impl Deadline<crate::memory::Native> for std::time::Instant {
     fn on_clock(self) -> Duration {
@@ -41,7 +41,7 @@ impl Deadline<crate::memory::Native> for std::time::Instant {
     }
 }
 
-/// A deadline this long from now; one that is beyond the clock's range is never reached.
+/// The deadline that is `patience` from now. A deadline beyond the clock's range is never reached.
 pub(crate) fn after<M: Memory>(patience: Duration) -> Duration {
     M::now().saturating_add(patience)
 }

@@ -3,8 +3,8 @@
 //! An algorithm here reads as in a textbook: its shared words, its acquisition, its release. What a
 //! word is and where it lives is a type parameter, the [`Memory`](memory::Memory): the processor's
 //! own ([`Native`](memory::Native)), a model checker's, a simulated machine's. How a thread waits
-//! is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the kernel. So the text
-//! that is checked exhaustively is the text that is shipped.
+//! is another type parameter, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
+//! kernel. So the text that is checked exhaustively is the text that is shipped.
 //!
 //! ```
 //! use syncline::lock::Ticket;
@@ -28,8 +28,8 @@
 //! same name.
 //!
 //! Waiters that [park](wait::Park) sleep by the kernel's futex on Linux, and by the means of the
-//! standard library on other systems; there, without the feature `std`, they spin, and deadlines
-//! never pass. On WebAssembly with threads the tables that grow can't be built.
+//! standard library on other systems. Without the feature `std`, they spin on those systems, and
+//! deadlines never pass. On WebAssembly with threads the tables that grow can't be built.
 #![no_std]
 
 extern crate alloc;

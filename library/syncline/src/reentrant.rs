@@ -1,9 +1,9 @@
 //! A mutex that its holder can lock again.
 //!
 //! Next to the lock are the number of its holder and a count of the holder's acquisitions. A thread
-//! that finds its own number there holds the lock, since only it writes and erases that number; so
-//! it only has to count. The value is reached through shared references only, since the thread may
-//! have several guards.
+//! that finds its own number there holds the lock, since no other thread writes or erases that
+//! number; so it only has to count. The value is reached through shared references only, since the
+//! thread may have several guards.
 //!
 //! An acquisition outlives the guard that made it if another guard is dropped later, so no guard
 //! can keep a queue node: only locks without nodes can be used, such as the default one.

@@ -3,9 +3,10 @@
 //! for it.
 //!
 //! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them have a reference to
-//! the lock and the node of an acquisition. Their sections begin and end here, so that this is
-//! reported to the memory ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where
-//! it is until its guard gives it back after the release, and leaks with a guard that is forgotten.
+//! the lock and the node of an acquisition. Their sections begin and end in this file, which
+//! reports that to the memory ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays
+//! where it is until its guard gives it back after the release, and leaks with a guard that is
+//! forgotten.
 
 use core::time::Duration;
 
@@ -35,7 +36,8 @@ impl<L> Watched<L> {
 }
 
 impl<L: RawLock> Watched<L> {
-    /// This thread's section begins: it holds the lock, since the caller's line.
+    /// Notes that this thread's section begins: the thread has acquired the lock, on the caller's
+    /// line.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn begins(&self) {
@@ -43,14 +45,14 @@ impl<L: RawLock> Watched<L> {
         L::Memory::acquired();
     }
 
-    /// This thread's section continues, after the lock was released meanwhile.
+    /// Notes that this thread's section continues, after the lock was released and acquired again.
     #[inline(always)]
     pub(crate) fn begins_again(&self) {
         self.owner.set_again();
         L::Memory::acquired();
     }
 
-    /// This thread's section ends: it still holds the lock.
+    /// Notes that this thread's section ends. Called while the thread still holds the lock.
     #[inline(always)]
     pub(crate) fn ends(&self) {
         L::Memory::releasing();
@@ -152,7 +154,7 @@ impl<L: RawSharedLock> Watched<L> {
         section()
     }
 
-    /// This thread's share begins, since the caller's line.
+    /// Notes that this thread's share begins, on the caller's line.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn begins_share(&self, mode: Mode) {
@@ -160,7 +162,7 @@ impl<L: RawSharedLock> Watched<L> {
         L::Memory::acquired();
     }
 
-    /// This thread's share ends: it still has the share.
+    /// Notes that this thread's share ends. Called while the thread still has the share.
     #[inline(always)]
     pub(crate) fn ends_share(&self, mode: Mode) {
         L::Memory::releasing();

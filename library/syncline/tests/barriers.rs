@@ -21,7 +21,7 @@ use syncline::channel::{self, Duplex};
 use syncline::memory::{Memory, Native, Padded};
 
 const ROUNDS: u32 = 20_000;
-/// The two sides of a round begin up to this many steps apart.
+/// The most steps between the beginnings of a round's two sides.
 const APART: u32 = 60;
 const CASE: &str = "SYNCLINE_TEST_BARRIER";
 

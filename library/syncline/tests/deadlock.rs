@@ -49,7 +49,7 @@ fn messages<'a>(steps: Vec<(&'a str, Step<'a>)>) -> Vec<String> {
     messages
 }
 
-/// The only message, which has all these words.
+/// Checks that there is one message, and that it has all these words.
 fn assert_told(messages: &[String], words: &[&str]) {
     let [message] = messages else { panic!("one of them is to panic: {messages:#?}") };
     for word in words {

@@ -1,6 +1,6 @@
-//! What users of the standard library's and parking_lot's types expect of ours: mapped guards,
-//! downgraded and upgraded ones, guards that own their lock, deadlines, one-time initialization,
-//! barriers and reentrant mutexes.
+//! What users of the standard library's and parking_lot's types expect of this library's types:
+//! mapped guards, downgraded and upgraded ones, guards that own their lock, deadlines, one-time
+//! initialization, barriers and reentrant mutexes.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,5 @@
-//! A thread that gives up again and again, while a lock is held and others wait for it, needs no
-//! memory for that: with every lock that can be given up.
+//! For every lock whose waiters can give up: a thread that gives up again and again, while the lock
+//! is held and others wait for it, uses a bounded amount of memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};

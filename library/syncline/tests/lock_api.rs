@@ -1,5 +1,5 @@
-//! The types of `lock_api`, of both versions, over locks of ours; and ours in place of a type of
-//! parking_lot's.
+//! The types of `lock_api`, of both versions, over this library's locks; and this library's types
+//! in place of one of parking_lot's.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
-//! A thread that locks again what it holds alone panics in debug builds, with every lock of the
-//! catalogue; and a thread that only tries is refused in any build. Rust's types rule out all other
-//! misuse of a lock, except that a reader locks again what it shares: see the examples of `Mutex`
-//! and `RwLock` that don't compile. The C interface has tests of its own for all of it
+//! For every lock of the catalogue: in debug builds, a thread that locks again a lock that it holds
+//! alone panics; in any build, a thread that only tries is refused. Rust's types rule out all other
+//! misuse of a lock, except that a reader may lock again the lock that it shares: see the examples
+//! of `Mutex` and `RwLock` that don't compile. The C interface has tests of its own for all of it
 //! (`library/capi/tests/c/misuse.c`).
 
 #[cfg(debug_assertions)]

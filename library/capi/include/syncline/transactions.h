@@ -13,16 +13,16 @@ typedef struct syncline_cell { uint64_t opaque[2]; } syncline_cell_t;
 
 #define SYNCLINE_CELL_INIT(value) {{0, (value)}}
 
-/* A transaction in progress; invalid once its function has returned. */
+/* A transaction in progress; invalid after its function has returned. */
 typedef struct syncline_tx syncline_tx_t;
 
 /* The function of a transaction. It returns
  *
  *     0          to commit: all values that it has set are written at one moment, at which all
- *                values that it has got are still current
- *     EAGAIN     if a function below has returned that to it: it is run again. Clean up and return
- *                it too
- *     else       to give up: nothing is written, and syncline_atomically returns this
+ *                values that it has read are still current
+ *     EAGAIN     if one of the functions below has returned EAGAIN: clean up and return EAGAIN too;
+ *                the function is then run again
+ *     else       to give up: nothing is written, and syncline_atomically returns this value
  *
  * It may run several times, so it must have no other lasting effects. In every run it sees the cells
  * as they were at one moment, even in runs that are repeated. It must wait for other threads only by
@@ -53,8 +53,8 @@ typedef int (*syncline_transaction_t)(syncline_tx_t *tx, void *argument);
  *                EAGAIN   another transaction conflicts
  *     set        writes a cell; until the transaction commits, no other one sees the value
  *     retry      returns EAGAIN; before it runs the transaction again, syncline_atomically waits
- *                until a cell changes that the transaction has got
- *                EINVAL   it has got none, and would wait forever
+ *                until a cell changes that the transaction has read
+ *                EINVAL   it has read none, and would wait forever
  *     all        EINVAL   a null or misaligned pointer, or memory that is no cell */
 int syncline_atomically(syncline_transaction_t transaction, void *argument);
 int syncline_tx_get(syncline_tx_t *tx, const syncline_cell_t *cell, uint64_t *value);

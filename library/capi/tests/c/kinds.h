@@ -1,5 +1,5 @@
-/* Every lock of the library behind one table of functions, so that each test runs with each. The
-   list, each_lock.h, is written from the catalogue by the test that compiles this. */
+/* Every lock of the library behind one table of functions, so that each test runs with each lock.
+   The list, each_lock.h, is written from the catalogue by the test that compiles this. */
 
 #ifndef KINDS_H
 #define KINDS_H

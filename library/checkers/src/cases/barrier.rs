@@ -32,7 +32,8 @@ meeting!(Barrier);
 struct Scene<M: Memory, B> {
     barrier: B,
     written: Vec<M::Data<usize>>,
-    /// Not part of what is checked, so an ordinary number suffices.
+    /// How many threads have led a round. The checkers need not see it, so it is an ordinary
+    /// atomic.
     leaders: AtomicUsize,
 }
 

@@ -68,7 +68,7 @@ unsafe impl<C: Sync, L: RawLock> Sync for Store<C, L> {}
 unsafe impl<C: Send, L: RawLock> Send for Store<C, L> {}
 
 impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> {
-    /// Runs this many takers, then one thread that puts tokens in.
+    /// Runs `takers` takers, then one thread that puts tokens in.
     fn play(takers: usize, put: impl Fn(&Self) + Send + Sync + 'static) {
         Self::run(
             takers + 1,

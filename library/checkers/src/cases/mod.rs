@@ -46,8 +46,8 @@ where
     assert_eq!(scene.count(), threads as u32 * rounds);
 }
 
-/// The first thread comes repeatedly, and the other once. If waiters can be overtaken, the other is
-/// woken without success until the lock prevents it.
+/// The first thread acquires the lock repeatedly, and the other once. If waiters can be overtaken,
+/// the other is woken and finds the lock taken, until the lock prevents that.
 pub fn overtaken<L>(rounds: u32)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -146,9 +146,9 @@ where
     assert!(scene.count() >= threads as u32);
 }
 
-/// The first thread comes twice, the second waits until a deadline, the third comes once. If
-/// waiters can be overtaken, the second is woken without success and leaves, and the third still
-/// waits.
+/// The first thread acquires the lock twice, the second waits until a deadline, the third acquires
+/// once. If waiters can be overtaken, the second is woken, finds the lock taken and leaves, and the
+/// third still waits.
 pub fn woken_in_vain<L>()
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -164,7 +164,7 @@ where
 }
 
 /// The second thread gives up repeatedly, because the first holds the lock. What it leaves behind
-/// must not refuse a free lock.
+/// must not keep a thread from acquiring the free lock.
 pub fn impatient<L>(rounds: u32)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -188,8 +188,8 @@ where
     in_order::<L>(threads, 1);
 }
 
-/// Like [`fifo`], for a lock that has an order only among near threads; those with odd numbers are
-/// near each other, and so are the others.
+/// Like [`fifo`], for a lock that has an order only among near threads; the threads with odd
+/// numbers are near each other, and so are those with even numbers.
 pub fn near<L>(threads: usize)
 where
     L: RawLock<Memory: Engine> + 'static,

@@ -93,7 +93,7 @@ impl<L: TimedLock<Memory: Engine> + 'static> Scene<L> {
 
 impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
     /// The first thread takes the lock, waits until the others have queued up one by one, and
-    /// releases it; only from there on executions differ.
+    /// releases it; only from then on do executions differ.
     pub fn queue(
         self: Arc<Self>,
         threads: usize,

@@ -153,7 +153,7 @@ where
 }
 
 /// One thread writes repeatedly, and the other reads once. If waiters can be overtaken, the reader
-/// is woken without success until the lock prevents it.
+/// is woken and finds the lock taken, until the lock prevents that.
 pub fn overtaken_shared<L>(rounds: u32)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

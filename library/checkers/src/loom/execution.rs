@@ -43,7 +43,7 @@ pub(super) struct Execution {
     /// The lives of nodes, by address.
     lives: HashMap<usize, Rc<UnsafeCell<()>>>,
     threads: Vec<Thread>,
-    /// In order of arrival.
+    /// The sleeping threads, in order of arrival.
     sleepers: Vec<Sleeper>,
     clock: Option<Rc<AtomicU32>>,
     arranging: bool,
@@ -241,7 +241,8 @@ impl Execution {
         with(|e| e.threads[me].pauses = 0);
     }
 
-    /// Lets others run; from the second time on, ends the exploration of this execution.
+    /// Lets other threads run. From a thread's second pause without a change on, ends the
+    /// exploration of this execution.
     pub(super) fn pause() {
         let me = me();
         let skip = with(|e| {
@@ -256,7 +257,7 @@ impl Execution {
         loom::thread::yield_now();
     }
 
-    /// Reads a word's latest value, in a step that loom orders with all others on this word. A
+    /// Reads a word's latest value, in a step that loom orders with all other steps on this word. A
     /// failing exchange reads the latest value and stores nothing.
     fn look(word: usize) -> u32 {
         let word = with(|e| Rc::clone(&e.words[word]));

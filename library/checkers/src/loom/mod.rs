@@ -5,9 +5,9 @@
 //! follows C11 with exceptions:
 //!
 //! - **SeqCst accesses are treated as AcqRel**, except for one use: of two threads that each change
-//!   a word and then read the other's, one sees the other's change. For this, words add a fence,
-//!   which loom supports (`words.rs`). An algorithm that needs more of SeqCst fails here although
-//!   it is correct.
+//!   a word and then read the other's, one sees the other's change. For this use, words add a
+//!   fence, which loom supports (`words.rs`). An algorithm that needs more of SeqCst fails here
+//!   although it is correct.
 //! - **No load buffering**: a load never sees a store that comes later in time. No algorithm here
 //!   passes a value in a circle through Relaxed words; nothing checks that.
 //! - **The last seven stores** of a word are remembered; a load never returns an older one.
@@ -27,8 +27,8 @@
 //! - **Sleeping** works like the kernel's futex: comparing the word and falling asleep are one
 //!   step, and sleepers wake in order of arrival. If all threads sleep, loom reports a deadlock.
 //!   One property is stronger than promised: a thread that is woken sees what the waker did before.
-//!   A wrong ordering must therefore show where a waiter finds its word written without having
-//!   slept, and it does.
+//!   A wrong ordering must therefore show in executions in which a waiter finds its word written
+//!   without having slept, and it does.
 //! - **Time** is open: at every reading of the clock a deadline has passed or not, until the thread
 //!   has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken, whichever
 //!   comes first. Both outcomes of every timed wait are explored.
@@ -66,7 +66,7 @@ pub struct Loom;
 /// The bounds of an exploration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bounds {
-    /// How often a running thread is preempted in an execution; `None` for no bound.
+    /// How often running threads may be preempted in an execution; `None` for no bound.
     pub preemptions: Option<usize>,
     /// How many executions to run at most; `None` for no bound.
     pub executions: Option<usize>,
@@ -108,7 +108,7 @@ impl Executions {
     }
 }
 
-/// The most branches of an execution; with more it counts as endless.
+/// The most branches of an execution. An execution with more counts as endless.
 const LONGEST: usize = 3000;
 
 /// Explores the executions of a case. Panics in the first one that fails.

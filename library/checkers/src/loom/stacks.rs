@@ -6,8 +6,8 @@
 //! here, for Rust's code in this program: a stack that is unmapped is kept, and is used again for
 //! the next one of its size.
 //!
-//! Its guard page is still protected. What was on it is not cleared, as with every stack that is
-//! used for the next call.
+//! Its guard page is still protected. What was on the stack is not cleared, as with every stack
+//! that is used for the next call.
 
 use std::ptr;
 use std::sync::{Mutex, PoisonError};

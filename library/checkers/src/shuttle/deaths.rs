@@ -14,7 +14,7 @@ std::thread_local! {
 
 /// The thread that dies; thread 0 is the execution's own.
 const VICTIM: usize = 1;
-/// The thread dies before it has been scheduled this many times.
+/// The thread is scheduled fewer times than this before it dies.
 const LIFE: u64 = 120;
 /// Whether a thread has died.
 pub fn is_dead(thread: usize) -> bool {

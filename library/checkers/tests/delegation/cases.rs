@@ -46,7 +46,7 @@ struct Scene<D: RawDelegation> {
 }
 
 impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
-    /// Runs threads on a new lock, and then requires that this many sections have run.
+    /// Runs threads on a new lock, and then requires that `sections` sections have run.
     fn play(threads: usize, sections: u32, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
         let scene = Arc::new(Self { count: Delegated::from(0) });
         let played = Arc::clone(&scene);

@@ -1,5 +1,5 @@
-//! Each lock in cases that are too large for loom, with this many random executions under each of
-//! shuttle's schedulers.
+//! Each lock in cases that are too large for loom, with a fixed number of random executions under
+//! each of shuttle's schedulers.
 
 use syncline::wait::{Park, Spin};
 

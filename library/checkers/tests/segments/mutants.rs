@@ -11,7 +11,7 @@ use syncline::lock::RawLock;
 use syncline_checkers::cases::{exclusion, near};
 use syncline_checkers::{Bounds, Engine, model, random_failure};
 
-/// Names the engine to a process that must fail.
+/// The environment variable that names the engine to a process that must fail.
 const ENGINE: &str = "SYNCLINE_SEGMENTS_ENGINE";
 const SIGSEGV: i32 = 11;
 /// A time limit; no failing mutant takes a tenth of it.

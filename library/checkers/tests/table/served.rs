@@ -12,7 +12,7 @@ pub trait Asks: Send + 'static {
     type Memory: Engine;
     type Table;
     type Server: Send + 'static;
-    /// A table of this many buckets, each of which has room for a line of keys.
+    /// A table of `buckets` buckets, each of which has room for a line of keys.
     fn table(buckets: usize, servers: usize) -> Self::Table;
     fn put_before(table: &mut Self::Table, key: u64, value: u64) -> Option<u64>;
     fn serve(table: Self::Table, clients: usize) -> (Vec<Self::Server>, Vec<Self>)

@@ -4,24 +4,25 @@
 //! node as the new tail, and writes its request into the old tail, which is then its *place*. The
 //! helper walks along the queue, runs each request and marks its place as done. After a bounded
 //! number of requests it makes the owner of the next place the helper or, at the queue's end, the
-//! next thread that arrives. It runs all sections in order of arrival, and is the baseline for
-//! combining.
+//! next thread that arrives. The lock runs all sections in order of arrival, and is the baseline
+//! for combining.
 //!
 //! The paper's threads always wait. Here a section may be detached, and the owner of a detached
-//! section can't be made the helper. So the thread that leaves and the one that detaches exchange
-//! the place's state, and one of them finds the other's mark. A helper that has reached its limit
-//! can't hand over to a detached place, so it continues and marks the lock as tired: from then on
-//! threads that delegate wait in their places too, until one of them has become the helper.
+//! section can't be made the helper. So a helper that leaves and an owner that detaches both
+//! exchange the place's state, and the second of them finds the other's mark. A helper that has
+//! reached its limit can't hand over to a detached place, so it continues and marks the lock as
+//! tired: from then on threads that delegate wait in their places too, until one of them has become
+//! the helper.
 //!
 //! ```text
 //!   state   WAITING -> DONE         run; the owner gives the place back
-//!           WAITING -> TURN         the owner is the helper, now or when there is one
+//!           WAITING -> TURN         the owner is the helper, now or when the place gets one
 //!           WAITING -> DETACHED     the owner is gone; the helper gives the place back
 //! ```
 //!
 //! Source: Fatourou and Kallimanis, "Revisiting the Combining Synchronization Technique", PPoPP
-//! 2012, Algorithm 1. There each thread keeps a node between calls, and the lock is created with
-//! one.
+//! 2012, Algorithm 1. In the paper each thread keeps a node between calls, and the lock is created
+//! with a node.
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -3,18 +3,18 @@
 //!
 //! A thread hands its section to a helper of its own group only. The helper holds the global lock
 //! for its turn, so the groups take turns, each with as many sections as its queue has. In a turn
-//! neither the data nor the sections leave the group: on one machine that saves the traffic between
-//! sockets, in distributed shared memory the invalidations and downgrades of all but the global
-//! lock.
+//! neither the data nor the sections leave the group: on one machine, this saves traffic between
+//! sockets; in distributed shared memory, it saves the invalidations and downgrades of all locks
+//! but the global one.
 //!
 //! The queue opens before its helper has the global lock. In Argo it opens afterwards. But the
-//! group's threads can use no other queue, so they may put their sections there while the helper
-//! waits.
+//! group's threads can use no other queue, so here they may put their sections into it while the
+//! helper waits.
 //!
 //! One thread's sections run in the order of its calls while it stays in its group. If it moves to
-//! another, a detached section that it hasn't waited for may run after a later one.
+//! another group, a detached section that it hasn't waited for may run after a later one.
 //!
-//! Not for few threads, nor for machines with one group.
+//! When not to use it: with few threads, or on machines with one group.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section
 //! Execution on their Head" (Argo, HPDC'15), section 4.2.

@@ -2,7 +2,7 @@
 //!
 //! If waiters sleep, the lock stands behind a [gate](crate::lock::Gate), for the same reason as any
 //! queue lock. Here a hand-over to a sleeper costs even more: until the sleeper runs again, all
-//! others delegate to it, and sleep as well.
+//! other threads delegate to it, and then sleep as well.
 
 use crate::lock::{Contended, Gate, Mcs, RawLock, TryLock};
 use crate::memory::Memory;
@@ -13,7 +13,7 @@ pub trait Line: Wait {
     /// The lock.
     type Lock<M: Memory>: TryLock<Memory = M>;
 
-    /// Whether a thread waits in line that will get the lock before any newcomer.
+    /// Whether a thread waits in line and will get the lock before any newcomer.
     ///
     /// # Safety
     ///

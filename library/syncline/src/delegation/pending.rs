@@ -1,8 +1,8 @@
 //! A detached section, whose caller continues without waiting for it, and its result.
 //!
-//! The request, the section and the result are in a node of the memory's pool, where they have
-//! room for [`SPACE`] words; larger ones are in a box of their own. The node has two users, the
-//! lock and the [`Pending`]; the last one gives it back.
+//! The request, the section and the result are in a node of the memory's pool. The section, and
+//! later the result, has [`SPACE`] words there; a larger one is in a box of its own. The node has
+//! two users, the lock and the [`Pending`]; the last one gives it back.
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;

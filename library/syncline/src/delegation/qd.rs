@@ -1,22 +1,23 @@
 //! Queue delegation (QD): a lock, and a queue for the sections of the threads that don't get it.
 //!
 //! A thread that finds the lock free takes it, opens the queue, runs its own section and then those
-//! in the queue: it is the helper for one turn. The others enter their sections in the queue and
-//! are free to go, or to wait for them. The size of the queue bounds a turn. A thread that finds
-//! the queue closed and the lock held tries again for a while, and then lines up at the lock; so no
-//! thread starves.
+//! in the queue: it is the helper for one turn. The other threads enter their sections in the
+//! queue, and then continue or wait for them. The size of the queue bounds a turn. A thread that
+//! finds the queue closed and the lock held tries again for a while, and then lines up at the lock;
+//! so no thread starves.
 //!
-//! When the helper leaves, and a thread is in line at the lock, it opens the queue on behalf of
-//! that thread, which might be off its processor. Otherwise all threads that arrive before it runs
-//! again would have to line up behind it, and could not delegate. If waiters sleep, the lock is not
-//! handed over but left to whichever thread runs, and the queue opens with the next turn.
+//! If a thread is in line at the lock when the helper leaves, the helper opens the queue on behalf
+//! of that thread, which might be off its processor. Otherwise all threads that arrive before that
+//! thread runs again would have to line up behind it, and could not delegate. If waiters sleep, the
+//! lock is not handed over but left to whichever thread runs, and the queue opens with the next
+//! turn.
 //!
-//! Not for long sections, which others could run at the same time on their own data; nor for
-//! sections that depend on the thread that runs them.
+//! When not to use it: for long sections, which other threads could run at the same time on their
+//! own data, or for sections that depend on the thread that runs them.
 //!
 //! Source: Klaftenegger, Sagonas and Winblad, "Delegation Locking Libraries for Improved
 //! Performance of Multithreaded Programs", Euro-Par 2014; "Queue Delegation Locking", IEEE TPDS 29
-//! (2018), section 3. There the queue opens with the turn of its helper, never before.
+//! (2018), section 3. In these papers the queue opens with the turn of its helper, never before.
 
 use core::fmt;
 

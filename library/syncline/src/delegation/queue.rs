@@ -48,8 +48,8 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
     /// The most requests that a turn serves.
     const LIMIT: u32 = if M::BATCH < SLOTS as u32 { M::BATCH } else { SLOTS as u32 };
 
-    /// Opens the queue, so that others can enter requests. The caller holds the lock, the queue is
-    /// closed.
+    /// Opens the queue, so that others can enter requests. The caller holds the lock, and the queue
+    /// is closed.
     #[inline]
     pub(super) fn open(&self) {
         // Release: pairs with the Acquire in `enter`: the slots are empty. A swap, so that the
@@ -89,7 +89,7 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
     }
 
     /// Passes the requests to a function until there are no more, or the limit is reached, and
-    /// closes the queue. The caller holds the lock, the queue is open.
+    /// closes the queue. The caller holds the lock, and the queue is open.
     #[inline]
     pub(super) fn serve<W: Wait>(&self, serve: impl Fn(M::Ref<Request<M>>)) {
         let entered = |state: u32| (state & !OPEN).min(Self::LIMIT);
@@ -110,7 +110,7 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
         }
     }
 
-    /// Takes a request out of its slot, in which it is or is about to be put.
+    /// Takes a request out of a slot into which it was put, or is about to be put.
     fn leave<W: Wait>(&self, slot: u32) -> M::Ref<Request<M>> {
         let slot = &self.slots[slot as usize];
         let mut looks = 0;

@@ -1,10 +1,10 @@
 //! A server: a thread that owns a value and runs the sections that others send it.
 //!
-//! The value never leaves the server's cache, and neither does any lock: a call is a message there
-//! and one back, four transfers of a line. Clients disturb each other only by the time that their
-//! sections take. The price is a thread, which serves up to about as many calls a second as it can
-//! receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves long
-//! queues as well, but its helper changes, and the value moves with it.
+//! The value never leaves the server's cache, and there is no lock: a call is a message to the
+//! server and one back, four transfers of a line. Clients disturb each other only by the time that
+//! their sections take. The price is a thread, which serves up to about as many calls a second as
+//! it can receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves
+//! long queues as well, but its helper changes, and the value moves with it.
 //!
 //! A section of up to five words of captured variables travels in the messages, if seven words have
 //! room for its result or its panic; a larger one stays with its client, and costs a transfer for
@@ -30,8 +30,8 @@ type Answers<W, M> = Single<Answer, W, M>;
 
 /// A value, and the thread that will serve it.
 ///
-/// The value never leaves the server's cache: a call is a message there and one back. A server that
-/// is dropped and not run drops the value, and its clients' calls fail.
+/// The value never leaves the server's cache: a call is a message to the server and one back. A
+/// server that is dropped and not run drops the value, and its clients' calls fail.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -63,7 +63,7 @@ pub struct Client<T, W: Wait = Park, M: Memory = Native> {
 }
 
 impl<T> Server<T> {
-    /// A server of this value, with slots for this many clients.
+    /// A server of this value, with slots for `slots` clients.
     ///
     /// # Panics
     ///
@@ -156,8 +156,9 @@ impl<T, W: Wait, M: Memory> Client<T, W, M> {
         {
             return Ok(answer);
         }
-        // The job may still be in the channel, and may borrow from our caller. The server dropped
-        // its end before it reported that, so the job is dropped here and now.
+        // The job may still be in the channel, and may borrow from our caller. The server has
+        // dropped its end of this channel before that of the answers, so dropping our end drops the
+        // job.
         self.ask = None;
         Err(Disconnected)
     }
@@ -244,7 +245,7 @@ impl<T, F: FnOnce(&mut T) -> R, R> Kind<T, F, R> {
     };
 }
 
-/// Whether a value fits into this much room.
+/// Whether a value fits into a `Room`.
 const fn fits<V, Room>() -> bool {
     size_of::<V>() <= size_of::<Room>() && align_of::<V>() <= align_of::<u64>()
 }

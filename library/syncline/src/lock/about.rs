@@ -3,7 +3,7 @@
 /// A lock as the documentation describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// What it is, in one line.
+    /// What the lock is, in one line.
     pub idea: &'static str,
     /// The algorithm that it is a variant of.
     pub algorithm: Algorithm,
@@ -26,11 +26,11 @@ pub enum Algorithm {
     Ticket,
     /// Waiters draw a slot of an array, and watch it.
     Array,
-    /// A queue whose waiters watch their own node (Mellor-Crummey and Scott).
+    /// A queue in which each waiter watches its own node (Mellor-Crummey and Scott).
     Mcs,
-    /// A queue whose waiters watch the node before their own (Craig; Landin and Hagersten).
+    /// A queue in which each waiter watches the node before its own (Craig; Landin and Hagersten).
     Clh,
-    /// A flag before a queue: runners may take the flag, sleepers stand in the queue.
+    /// A flag before a queue: running threads may take the flag, sleeping ones stand in the queue.
     Gate,
     /// A CLH queue for each group of near processors, spliced into one.
     Hclh,
@@ -38,7 +38,7 @@ pub enum Algorithm {
     Cohort,
     /// Readers share the lock.
     ReaderWriter,
-    /// The section is handed to the holder, which runs it.
+    /// A thread hands its critical section to the lock's holder, which runs it.
     Delegation,
 }
 
@@ -65,6 +65,6 @@ pub enum Order {
 
 /// A lock with an entry in the catalogue.
 pub trait Described {
-    /// The entry.
+    /// What the catalogue says about the lock.
     const ABOUT: About;
 }

@@ -3,11 +3,11 @@
 //! As in the ticket lock, each waiter draws a number, but each number is announced in a slot that
 //! has lines of its own. A hand-over moves one line, as in a queue of nodes, but there is no node
 //! to allocate, and no moment in which a neighbour isn't linked yet. The price is the array in
-//! every lock: with 16 slots two kilobytes. So it suits the few hot locks of a program, and never a
-//! lock per object.
+//! every lock: two kilobytes with 16 slots. So the lock suits the few hot locks of a program, and
+//! never a lock per object.
 //!
-//! A slot holds the ticket that was let in through it last, so more waiters than slots do no
-//! harm: some share a slot, and look again when another of them is let in.
+//! A slot holds the ticket that was let in through it last, so more waiters than slots do no harm:
+//! some waiters then share a slot, and look again when another of them is let in.
 //!
 //! Source: Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors"
 //! (1990), which is Algorithm 3 of Mellor-Crummey and Scott (1991); SSYNC (SOSP'13), section 4.1.
@@ -59,7 +59,7 @@ impl<W: Wait, M: Memory, const N: usize> Default for Anderson<W, M, N> {
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const N: usize> Zeroable for Anderson<W, M, N> {}
 
 impl<W: Wait, M: Memory, const N: usize> Anderson<W, M, N> {
-    /// The slot where a ticket is let in. Tickets wrap around, so only a power of two will do.
+    /// The slot where a ticket is let in. Tickets wrap around, so `N` must be a power of two.
     #[inline]
     fn slot(&self, ticket: u32) -> &M::Word {
         const { assert!(N.is_power_of_two() && N <= 1 << 31) };
@@ -100,8 +100,8 @@ unsafe impl<W: Wait, M: Memory, const N: usize> TryLock for Anderson<W, M, N> {
     unsafe fn try_acquire(&self, node: &Node<M>) -> bool {
         // Relaxed: the exchange fails if this is outdated.
         let next = self.next.load(Relaxed);
-        // Acquire: pairs with the Release of `announce`. Once let in, the ticket stays so until it
-        // is drawn.
+        // Acquire: pairs with the Release of `announce`. A ticket that was let in stays let in
+        // until it is drawn.
         let free = self.slot(next).load(Acquire) & !PARKED == next;
         // Relaxed: as the draw in `acquire`.
         let taken = free && self.next.exchange(next, next.wrapping_add(STEP), Relaxed).is_ok();

@@ -1,19 +1,19 @@
 //! The CLH lock: waiters form a queue, and each watches the node before its own.
 //!
-//! The lock is a link to the queue's tail. A newcomer swaps its node in and waits until the node
-//! that was there says that it is released. So an acquisition is one swap and a release one write,
-//! the fewest of all queue locks, and a release never has to wait, as it may in MCS, for a
-//! neighbour that is not linked yet. The last released node stays in the lock; the thread that
+//! The lock is a link to the queue's tail. A newcomer swaps its node in, and waits until the node
+//! that was the tail before says that it is released. So an acquisition is one swap and a release
+//! one write, the fewest of all queue locks, and a release never has to wait, as it may in MCS, for
+//! a neighbour that is not linked yet. The last released node stays in the lock; the thread that
 //! acquires next takes it over for later use. A waiter watches a line that another thread has
 //! allocated. This is slow on machines where the line stays in that thread's memory; there MCS is
 //! better.
 //!
-//! A lock that was ever used keeps one line until it is dropped. The lock has no try: only the
-//! thread that has swapped a node in knows that the node before still exists. A try that reads the
-//! tail's node first, and exchanges it if it is released, would be wrong: meanwhile that node may
-//! have been taken over, freed, or swapped in again, so the lock may be held with a node at the
-//! same address. The timed form ([`TimedClh`](super::TimedClh)) has neither limitation, but a
-//! slower release.
+//! A lock that was ever used keeps one node, of one line, until it is dropped. The lock has no try:
+//! only the thread that has swapped a node in knows that the node before still exists. A try that
+//! reads the tail's node first, and exchanges it if it is released, would be wrong: meanwhile that
+//! node may have been taken over, freed, or swapped in again, so the lock may be held with a node
+//! at the same address. The timed form ([`TimedClh`](super::TimedClh)) has neither limitation, but
+//! a slower release.
 //!
 //! Source: Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap" (1993);
 //! Magnusson, Landin and Hagersten, "Queue Locks on Cache Coherent Multiprocessors" (1994);
@@ -48,7 +48,7 @@ pub struct QueueNode<M: Memory> {
     state: M::Word,
 }
 
-// SAFETY: a link and nothing else, so it may be zero when its links may.
+// SAFETY: the lock is a link and nothing else, so it may be zero if links may.
 unsafe impl<W: Wait, M: Memory> Zeroable for Clh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 // SAFETY: the swaps of `tail` put acquisitions in an order; each but the first waits until the
@@ -60,7 +60,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
 
     #[inline]
     unsafe fn acquire(&self, node: &Self::Node) {
-        // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
+        // SAFETY: the handle `node` is our caller's, and the queue node that it hands out is ours
+        // until it is swapped in.
         let (mine, queue_node) = unsafe {
             let mine = node.take();
             (mine, M::follow::<QueueNode<M>>(mine))
@@ -71,8 +72,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
         // swap of the one before us, which published its own.
         if let Some(previous) = self.tail.swap(Some(mine), AcqRel) {
             // SAFETY: a queue node that was in the queue stays until the thread behind it, which is
-            // this one, has seen it released. Then it is ours, since writing that state is its
-            // owner's last use of it.
+            // this one, has seen it released. Then the node is ours, since writing that state is
+            // its owner's last use of it.
             unsafe {
                 let before = M::follow::<QueueNode<M>>(previous);
                 W::wait::<M>(&before.state, 0, None, |state| state == RELEASED);
@@ -95,7 +96,8 @@ unsafe impl<W: Wait, M: Memory> Contended for Clh<W, M> {
     unsafe fn is_contended(&self, node: &Self::Node) -> bool {
         // SAFETY: the node is our caller's.
         let mine = unsafe { node.enqueued() };
-        // Relaxed: a hint, and our queue node doesn't come back while we hold the lock.
+        // Relaxed: a hint. If another queue node is the tail, ours can't become the tail again
+        // while we hold the lock.
         self.tail.load(Relaxed) != Some(mine)
     }
 }

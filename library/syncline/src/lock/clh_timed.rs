@@ -45,27 +45,29 @@ pub struct TimedClh<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-/// A node in the queue. It belongs to its owner while it is held, afterwards to the thread that is
-/// behind it.
+/// A node in the queue. It belongs to its owner while its state is `HELD`, and afterwards to the
+/// thread behind it.
 #[derive(Debug, Default)]
 pub struct QueueNode<M: Memory> {
     previous: M::Link<Self>,
     state: M::Word,
 }
 
-// SAFETY: a link and nothing else, so it may be zero when its links may.
+// SAFETY: the lock is a link and nothing else, so it may be zero if links may.
 unsafe impl<W: Wait, M: Memory> Zeroable for TimedClh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> TimedClh<W, M> {
-    /// Joins the queue and waits for its turn. `wait` waits until the state that it gets is `DONE`,
-    /// and returns whether it is. If it is not, leaves the queue and returns `false`.
+    /// Joins the queue and waits for its turn. `wait` gets the state of the node before, waits
+    /// until that is `DONE`, and returns whether it is. If it is not, `join` leaves the queue and
+    /// returns `false`.
     ///
     /// # Safety
     ///
     /// Same requirements as [`RawLock::acquire`].
     #[inline]
     unsafe fn join(&self, node: &Handle<QueueNode<M>, M>, wait: impl Fn(&M::Word) -> bool) -> bool {
-        // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
+        // SAFETY: the handle `node` is our caller's, and the queue node that it hands out is ours
+        // until it is swapped in.
         let (mine, queue_node) = unsafe {
             let mine = node.take();
             (mine, M::follow::<QueueNode<M>>(mine))
@@ -78,14 +80,14 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         let Some(mut previous) = self.tail.swap(Some(mine), AcqRel) else { return true };
         loop {
             // SAFETY: the queue node before ours stays until this thread, the only one behind it,
-            // is done.
+            // has finished with it.
             let before = unsafe { M::follow::<QueueNode<M>>(previous) };
             if !wait(&before.state) {
                 // SAFETY: our queue node is in the queue behind this one, and it is not our turn.
                 unsafe { self.leave(node, mine, previous) };
                 return false;
             }
-            // Relaxed: it was written before the state.
+            // Relaxed: the link was written before the state, which `wait` has seen.
             let Some(beyond) = before.previous.load(Relaxed) else { break };
             // SAFETY: its owner has left it to us, and it was allocated.
             unsafe { M::free(previous) };
@@ -100,7 +102,8 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
     ///
     /// # Safety
     ///
-    /// The queue node `mine` is the node's, and waits in the queue behind `previous`.
+    /// The queue node `mine` is that of the handle `node`, and waits in the queue behind
+    /// `previous`.
     #[cold]
     unsafe fn leave(
         &self,
@@ -116,7 +119,7 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
             // SAFETY: our queue node was the last, so it is out of the queue.
             return unsafe { node.keep(mine) };
         }
-        // SAFETY: our queue node stays until the one behind it sees that it is done.
+        // SAFETY: our queue node stays until the thread behind it sees the state `DONE`.
         let queue_node = unsafe { M::follow::<QueueNode<M>>(mine) };
         // Relaxed: the state publishes it.
         queue_node.previous.store(Some(previous), Relaxed);
@@ -140,7 +143,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for TimedClh<W, M> {
 
     #[inline]
     unsafe fn release(&self, node: &Self::Node) {
-        // SAFETY: the node is our caller's, and its queue node stays until it is done.
+        // SAFETY: the handle `node` is our caller's, and its queue node stays until its state is
+        // `DONE`.
         unsafe {
             let mine = node.enqueued();
             // Acquire: pairs with the Release in `leave` of the threads that were behind us.

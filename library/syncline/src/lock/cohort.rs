@@ -3,14 +3,14 @@
 //! A thread that wants the lock takes its group's lock first, and then the global lock, unless the
 //! thread before it in its group has left the global lock to the group. A holder leaves the global
 //! lock to its group if others of the group wait, at most [`Memory::BATCH`] times in a row. So the
-//! lock, and what it protects, stays in nearby caches. The global lock can be any that is
-//! [`ThreadOblivious`], the local one any that is [`Contended`]. A cohort of locks that are both is
-//! itself both, so cohorts can be nested into trees. On a machine that has one group, a cohort costs
-//! two locks and gains nothing.
+//! lock, and what it protects, stays in nearby caches. The global lock can be any lock that is
+//! [`ThreadOblivious`], the local one any lock that is [`Contended`]. A cohort of locks that are
+//! both is itself both, so cohorts can be nested into trees. On a machine that has one group, a
+//! cohort costs two locks and gains nothing.
 //!
-//! Waiters of a cohort can give up if the waiters of both its locks can. Then the global lock must
-//! not be left to a group whose waiters are all about to give up, or no thread would release it. So
-//! the global lock is left to the group together with the local lock, by
+//! Waiters of a cohort can give up if the waiters of both its locks can. In such a cohort, the
+//! global lock must not be left to a group whose waiters are all about to give up, or no thread
+//! would release it. So the global lock is left to the group together with the local lock, by
 //! [`Contended::release_to_waiter`], which says whether a waiter got the local lock. A thread that
 //! gives up waiting for the global lock releases the local one, and the next of its group waits for
 //! the global lock again.
@@ -90,13 +90,13 @@ pub type HierarchicalTicket<W = Park, M = Native> = Cohort<Ticket<W, M>, Ticket<
 /// An MCS lock among MCS locks.
 pub type CohortMcs<W = Park, M = Native> = Cohort<Mcs<W, M>, Mcs<W, M>>;
 
-/// A spinlock with back-off among MCS locks: few compete for the spinlock, and it is quick.
+/// A spinlock with back-off among MCS locks: few threads compete for the spinlock, so it is quick.
 pub type CohortTtasMcs<W = Park, M = Native> = Cohort<Ttas<W, M>, Mcs<W, M>>;
 
 /// A spinlock with back-off among MCS locks; waiters of all of them can give up.
 pub type TimedCohort<W = Park, M = Native> = Cohort<Ttas<W, M>, TimedMcs<W, M>>;
 
-/// What a group has in common.
+/// The part of the lock that belongs to one group.
 struct Group<G: ThreadOblivious, L> {
     local: L,
     /// How many times in a row the global lock was left to the group; if 0, the next holder of
@@ -106,11 +106,11 @@ struct Group<G: ThreadOblivious, L> {
     node: Lazy<G::Node, G::Memory>,
 }
 
-/// An acquisition.
+/// What an acquisition carries until its release.
 pub struct Node<G: ThreadOblivious, L: RawLock> {
     local: L::Node,
-    /// A spare for the group, or the node that was taken from the group to release the global lock
-    /// with.
+    /// A node for the global lock: a spare that the group gets when it acquires that lock, or the
+    /// group's own, taken from the group to release the lock.
     global: Lazy<G::Node, G::Memory>,
     /// The group in which the lock was acquired: the thread may have moved to another one when it
     /// releases.
@@ -192,7 +192,7 @@ where
 }
 
 impl<G: ThreadOblivious, L: Contended<Memory = G::Memory>> Group<G, L> {
-    /// Leaves both locks to a waiter of the group, if the group has a waiter and its turns are not
+    /// Leaves both locks to a waiter of the group, if there is one and the group's turns are not
     /// used up, and says whether it did.
     ///
     /// # Safety
@@ -217,8 +217,8 @@ where
     G: ThreadOblivious,
     L: Contended<Memory = G::Memory>,
 {
-    /// Acquires the global lock for the group unless the group has it, and says whether the group
-    /// has it now. If not, releases the local lock.
+    /// Acquires the global lock for the group by `take`, unless the group already has it, and says
+    /// whether the group has it now. If not, releases the local lock.
     ///
     /// # Safety
     ///
@@ -243,9 +243,9 @@ where
 }
 
 // SAFETY: a thread that holds a local lock holds the global lock, or is about to acquire it. The
-// order of holders is carried by the local lock within a group, by the global one between them. A
-// thread that leaves the global lock to the group has handed the local lock to a waiter that
-// acquires it.
+// order of holders is carried by the local lock within a group, and by the global lock between
+// groups. A thread that leaves the global lock to the group has handed the local lock to a waiter
+// that acquires it.
 unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> RawLock for Cohort<G, L, GROUPS, LEVEL>
 where
     G: ThreadOblivious,
@@ -261,7 +261,7 @@ where
         unsafe { group.local.acquire(&node.local) };
         // Relaxed: the local lock orders it.
         if group.passes.load(Relaxed) == 0 {
-            // SAFETY: we hold the local lock, so the node is free.
+            // SAFETY: we hold the local lock, so the group's node is free.
             unsafe {
                 group.node.exchange(&node.global);
                 self.global.acquire(group.node.get());
@@ -320,8 +320,8 @@ where
     }
 }
 
-// SAFETY: a waiter of the same group can be left both locks. A waiter for the global lock has its
-// own group's local lock already.
+// SAFETY: both locks can be left to a waiter of the same group. A waiter for the global lock has
+// its own group's local lock already.
 unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> Contended for Cohort<G, L, GROUPS, LEVEL>
 where
     G: ThreadOblivious + Contended,
@@ -351,7 +351,7 @@ where
                 group.local.release(&node.local);
                 return true;
             }
-            // No other group waits for a turn, so this one may have more.
+            // No other group waits for a turn, so this group may have more turns.
             group.passes.store(1, Relaxed);
             group.local.release_to_waiter(&node.local)
         }

@@ -4,8 +4,9 @@
 //! parking policy a lock whose waiters queue stands behind a [`Gate`](super::Gate), or an
 //! [`RwGate`](super::RwGate) if it can be shared: `mcs-park` is `Gate<Mcs<Park>>`. Otherwise each
 //! hand-over would wait until a sleeping waiter runs again. A lock that always parks has one form,
-//! without a suffix; one that never sleeps has no parking form. The second feature in a lock's line
-//! of the catalogue decides which forms it has ([`for_each_lock`](crate::for_each_lock)).
+//! without a suffix; a lock whose waiters never sleep has no parking form. The second feature in a
+//! lock's line of the catalogue decides which forms it has
+//! ([`for_each_lock`](crate::for_each_lock)).
 
 use super::about::{About, Order};
 
@@ -14,11 +15,11 @@ use super::about::{About, Order};
 pub struct Entry {
     /// The name.
     pub name: &'static str,
-    /// Several threads can share it.
+    /// Whether several threads can share it.
     pub shared: bool,
-    /// It can be tried.
+    /// Whether it can be tried: acquired if that needs no waiting.
     pub can_try: bool,
-    /// Its waiters can give up.
+    /// Whether its waiters can give up.
     pub timed: bool,
     /// The size of a lock, in bytes.
     pub bytes: usize,
@@ -42,18 +43,18 @@ impl Entry {
 /// How a waiter of a form waits: the policies of [`wait`](crate::wait).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// It never leaves its processor.
+    /// The waiter never leaves its processor.
     Spins,
-    /// It offers its processor to others.
+    /// The waiter offers its processor to other threads.
     Yields,
-    /// It sleeps after a while.
+    /// The waiter sleeps after a while.
     Parks,
 }
 
 /// A lock under a waiting policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// The name: the lock's, and the policy's.
+    /// The lock's name, and the policy's as a suffix unless the lock always parks.
     pub name: &'static str,
     /// The lock's name.
     pub lock: &'static str,
@@ -64,7 +65,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// Whether this form of a lock can replace POSIX' locks. All parking forms can: if the lock
+    /// Whether this form of a lock can replace a lock of POSIX. All parking forms can: if the lock
     /// itself has no try, it stands behind a gate, which has one. Any other form must have a try,
     /// as POSIX' locks do. And if it can be shared, it must need no nodes, because POSIX' objects
     /// have no room for a node of each reader.

@@ -72,7 +72,7 @@ impl<W: Wait, M: Memory> Futex<W, M> {
         true
     }
 
-    /// Spins for a while, unless others sleep already.
+    /// Spins for a while, unless others sleep already. Says whether it got the lock.
     fn spin(&self) -> bool {
         for looks in 1..M::PATIENCE {
             // Relaxed: the exchange orders.

@@ -5,9 +5,9 @@
 //! critical section then costs a context switch, which takes a hundred times as long as the section
 //! itself. Here the queue only orders the threads that wait. The lock is a word before the queue,
 //! the gate, which is *released*, not handed over: any running thread can take it, even a newcomer
-//! that overtakes the queue's head. Of the waiters, only the head watches the gate; the others wait
-//! in the queue, which can be any lock. So a contended gate causes as little traffic as a queue
-//! lock, and never waits for a sleeper.
+//! that overtakes the queue's head. The head is the only waiter that watches the gate; the others
+//! wait in the queue, which can be any lock. So a contended gate causes as little traffic as a
+//! queue lock, and never waits for a sleeper.
 //!
 //! Newcomers could overtake the head forever. So a head that was woken `IN_VAIN` times and found
 //! the gate taken closes the gate to newcomers: the next release leaves it to the head.
@@ -24,8 +24,8 @@
 //!   release       *,HELD,* -> *,0,*              and wakes the head if there was a mark
 //! ```
 //!
-//! Source: the idea of a spinlock before a queue is in Linux' `qspinlock` and in the LOITER lock
-//! of Dice, "Malthusian Locks" (EuroSys 2017); closing the gate after waiting without success, in
+//! Source: the idea of a spinlock before a queue is in Linux' `qspinlock` and in the LOITER lock of
+//! Dice, "Malthusian Locks" (EuroSys 2017); closing the gate after waits without success is in
 //! Linux' and Go's mutexes.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -42,17 +42,18 @@ use crate::wait::{PARKED, Park};
 const HELD: u32 = 2;
 const CLOSED: u32 = 4;
 
-/// How often a head that was woken may find the gate taken before it closes it; a checker's batch
-/// is smaller.
+/// How often a head may be woken and find the gate taken before it closes the gate. In a checker's
+/// memory the limit is `Memory::BATCH`, which is smaller there.
 const IN_VAIN: u32 = 4;
 
-/// How many times fewer looks a newcomer makes than a waiter that can't sleep. The head, whose wait
-/// may end at any release, makes somewhat more looks than a newcomer. The pause between looks grows
-/// by a line's transfer each time: a look takes the line from the holder, which needs it for the
-/// release and, if the data is beside the lock, in the section. With shorter pauses, a thread that
-/// acquires again and again lost up to 40 % of its throughput. In all, the head spins for about as
-/// long as falling asleep and being woken takes. Meanwhile, perhaps no waiter notices that the
-/// holder has lost its processor.
+/// A newcomer looks `Memory::PATIENCE / NEWCOMER_FEWER` times at the gate before it queues. The
+/// head, whose wait may end at any release, looks somewhat more often before it sleeps: `PATIENCE /
+/// HEAD_FEWER` times. The pause between looks grows by a line's transfer each time: a look takes
+/// the line from the holder, which needs it for the release and, if the data is beside the lock, in
+/// the section. With shorter pauses, a thread that acquires again and again lost up to 40 % of its
+/// throughput. In all, the head spins for about as long as falling asleep and being woken takes. It
+/// does not spin for longer, since the holder may have lost its processor without any waiter
+/// noticing.
 const NEWCOMER_FEWER: u32 = 8;
 const HEAD_FEWER: u32 = 6;
 
@@ -64,8 +65,9 @@ pub struct Gate<Q: RawLock = TimedClh> {
     queue: Q,
 }
 
-/// A gate before a queue that waiters can leave without leaving a node behind: so threads that give
-/// up again and again while the gate is held for long don't use up memory.
+/// A gate before a queue from which the node of a waiter that gives up is removed, by the waiter
+/// itself or by the thread behind it. So threads that give up again and again while the gate is
+/// held for long don't use up memory.
 pub type GatedClh<W = Park, M = Native> = Gate<TimedClh<W, M>>;
 
 // SAFETY: zero is a free gate before a free lock.
@@ -78,8 +80,8 @@ impl<Q: RawLock> Gate<Q> {
         self.word.exchange(0, HELD, Acquire).is_ok()
     }
 
-    /// Takes the gate if none of these bits is set, and says whether it did. Clears the head's
-    /// mark: the head is being woken.
+    /// Takes the gate if none of these bits is set, and says whether it did. Clears `PARKED`: the
+    /// release that left this mark wakes the head.
     #[inline]
     fn take_if(&self, unset: u32) -> bool {
         // Relaxed: the exchange orders.
@@ -90,12 +92,12 @@ impl<Q: RawLock> Gate<Q> {
 
     #[cold]
     fn contend(&self) {
-        // `take` also fails at a free gate that has the head's mark: a release that wakes the head
-        // leaves it.
+        // `take` also fails if the gate is free and still has the mark `PARKED`, which a release
+        // that wakes the head leaves.
         if self.take_if(HELD | CLOSED) {
             return;
         }
-        // The section may be about to end, unless the head sleeps: then the head has already spun
+        // The holder's section may be about to end. If the head sleeps, it has already spun for
         // that long.
         for looks in 1..Q::Memory::PATIENCE / NEWCOMER_FEWER {
             // Relaxed: a hint.
@@ -116,13 +118,15 @@ impl<Q: RawLock> Gate<Q> {
         }
     }
 
-    /// Takes the gate. Only the head of the queue is here.
+    /// Waits for the gate and takes it. Returns `false` if the deadline passed first. Only the head
+    /// of the queue calls this.
     fn pass_as_head(&self, deadline: Option<Duration>) -> bool {
         let mut looks = 0;
         let mut woken = 0;
         let in_vain = IN_VAIN.min(Q::Memory::BATCH);
         loop {
-            // Only we close the gate, so it is open or ours.
+            // Only the head, this thread, closes the gate. So the gate is open, or closed to all
+            // but us.
             if self.take_if(HELD) {
                 return true;
             }

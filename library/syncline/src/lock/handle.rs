@@ -50,12 +50,12 @@ impl<P: Default, M: Memory> Handle<P, M> {
         unsafe { self.0.with(|queue_nodes| (*queue_nodes).enqueued.unwrap_unchecked()) }
     }
 
-    /// Moves the acquisition to another queue node, which then belongs to the handle.
+    /// Moves the acquisition to another node of the queue, which its owner has abandoned.
     ///
     /// # Safety
     ///
-    /// No other thread uses the handle meanwhile; the queue node that it had enqueued no longer
-    /// belongs to it.
+    /// No other thread uses the handle meanwhile, and the acquisition is done with the queue node
+    /// that it had enqueued.
     #[inline]
     pub unsafe fn stay_at(&self, queue_node: M::Ref<P>) {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.

@@ -1,12 +1,13 @@
 //! The hierarchical CLH lock: queues of near waiters, which are spliced as a whole into one queue
 //! for all.
 //!
-//! As in the CLH lock each waiter watches the node before its own. A thread that wants the lock
-//! appends its node to its group's queue. The first thread in that queue is the group's master.
-//! After a short delay it appends all nodes that have gathered in the queue to the global queue, at
-//! once. So neighbours in the global queue are near each other, and the global tail is written once
-//! for all of them. The last node that the master spliced stays the tail of the group's queue, with
-//! a mark: the thread behind it there, or the next one to come, is the next master.
+//! As in the CLH lock, each waiter watches the node before its own. Each group of near processors
+//! has a queue, and a thread that wants the lock appends its node to the queue of its group. The
+//! first thread in that queue is the group's master. After a short delay the master appends all
+//! nodes that have gathered in the queue to the global queue, in one step. So neighbours in the
+//! global queue are near each other, and the global tail is written once for all of them. The last
+//! node that the master spliced stays the tail of the group's queue, with a mark. The thread behind
+//! it in the group's queue, or the next one to come, is the next master.
 //!
 //! An uncontended acquisition costs two exchanges; there is no delay if the group's last master did
 //! not have to wait. How many nodes gather depends on timing. The cohort locks and
@@ -14,12 +15,12 @@
 //!
 //! In the literature a node's state is one word, and the group's number in that word shows whether
 //! the node has been reused; so threads have to stay in their groups. Here two threads watch the
-//! last node of a splice, each a word of its own: the next master, and the thread behind it in the
-//! global queue. The second of them to leave the node frees it. So threads may move, and each word
-//! has one waiter, as parking requires.
+//! last node of a splice, each of them another word: the next master, and the thread behind the
+//! node in the global queue. The second of them to leave the node frees it. So threads may move,
+//! and each word has one waiter, as parking requires.
 //!
-//! It has no try, for the same reason as [`Clh`](super::Clh); and a thread that has appended a node
-//! to its group's queue can't withdraw it, since a master may have spliced it in already.
+//! The lock has no try, for the same reason as [`Clh`](super::Clh); and a thread that has appended
+//! a node to its group's queue can't withdraw it, since a master may have spliced it in already.
 //!
 //! Source: Luchangco, Nussbaum and Shavit, "A Hierarchical CLH Queue Lock" (Euro-Par 2006);
 //! Herlihy and Shavit, "The Art of Multiprocessor Programming" (2008), section 7.8.2.
@@ -37,13 +38,13 @@ use super::raw::RawLock;
 use crate::memory::{Link, Memory, Native, Padded, Word};
 use crate::wait::{PARKED, Park, Wait};
 
-/// How long a master lets others gather, in transfers of a line.
+/// How long a master waits for others to join its group's queue, in transfers of a cache line.
 const GATHERING: u32 = 8;
 
 const WAITING: u32 = 0;
 /// The node's thread has released the lock.
 const GRANTED: u32 = 2;
-/// The node was the last of its group's queue when that was spliced.
+/// The node was the last of its group's queue when that queue was spliced.
 const SPLICED: u32 = 4;
 
 /// The hierarchical CLH lock, with a queue for each of `GROUPS` groups of a level.
@@ -51,7 +52,7 @@ const SPLICED: u32 = 4;
 /// If the machine has more groups than `GROUPS`, several groups share a queue.
 pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, const LEVEL: usize = 0>
 {
-    /// The last node of all. Its thread may have released the lock.
+    /// The tail of the global queue. Its thread may have released the lock.
     global: Padded<M::Link<QueueNode<M>>>,
     groups: [Padded<Group<M>>; GROUPS],
     wait: PhantomData<W>,
@@ -60,7 +61,7 @@ pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, con
 /// A group of near processors.
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
-    /// The last queue node of the group's queue, which stays when it is spliced.
+    /// The last queue node of the group's queue, which stays here when the queue is spliced.
     tail: M::Link<QueueNode<M>>,
     /// Whether the group's last master had to wait for the lock.
     crowded: M::Word,
@@ -98,17 +99,17 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
         previous
     }
 
-    /// Leaves a queue node that was `SPLICED`, and keeps it if the other thread behind it has left
-    /// too.
+    /// Leaves a queue node that was `SPLICED`. If the other thread behind it has left too, keeps it
+    /// in `node`, for reuse.
     ///
     /// # Safety
     ///
     /// The caller was behind it, in one of the queues.
     unsafe fn leave(node: &Handle<QueueNode<M>, M>, queue_node: M::Ref<QueueNode<M>>) {
-        // SAFETY: it stays until both have left.
+        // SAFETY: the queue node stays until both threads behind it have left it.
         let left = unsafe { &M::follow::<QueueNode<M>>(queue_node).left };
-        // AcqRel: the use by the first thread that leaves comes before the second one reuses the
-        // node.
+        // AcqRel: pairs with itself, so the first thread's use of the node is over before the
+        // second one reuses the node.
         if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
             // SAFETY: it was released, since one of the two waited for that, and no thread is
             // behind it any more.
@@ -117,10 +118,10 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
     }
 }
 
-// SAFETY: each queue node but the first of the global queue has another before it: the one before it
-// in its group's queue, or the last one of the splice before. Its thread waits until that one is
-// released. The order of holders is carried by the word that is waited for. No queue node is used
-// again before both threads behind it have left.
+// SAFETY: each queue node but the first of the global queue has another before it: the one before
+// it in its group's queue, or the last one of the splice before. Each thread waits until the node
+// before its own is released. The order of holders is carried by the word that is waited for. No
+// queue node is used again before both threads behind it have left.
 unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
     for Hclh<W, M, GROUPS, LEVEL>
 {
@@ -131,7 +132,8 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
     unsafe fn acquire(&self, node: &Self::Node) {
         const { assert!(GROUPS > 0) };
         let group = &*self.groups[M::group(LEVEL) % GROUPS];
-        // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
+        // SAFETY: the handle `node` is our caller's, and the queue node that it hands out is ours
+        // until it is swapped in.
         let (mine, queue_node) = unsafe {
             let mine = node.take();
             (mine, M::follow::<QueueNode<M>>(mine))
@@ -195,7 +197,7 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Drop
         let last = self.global.load(Relaxed);
         let tails = self.groups.iter().map(|group| group.tail.load(Relaxed));
         // If a group's tail isn't the global tail, the thread behind it in the global queue has
-        // left it, and no next master has come.
+        // left it, and no next master has come. So the tail node is still the group's.
         for queue_node in tails.filter(|&tail| tail != last).chain([last]).flatten() {
             // SAFETY: the tails belong to the queues, and no thread uses the lock any more.
             unsafe { M::free(queue_node) };

@@ -9,9 +9,10 @@
 //! within a group moves one line.
 //!
 //! A thread that hands over in a larger group first leaves the queues below, and takes the group's
-//! node along. The group's next thread queues again, behind the threads that wait in the larger
-//! group. (In the paper it is the other way around. Then the release would still work on the
-//! group's queue while another thread has the lock, and may free the lock.)
+//! node from the group, since it needs that node for the hand-over. The group's next thread queues
+//! again, behind the threads that wait in the larger group. (In the paper, the thread hands over
+//! first. Then it still works on the group's queue while another thread has the lock, and that
+//! thread may free the lock.)
 //!
 //! Without contention it costs one queue lock for each level that divides the machine, and one for
 //! the whole machine; use it with very many waiters on a machine with several sockets.
@@ -47,7 +48,7 @@ const CLIMB: u32 = u32::MAX - 1;
 /// for two levels, 21 for three.
 #[derive(Debug)]
 pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
-    /// In the order of `tree.rs`.
+    /// One for each group, in the order of `tree.rs`.
     queues: [Padded<Queue<M>>; QUEUES],
     wait: PhantomData<W>,
 }
@@ -65,12 +66,12 @@ struct Queue<M: Memory> {
 struct Entry<M: Memory> {
     next: M::Link<Self>,
     status: M::Word,
-    /// For the queue above: a spare for the group, or the entry that was taken from the group to
-    /// hand over with.
+    /// An entry for the queue above: a spare that the group gets when it queues there, or the
+    /// group's own, taken from the group for a hand-over.
     above: Lazy<Self, M>,
 }
 
-/// An acquisition.
+/// What an acquisition carries until its release.
 #[derive(Debug, Default)]
 pub struct Node<M: Memory> {
     entry: Entry<M>,
@@ -91,8 +92,8 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// The group's entry in the queue above. The caller is the first of the group's own queue, with
-    /// `entry`.
+    /// Gives the group the spare of `entry` for the queue above, and returns it. The caller is the
+    /// first of the group's own queue, with `entry`.
     #[inline]
     fn enter_above(&self, index: usize, entry: &Entry<M>) -> &Entry<M> {
         let queue = &self.queues[index];
@@ -103,8 +104,8 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
     }
 
-    /// Takes the group's entry in the queue above from the group. The caller is the first of the
-    /// group's own queue.
+    /// Takes from the group its entry in the queue above, and returns it. The caller is the first
+    /// of the group's own queue, with `entry`.
     #[inline]
     fn leave_above<'a>(&self, index: usize, entry: &'a Entry<M>) -> &'a Entry<M> {
         // SAFETY: as in `enter_above`.

@@ -1,33 +1,34 @@
 //! HMCS whose waiters can give up: a tree of MCS queues that can be left.
 //!
-//! As in [`Hmcs`](super::Hmcs), a thread queues in the smallest group that it is in; the first of a
-//! queue queues for the group in the next larger one; and the thread that releases hands over to
+//! As in [`Hmcs`](super::Hmcs), a thread queues in the smallest group that it is in, and the first
+//! of a queue queues for the group in the next larger one. The thread that releases hands over to
 //! the nearest waiter, together with the positions that its groups have in the queues above, at
 //! most [`Memory::BATCH`] times in a row at each level. The queues are those of
 //! [`TimedMcs`](super::TimedMcs) (`timed_queue.rs`), in which each grant shows at once whether a
-//! waiter got it. So what a group holds is only ever left to a waiter that accepts it, even if its
-//! deadline has just passed.
+//! waiter got it. So the group's positions only ever go to a waiter that accepts them. A waiter
+//! whose deadline has just passed may accept them as well.
 //!
 //! A thread that gives up in its own group's queue marks its queue node and leaves. A thread that
-//! gives up in a queue further up was the first of the queues below: it marks the group's queue
-//! node there, and then makes the group's next thread the first, without the lock, which the group
-//! does not have. That thread queues for the lock again, behind those of other groups. So giving up
-//! takes a few steps at each level, and an exchange for each abandoned queue node of its group that
-//! is behind it.
+//! gives up in a queue further up was the first of the queues below. It marks the group's queue
+//! node further up, and then makes the group's next thread the first of the group's queue. That
+//! thread does not have the lock; it queues for the lock again, behind those of other groups. So
+//! giving up takes a few steps at each level, and an exchange for each abandoned queue node behind
+//! the thread in its group's queue.
 //!
 //! As in `Hmcs`, a thread that hands over further up first leaves the queues below, and takes the
-//! group's node there along: so a release ends with the hand-over, after which the lock may be
+//! group's node from the group. So a release ends with the hand-over, after which the lock may be
 //! freed.
 //!
-//! Uncontended it costs more than [`Hmcs`](super::Hmcs), since queue nodes are allocated, and not
-//! on the caller's stack. A lock that is dropped while it is held leaks what is in its queues.
+//! Without contention this lock costs more than [`Hmcs`](super::Hmcs), since its queue nodes are
+//! allocated, and not on the caller's stack. A lock that is dropped while it is held leaks what is
+//! in its queues.
 //!
 //! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level NUMA
 //! Systems" (PPoPP 2017), HMCS-T: if a thread gives up at a level, the group's next thread climbs
-//! again. There a thread keeps the node that it has left, and reuses it if it comes again before
-//! another thread has freed it; here the queue node belongs to the queue, as in He, Scherer and
-//! Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
-//! thread that comes back queues again.
+//! again. In that lock a thread keeps the node that it has left, and reuses it if it comes again
+//! before another thread has freed the node. Here the queue node belongs to the queue, as in He,
+//! Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005),
+//! and a thread that comes back queues again.
 
 use core::array;
 use core::fmt;
@@ -54,7 +55,7 @@ const STEP: u32 = 2;
 /// The hierarchical MCS lock with timeout; `QUEUES` is as in [`Hmcs`](super::Hmcs).
 #[derive(Debug)]
 pub struct TimedHmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
-    /// In the order of `tree.rs`.
+    /// One for each group, in the order of `tree.rs`.
     groups: [Padded<Group<M>>; QUEUES],
     wait: PhantomData<W>,
 }
@@ -67,16 +68,16 @@ struct Group<M: Memory> {
     above: Lazy<Stand<M>, M>,
 }
 
-/// Where a thread or a group stands in a queue.
+/// A thread's or a group's position in a queue.
 #[derive(Default)]
 struct Stand<M: Memory> {
     handle: Handle<QueueNode<M>, M>,
-    /// In the queue above: a spare for the group, or the stand that was taken from the group to
-    /// hand over with.
+    /// A stand for the queue above: a spare that the group gets when it queues there, or the
+    /// group's own, taken from the group for a hand-over.
     above: Lazy<Self, M>,
 }
 
-/// An acquisition.
+/// What an acquisition carries until its release.
 pub struct Node<M: Memory> {
     stand: Stand<M>,
     /// The group that the stand is in: the thread may have moved to another one when it releases.
@@ -116,7 +117,7 @@ impl<M: Memory> fmt::Debug for Node<M> {
 }
 
 /// A way to join a queue and to wait for the grant: with a deadline, or without one. Because it is
-/// a type, no level has to check which.
+/// a type parameter, no level has to check whether there is a deadline.
 trait Join<M: Memory>: Fn(&Queue<M>, &Handle<QueueNode<M>, M>) -> Option<u32> + Copy {}
 
 impl<M: Memory, F: Fn(&Queue<M>, &Handle<QueueNode<M>, M>) -> Option<u32> + Copy> Join<M> for F {}
@@ -170,11 +171,11 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
         true
     }
 
-    /// A group's stand in the queue above.
+    /// Gives the group the spare of `mine` for the queue above, and returns it.
     ///
     /// # Safety
     ///
-    /// The caller is the first of the group's queue, in which this stand is its own.
+    /// The caller is the first of the group's queue, with the stand `mine`.
     unsafe fn enter(&self, group: usize, mine: &Stand<M>) -> &Stand<M> {
         let group = &self.groups[group];
         // SAFETY: one thread after another is the first.

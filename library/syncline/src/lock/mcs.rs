@@ -36,7 +36,7 @@ pub struct Node<M: Memory> {
     state: M::Word,
 }
 
-// SAFETY: a link and nothing else, so it may be zero when its links may.
+// SAFETY: the lock is a link and nothing else, so it may be zero if links may.
 unsafe impl<W: Wait, M: Memory> Zeroable for Mcs<W, M> where M::Link<Node<M>>: Zeroable {}
 
 // SAFETY: the swaps of `tail` put acquisitions in an order; each but the first of a queue waits

@@ -16,8 +16,9 @@ use crate::wait::{Park, Spin, Wait, Yield};
 
 type Counter = <Grouped as Memory>::Data<u64>;
 
-/// The groups of the threads in the order in which these got the lock. A thread of `groups[0]` holds
-/// it while threads of the further groups in the list come, one after another.
+/// The groups of the threads, in the order in which the threads got the lock. A thread of
+/// `groups[0]` holds the lock while a thread of each further group begins to wait for it, one after
+/// another.
 fn served<L: RawLock>(groups: &[usize]) -> Vec<usize> {
     let lock = L::default();
     let served = Mutex::new(Vec::new());
@@ -42,7 +43,7 @@ fn served<L: RawLock>(groups: &[usize]) -> Vec<usize> {
                 // SAFETY: we hold it, with this node.
                 unsafe { lock.release(&node) };
             });
-            // Time to queue up.
+            // Time for the thread to join the queue.
             thread::sleep(Duration::from_millis(50));
         }
         // SAFETY: we hold it, with this node.
@@ -168,7 +169,7 @@ fn count_all<W: Wait>(threads: usize, rounds: usize) {
 
 #[test]
 fn spinning() {
-    // A small number, since each hand-over costs a time slice if a waiter has no processor.
+    // Few rounds, since each hand-over costs a time slice if a waiter has no processor.
     count_all::<Spin>(2, 20);
 }
 

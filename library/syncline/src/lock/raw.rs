@@ -21,7 +21,8 @@ use crate::memory::Memory;
 pub unsafe trait RawLock: Default + Send + Sync {
     /// The memory that the lock is in.
     type Memory: Memory;
-    /// What an acquisition carries until its release: a queue node, or nothing.
+    /// What an acquisition carries until its release: a queue node, or nothing. A node that no
+    /// acquisition uses is *free*.
     type Node: Default;
 
     /// Waits until the lock is free, and takes it.
@@ -40,7 +41,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     unsafe fn release(&self, node: &Self::Node);
 }
 
-/// A lock that can be taken if it is free.
+/// A lock that can be tried: acquired if that needs no waiting.
 ///
 /// # Safety
 ///
@@ -84,8 +85,8 @@ pub unsafe trait Contended: RawLock {
     /// The lock is held, and was acquired with this node.
     unsafe fn is_contended(&self, node: &Self::Node) -> bool;
 
-    /// Releases the lock if the holder knows of a waiter that then gets it, and says whether it
-    /// did. Otherwise the lock is still held, with the same node.
+    /// Releases the lock if the holder knows of a waiter, which then gets the lock. Returns whether
+    /// the lock was released; if not, it is still held, with the same node.
     ///
     /// # Safety
     ///
@@ -117,7 +118,8 @@ pub unsafe trait RawSharedLock: RawLock {
     ///
     /// # Safety
     ///
-    /// Same requirements as [`RawLock::acquire`], with [`release_shared`](Self::release_shared).
+    /// Same requirements as [`RawLock::acquire`], with [`release_shared`](Self::release_shared) as
+    /// the release.
     unsafe fn acquire_shared(&self, node: &Self::SharedNode);
 
     /// Gives up the share that was acquired with this node.
@@ -128,7 +130,7 @@ pub unsafe trait RawSharedLock: RawLock {
     unsafe fn release_shared(&self, node: &Self::SharedNode);
 }
 
-/// A shared lock that can be taken if it is free.
+/// A shared lock that can be tried: shared or acquired if that needs no waiting.
 ///
 /// # Safety
 ///
@@ -181,12 +183,12 @@ pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
 /// Same requirements as [`RawSharedLock`].
 pub unsafe trait Downgrade: RawSharedLock {
     /// Turns the exclusive acquisition into a share, with Release ordering. No writer gets the lock
-    /// in between, and this never waits.
+    /// in between, and the call never waits.
     ///
     /// # Safety
     ///
-    /// The lock is held with `node`, which is free afterwards. For `share` the same holds as for
-    /// [`acquire_shared`](RawSharedLock::acquire_shared).
+    /// The lock is held with `node`, which is free afterwards. `share` must meet the requirements
+    /// of [`acquire_shared`](RawSharedLock::acquire_shared).
     unsafe fn downgrade(&self, node: &Self::Node, share: &Self::SharedNode);
 }
 
@@ -200,12 +202,13 @@ pub unsafe trait Downgrade: RawSharedLock {
 /// upgradable share of it, from an upgradable acquisition to its release, including the time while
 /// it is upgraded.
 pub unsafe trait Upgrade: TrySharedLock {
-    /// Waits until no thread holds the lock alone or has the upgradable share, and takes the share.
+    /// Waits until no thread holds the lock alone or has the upgradable share, and takes the
+    /// upgradable share.
     ///
     /// # Safety
     ///
     /// Same requirements as [`RawLock::acquire`], with
-    /// [`release_upgradable`](Self::release_upgradable).
+    /// [`release_upgradable`](Self::release_upgradable) as the release.
     unsafe fn acquire_upgradable(&self, share: &Self::SharedNode);
 
     /// Takes the upgradable share if that needs no waiting, and says whether it did.
@@ -227,8 +230,8 @@ pub unsafe trait Upgrade: TrySharedLock {
     ///
     /// # Safety
     ///
-    /// The upgradable share is held with `share`, which is free afterwards. For `node` the same
-    /// holds as for [`RawLock::acquire`].
+    /// The upgradable share is held with `share`, which is free afterwards. `node` must meet the
+    /// requirements of [`RawLock::acquire`].
     unsafe fn upgrade(&self, share: &Self::SharedNode, node: &Self::Node);
 
     /// Makes the caller hold the lock alone if there is no other reader, and says whether it does.

@@ -31,7 +31,7 @@
 //! 3. A reader is kept out by writers, inside or waiting, and sleeps only under `READER_WAITS`,
 //!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both
 //!    bits, clears them, and wakes all readers.
-//! 4. So in a word that keeps no reader out the mark is out of date; a thread that enters removes
+//! 4. So in a word that keeps no reader out, the mark is out of date. A thread that enters removes
 //!    it.
 //! 5. A release doesn't touch the lock after the change that lets others in: they may drop the
 //!    lock.
@@ -84,11 +84,11 @@ pub struct CompactRw<W: Wait = Park, M: Memory = Native> {
     policy: PhantomData<W>,
 }
 
-// SAFETY: a word and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is a word and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for CompactRw<W, M> {}
 
 impl<W: Wait, M: Memory> CompactRw<W, M> {
-    /// `r,0,0 -> r+1,0,0`; the error is the word that doesn't allow it.
+    /// `r,0,0 -> r+1,0,0`; the error is the word, if that doesn't allow the change.
     #[inline]
     fn enter(&self) -> Result<(), u32> {
         // Relaxed: the exchange orders.
@@ -160,7 +160,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     }
 
     fn contend_counted(&self, deadline: Option<Duration>) -> bool {
-        // The mark, once this thread has slept: it sets it again, since others may still sleep (2).
+        // `PARKED` after this thread has slept: the thread sets it again, since others may still
+        // sleep (2).
         let mut slept = 0;
         let free = |word| word & HELD == 0;
         while let Some(mark) = Park::wait::<M>(&self.word, WRITERS, deadline, free) {
@@ -199,8 +200,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         let mut word = self.word.load(Relaxed);
         loop {
             let left = word - WRITER;
-            // No writer waits: all sleeping readers are woken (3). Otherwise one writer is, and the
-            // mark is cleared (2), or stays in place for the readers.
+            // If no writer waits, all sleeping readers are woken (3). Otherwise one writer is
+            // woken, and the mark is cleared (2), unless it stays for readers.
             let new = if left & ALL_WAITING == 0 {
                 0
             } else if left & READER_WAITS == 0 {
@@ -217,7 +218,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         }
     }
 
-    /// Shares the lock. Returns false if there are too many readers to count.
+    /// Shares the lock. Returns `false` if there are too many readers to count.
     #[inline]
     fn share(&self) -> bool {
         // The exchange comes without a look at the word, since reading a line that was just written
@@ -228,12 +229,13 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         true
     }
 
-    /// Returns false if the deadline has passed, or there are too many readers to count.
+    /// Waits for a share. Returns `false` if the deadline has passed, or there are too many readers
+    /// to count.
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
             self.wait_as_reader();
-            // Without the bit no thread would wake us.
+            // Without `READER_WAITS`, no thread would wake us.
             let go_on = |word| word & CLOSED == 0 || word & READER_WAITS == 0;
             if Park::wait::<M>(&self.word, READERS, deadline, go_on).is_none() {
                 return false;

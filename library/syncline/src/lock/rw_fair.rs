@@ -3,20 +3,20 @@
 //!
 //! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waits on its
 //! own node. A writer holds the lock from the queue's head and hands over to the node behind. A
-//! reader inside admits a reader behind it at once; a reader that still waits does so as soon as it
-//! is inside. Readers leave in any order, so they are counted. The first writer behind them is
-//! noted, and the reader that brings the count to zero wakes it.
+//! reader inside admits a reader behind it at once; a reader that still waits admits the reader
+//! behind it as soon as it is inside itself. Readers leave in any order, so they are counted. The
+//! first writer behind them is noted, and the reader that brings the count to zero wakes it.
 //!
 //! No thread overtakes another: with a writer in the queue, later readers wait. So if writers are
 //! frequent, readers seldom share. All readers write to the count, so the lock does not suit short
 //! sections of many readers.
 //!
-//! Two races had to be closed. A reader sets `READER_BEHIND` in the node before its own; if that is
-//! a reader's, its owner sets `OPEN` there when it is inside. Both are bits of one word, and the
-//! thread that sets its bit second admits the newcomer. A writer is announced and the readers are
-//! counted in one word, so exactly one thread finds that no reader is left, and lets the writer in.
-//! (The paper has two words, between which a writer can be woken twice or, as its authors noted
-//! later, at the wrong time.)
+//! Two races had to be closed. A reader sets `READER_BEHIND` in the node before its own; if the
+//! node before is a reader's, that reader sets `OPEN` there when it is inside. Both are bits of one
+//! word, and the thread that sets its bit second admits the newcomer. A writer is announced and the
+//! readers are counted in one word, so exactly one thread finds that no reader is left, and lets
+//! the writer in. (The paper has two words, between which a writer can be woken twice or, as its
+//! authors noted later, at the wrong time.)
 //!
 //! There is no try operation. A try would have to know whether the thread at the tail is a reader
 //! that is inside; only the tail's node says that. But only the thread behind a node may read the
@@ -47,12 +47,12 @@ const OPEN: u32 = 1;
 const READER_BEHIND: u32 = 2;
 const WRITER_BEHIND: u32 = 4;
 
-/// In the count of readers: a writer waits for it to become zero.
+/// In the count of readers: a writer waits for the count to become zero.
 const WRITER: u32 = 1;
 /// One reader.
 const READER: u32 = 2;
 /// A count of readers near the largest that fits: a few more could overflow to zero. Each reader
-/// keeps a node; that many nodes, for example of guards that were forgotten, fill 128 GB.
+/// keeps a node, and 2^30 nodes, for example of guards that were forgotten, fill 128 GB.
 const FULL: u32 = 1 << 31;
 
 /// The fair reader-writer queue lock.
@@ -81,9 +81,10 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FairRw<W, M> where
 }
 
 // SAFETY: the swaps of `tail` put acquisitions in an order. A writer waits until the writer before
-// it hands over, or until all readers before it have left; these admit no reader that is behind it.
-// What readers did is visible to the writer through `readers`. What a writer did is visible to the
-// threads behind it through their gates, or through `tail` if the queue was empty.
+// it hands over, or until all readers before it have left; those readers admit no reader that is
+// behind the writer. What readers did is visible to the writer through `readers`. What a writer did
+// is visible to the threads behind it through their gates, or through `tail` if the queue was
+// empty.
 unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
     type Memory = M;
     type Node = Node<M>;
@@ -154,7 +155,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
                 if open {
                     readers = self.readers.fetch_add(READER, Relaxed);
                 }
-                // Release: pairs with the Acquire in `successor`. Once linked, `previous` may
+                // Release: pairs with the Acquire in `successor`. After the link, `previous` may
                 // leave. If it was inside, it must not leave before we were counted.
                 previous.next.store(Some(M::refer(node)), Release);
                 if !open {
@@ -209,8 +210,8 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         previous.map(|previous| unsafe { M::follow(previous) })
     }
 
-    /// The node behind one that leaves, or `None` if the queue is empty now. If both are readers,
-    /// the node behind may already be gone.
+    /// The node behind `node`, which leaves, or `None` if the queue is empty now. If both are
+    /// readers, the node behind may already be gone.
     #[inline]
     fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
         // Release: pairs with the Acquire of the next swap.
@@ -219,7 +220,8 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         (!last).then(|| Self::linked(node))
     }
 
-    /// The node behind one that is not the last. It may be about to link itself.
+    /// The node behind `node`, which is not the last. If the node behind is not linked yet, waits
+    /// until it is.
     #[inline]
     fn linked(node: &Node<M>) -> M::Ref<Node<M>> {
         // Acquire: pairs with the Release of the successor's link.
@@ -276,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits until a thread has queued behind this end of the queue.
+    /// Waits until the queue's tail is no longer `before`, and returns the tail.
     fn tail_after(lock: &FairRw, before: *mut Node<Native>) -> *mut Node<Native> {
         loop {
             let tail = AtomicPtr::load(&lock.tail, Acquire);

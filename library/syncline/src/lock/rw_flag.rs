@@ -1,11 +1,11 @@
 //! A reader-writer lock of two words, whose waiters never sleep: a writer's flag, and a count of
 //! readers.
 //!
-//! With a word of its own for the flag, a reader changes the count without having to know what it
-//! was, and a writer releases with a store. So this is the quickest lock here for reading, unless
-//! the readers' shared word itself becomes the bottleneck. Waiters are not visible to other
-//! threads: threads that should sleep need the [compact lock](super::CompactRw). Under a policy
-//! that would let them sleep, they yield here.
+//! Since the flag has a word of its own, a reader adds to the count without having to know it, and
+//! a writer releases with a store. So this is the quickest lock here for reading, unless the
+//! readers' shared word itself becomes the bottleneck. Other threads can't see the waiters, so they
+//! couldn't wake them: threads that should sleep need the [compact lock](super::CompactRw). Under a
+//! policy that would let waiters sleep, they yield here.
 //!
 //! ```text
 //!   reader    readers + 1, then looks at the flag     raised: readers - 1, waits until it is not
@@ -44,8 +44,8 @@ use crate::wait::{Spin, Wait, Yield};
 const RAISED: u32 = 2;
 /// One reader.
 const READER: u32 = 2;
-/// The limit of the count of readers: below the word's range, so that readers which step back can't
-/// make it overflow to zero.
+/// The limit of the count of readers: below the word's range, so that readers that have added
+/// themselves and then step back can't make it overflow to zero.
 const FULL: u32 = 1 << 31;
 
 /// The reader-writer lock of a flag and a count.
@@ -57,7 +57,7 @@ pub struct FlagRw<W: Wait = Yield, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-// SAFETY: two words and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is two words and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FlagRw<W, M> {}
 
 impl<W: Wait, M: Memory> FlagRw<W, M> {
@@ -111,7 +111,7 @@ impl<W: Wait, M: Memory> FlagRw<W, M> {
 
     #[inline]
     fn enter(&self) -> bool {
-        // Relaxed: only the look after the change counts.
+        // Relaxed: a hint. Only the look after the change counts.
         if self.flag.load(Relaxed) != 0 {
             return false;
         }
@@ -191,8 +191,8 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
 unsafe impl<W: Wait, M: Memory> TryLock for FlagRw<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        // Relaxed: `alone` looks again. This early look makes it rare that a flag disturbs readers
-        // and is then withdrawn.
+        // Relaxed: `alone` looks again. This early look makes it rare that a raised flag disturbs
+        // readers and is then withdrawn.
         if self.readers.load(Relaxed) != 0 || !self.raise() {
             return false;
         }

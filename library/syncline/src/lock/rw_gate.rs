@@ -1,15 +1,15 @@
-//! A gate before a shared lock: what the [gate](super::Gate) is to exclusive locks.
+//! A gate before a shared lock, as [`Gate`](super::Gate) is one before an exclusive lock.
 //!
 //! The lock is a word that counts the readers inside or says that a writer is inside. A thread that
 //! runs and finds the gate open goes in. A thread that can't enter lines up in the queue, a shared
 //! lock of any kind, as a reader or as a writer; so waiters are served in the order that the queue
-//! prefers. A thread that has the queue *stands at the gate*: one writer, or some readers. It waits
-//! to be let in, and then releases the queue at once. So readers follow each other, and the lock
-//! never waits for a sleeper.
+//! prefers. The threads that hold the queue *stand at the gate*: one writer, or some readers. Each
+//! waits to be let in, and then releases the queue at once. So readers follow each other, and the
+//! lock never waits for a sleeper.
 //!
-//! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes it
-//! to newcomers, since with many readers there may always be one inside. So does a thread that was
-//! woken `IN_VAIN` times and found the gate taken.
+//! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes the
+//! gate to newcomers, since with many readers there may always be one inside. So does a thread that
+//! was woken `IN_VAIN` times and found the gate taken.
 //!
 //! A queue that prefers readers promises more: a reader never waits for a writer that waits. So a
 //! thread may acquire the lock for reading while it reads, or wait for another reader. With such a
@@ -29,9 +29,9 @@
 //! 1. A thread that sleeps has set `PARKED` in a word that says that a thread is inside, and is
 //!    woken by the writer that leaves, or by the last reader that leaves. At a free gate the mark
 //!    is outdated; a thread that enters clears it.
-//! 2. `PREFERRED` keeps the writer at the gate out while readers wait. It may sleep meanwhile
-//!    without a mark and with no thread inside: the reader that enters and clears `PREFERRED` sets
-//!    `PARKED`.
+//! 2. `PREFERRED` keeps the writer at the gate out while readers wait. This writer may sleep
+//!    meanwhile without a mark and with no thread inside, since the reader that enters and clears
+//!    `PREFERRED` sets `PARKED`.
 //! 3. A release doesn't touch the lock after the change that lets others in: they may drop the
 //!    lock.
 //!
@@ -67,8 +67,8 @@ const HELD: u32 = WRITER | ALL_READERS;
 const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 
-/// How often a thread at the gate may be woken and find it taken before it closes the gate; a
-/// checker's batch is smaller.
+/// How often a thread at the gate may be woken and find the gate taken before it closes the gate.
+/// In a checker's memory the limit is `Memory::BATCH`, which is smaller there.
 const IN_VAIN: u32 = 4;
 
 /// A gate before the queue of the shared lock `Q`.

@@ -12,11 +12,11 @@
 //!
 //! Writers stand in an MCS queue. Only the first writer of the queue, and the first waiting reader
 //! on the list, watch the state. These two see for themselves when they may enter. So a thread that
-//! leaves changes the state, wakes them if the mark says that one sleeps, and does not touch the
-//! lock again: they may have freed it by then.
+//! leaves changes the state, and wakes them if the mark says that one of them sleeps. It does not
+//! touch the lock again, since they may have freed it by then.
 //!
-//! The mark stays when readers leave, and when the writer enters, since the other one may still
-//! sleep. A writer that leaves clears it, and wakes both.
+//! The mark stays when readers leave, and when the writer enters, since the other of the two may
+//! still sleep. A writer that leaves clears the mark, and wakes both.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -41,7 +41,7 @@ const WRITERS: u32 = 1;
 pub const ACTIVE: u32 = 2;
 /// The queue's first writer waits for those inside to leave.
 pub const WANTED: u32 = 4;
-/// The first reader on the list waits to be counted; only while a writer is inside or waits.
+/// The first reader on the list waits to be counted. Set only while a writer is inside or waits.
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;
@@ -236,8 +236,8 @@ impl<W: Wait, M: Memory> Writers<W, M> {
     }
 }
 
-/// A list of readers that wait. When the first reader on it may enter, it takes the others off the
-/// list and wakes the last; each wakes the one before.
+/// A list of readers that wait. When the first reader on the list may enter, it empties the list
+/// and wakes the last reader that was on it. Each of them wakes the one before it.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Readers<W: Wait, M: Memory> {
@@ -255,8 +255,8 @@ pub struct ReaderNode<M: Memory> {
 unsafe impl<W: Wait, M: Memory> Zeroable for Readers<W, M> where M::Link<ReaderNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> Readers<W, M> {
-    /// Puts a reader on the list, and returns the reader before it, which it has to wake later.
-    /// `None` if it is the first.
+    /// Puts a reader on the list, and returns the reader before it, which the new one has to wake
+    /// later; `None` if the new one is the first.
     #[inline]
     pub fn push(&self, node: &ReaderNode<M>) -> Option<M::Ref<ReaderNode<M>>> {
         // Relaxed: the swap publishes it.

@@ -13,9 +13,9 @@
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. In the paper
-//! the first reader and the first writer also spin locally, and the thread that leaves finds them
-//! through the lock after it has admitted others. So in the paper an admitted thread must not free
-//! the lock.
+//! the first reader and the first writer, too, spin on their own nodes, and the thread that leaves
+//! finds them through the lock after it has admitted others. So in the paper an admitted thread
+//! must not free the lock.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -46,7 +46,7 @@ where
 
 // SAFETY: a writer returns once the state has changed from no readers to `ACTIVE` for it, which
 // only its release undoes. What earlier sections wrote is visible to it through the state, whose
-// changes are all atomic additions and exchanges: Release in both releases, Acquire where one
+// changes are all atomic additions and exchanges: Release in both releases, Acquire when a thread
 // enters.
 unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     type Memory = M;

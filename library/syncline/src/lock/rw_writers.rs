@@ -6,11 +6,11 @@
 //! and writers that keep the queue filled starve the readers. If writers are frequent, use the
 //! [fair lock](super::FairRw).
 //!
-//! The first reader on the list says in the state that it waits. The last writer to leave counts
-//! that reader and clears the mark in the same step by which it leaves; so no writer gets in
-//! between. That reader wakes the last one on the list, and with the wake-up passes on its own
-//! count. Each reader counts the one before it and then wakes it, until the first is counted again.
-//! All readers on the list enter together, even if a writer arrives meanwhile.
+//! The first reader on the list sets the bit `LISTED` in the state. The last writer to leave counts
+//! that reader and clears the bit in the same step by which it leaves, so no writer gets in
+//! between. That reader wakes the last one on the list, and with the wake-up passes its own count
+//! on to it. Each reader counts the one before it and then wakes that one, until the first is
+//! counted again. All readers on the list enter together, even if a writer arrives meanwhile.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. In the paper

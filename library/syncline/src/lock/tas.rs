@@ -29,7 +29,7 @@ pub struct Tas<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-// SAFETY: a word and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is a word and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Tas<W, M> {}
 
 impl<W: Wait, M: Memory> Tas<W, M> {

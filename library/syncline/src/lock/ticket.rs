@@ -42,8 +42,8 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     /// What the lock is, in one line, for the catalogue.
     const IDEA: &'static str;
 
-    /// Called right before each look at the number, until the waiter begins to sleep, to fetch its
-    /// line.
+    /// Fetches the line of the served number. Called right before each look at the number, by
+    /// waiters until they begin to sleep, and by the releasing holder.
     #[inline(always)]
     fn fetch<M: Memory>(_: &M::Word) {}
 
@@ -91,7 +91,7 @@ impl Approach for Prefetching {
     }
 }
 
-// SAFETY: two words and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is two words and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>, A: Approach> Zeroable for Ticket<W, M, A> {}
 
 // SAFETY: tickets are unique until they wrap around after 2^31 waiters, and only the thread whose

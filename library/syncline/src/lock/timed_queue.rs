@@ -4,7 +4,8 @@
 //! thread that hands over to it exchange the queue node's state, and the thread that exchanges
 //! second finds what the other has done: the waiter finds that it got the grant after all, or the
 //! thread before it finds that the waiter has left, frees the queue node and continues with the
-//! next. So it is known at once whether a waiter got a grant, and no thread waits for another.
+//! next. So it is known at once whether a waiter got a grant, and neither thread waits for the
+//! other.
 //!
 //! ```text
 //!   WAITING -> LEFT         by its owner, which thereby abandons the queue node
@@ -120,8 +121,8 @@ impl<M: Memory> Queue<M> {
         Some(granted)
     }
 
-    /// Waits outside the queue while it has too many abandoned queue nodes (so it is not empty).
-    /// Returns `false` if the deadline passed first.
+    /// Waits outside the queue while the queue has too many abandoned nodes. It is not empty then,
+    /// so its first thread will remove them. Returns `false` if the deadline passed first.
     #[inline]
     fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
         let room = |left| left < M::BATCH * ONE_LEFT;
@@ -130,7 +131,7 @@ impl<M: Memory> Queue<M> {
     }
 
     /// Takes an abandoned queue node off the count: its owner got the grant after all, or it is out
-    /// of the queue. The caller is first, so the queue is still there.
+    /// of the queue. The caller is the queue's first, so the queue can't be freed meanwhile.
     #[cold]
     fn passed(&self) {
         // Relaxed: it was counted before we knew of it.
@@ -233,7 +234,7 @@ impl<M: Memory> Queue<M> {
     }
 
     /// Gives `mine` back to the handle, and the grant `granted` to `next`. Returns `false` if
-    /// `next` had been abandoned; then it is the caller's.
+    /// `next` had been abandoned; then `next` is the caller's.
     ///
     /// # Safety
     ///
@@ -301,10 +302,10 @@ mod tests {
         successors(next(&unsafe { first.enqueued() }), next).count()
     }
 
-    /// Gives up this many times, with a deadline that has passed.
+    /// Joins the queue with a deadline that has passed, and so gives up, `times` times.
     fn give_up(queue: &Queue<Native>, times: usize) {
         for _ in 0..times {
-            // SAFETY: the handle is ours alone, and out of the queue once this is refused.
+            // SAFETY: the handle is ours alone, and is out of the queue after the refusal.
             assert!(unsafe { queue.join::<Park>(&At::default(), Some(Duration::ZERO)) }.is_none());
         }
     }

@@ -35,7 +35,7 @@ pub struct Ttas<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-// SAFETY: a word and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is a word and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Ttas<W, M> {}
 
 impl<W: Wait, M: Memory> Ttas<W, M> {

@@ -43,8 +43,8 @@ pub struct Upgradable<S: RawSharedLock = CompactRw> {
     shared: S,
 }
 
-/// The turn of this thread, given up when dropped: sharing the lock panics if it can't count one
-/// more reader.
+/// The turn of this thread, which is given up when this is dropped: sharing the lock panics if the
+/// lock can't count one more reader.
 struct Turn<'a, M: Memory>(&'a Futex<Park, M>);
 
 impl<M: Memory> Drop for Turn<'_, M> {
@@ -55,9 +55,10 @@ impl<M: Memory> Drop for Turn<'_, M> {
 }
 
 impl<S: TrySharedLock> Upgradable<S> {
-    /// Shares the lock again, for a thread that has the turn and has just released the lock.
-    /// Readers that came since may be as many as the lock can count. Then it waits until one of
-    /// them leaves: after a panic, the caller's guard would release a share that it doesn't hold.
+    /// Shares the lock again, for a thread that has the turn and has just released the lock. If the
+    /// readers that came since are as many as the lock can count, waits until one of them leaves.
+    /// It must not panic instead: the caller's guard would then release a share that it doesn't
+    /// hold.
     ///
     /// # Safety
     ///
@@ -330,7 +331,7 @@ mod tests {
             assert!(!lock.try_acquire_upgradable(&()));
             assert!(!lock.acquire_upgradable_until(&(), Duration::MAX));
             (0..MOST).for_each(|_| lock.release_shared(&()));
-            // None of them has kept the turn.
+            // None of the refused calls has kept the turn.
             assert!(lock.try_acquire(&()));
         }
     }

@@ -1,8 +1,8 @@
 //! The traits of `lock_api` 0.4, whose guards carry nothing from the acquisition to the release.
 //!
-//! So only locks whose acquisitions need no queue node have them: those of which `docs/locks.md`
-//! says so, all locks behind a gate, and [`Upgradable`](crate::lock::Upgradable) over a shared lock
-//! of these.
+//! So only locks whose acquisitions need no queue node have these traits: the locks for which
+//! `docs/locks.md` says so, all locks behind a gate, and [`Upgradable`](crate::lock::Upgradable)
+//! over a shared lock of these.
 
 use bytemuck::Zeroable;
 use lock_api_0_4::{GuardNoSend, RawMutex, RawRwLock, RawRwLockDowngrade};

@@ -26,7 +26,7 @@ impl<N: Default, M: Memory> Node<N, M> {
     }
 }
 
-// SAFETY: a shared reference to a node gives access to nothing; a node exists to be consumed.
+// SAFETY: a shared reference to a node gives access to nothing; a node can only be consumed.
 unsafe impl<N: Default, M: Memory> Sync for Node<N, M> {}
 
 /// The node of a lock's exclusive acquisition.
@@ -122,7 +122,7 @@ unsafe impl<L: TrySharedLock + Zeroable> RawRwLock for Raw<L> {
         RawMutex::is_locked(self)
     }
 
-    /// Shares the lock for a moment if that needs no waiting; `true` otherwise.
+    /// Shares the lock for a moment if that needs no waiting; otherwise returns `true`.
     fn is_locked_exclusive(&self) -> bool {
         match self.try_lock_shared() {
             // SAFETY: we have just acquired it with this guard.

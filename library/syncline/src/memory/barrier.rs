@@ -44,8 +44,8 @@ mod linux {
 
     #[inline(always)]
     pub fn light() {
-        // Relaxed: whichever state is seen here, `heavy` acts as it requires, or waits until no
-        // light side relies on it.
+        // Relaxed: whichever state is seen here, `heavy` acts as that state requires, or waits
+        // until no light side relies on it.
         if STATE.load(Relaxed) == KERNEL {
             compiler_fence(SeqCst);
         } else {
@@ -88,8 +88,9 @@ mod linux {
         fence(SeqCst);
     }
 
-    /// The kernel's barrier fails now: a filter of system calls was set, or the kernel has no
-    /// memory. Light sides that begin from now on have fences, and those under way are over soon.
+    /// Changes to fences, since the kernel's barrier fails now: a filter of system calls was set,
+    /// or the kernel has no memory. Light sides that begin from now on have fences, and those under
+    /// way are over soon.
     fn leave() {
         STATE.store(LEAVING, SeqCst);
         let time = libc::timespec { tv_sec: 0, tv_nsec: ALL_STORED };

@@ -55,7 +55,7 @@ mod linux {
 
     #[cold]
     fn look(level: usize) -> usize {
-        // Relaxed: it only decides which thread looks.
+        // Relaxed: it only decides which thread reads the topology.
         if DIVIDED.compare_exchange(UNKNOWN, 0, Relaxed, Relaxed).is_err() {
             return 0;
         }
@@ -73,7 +73,7 @@ mod miri {
     use core::sync::atomic::Ordering::Relaxed;
 
     const LEVELS: usize = 3;
-    /// This many calls in a row return the same group, so that some waiters are near each other.
+    /// `STAY` calls in a row return the same group, so that some waiters are near each other.
     const STAY: usize = 3;
 
     /// The number of this thread's group at a level. Each level divides the groups of the level

@@ -1,5 +1,5 @@
-//! For tests: the native memory, except that a test chooses each thread's groups, and that it notes
-//! the critical sections which are reported to it.
+//! For tests: the native memory, except that a test chooses each thread's groups, and that the
+//! memory notes the critical sections that are reported to it.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32};

@@ -26,11 +26,11 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// [`Pooled`](super::Pooled).
     type Own<T: Default>: Deref<Target = T> + Default;
 
-    /// How many times a waiter looks before it does something slower than to look again.
+    /// How many times a waiter looks at a word before it does something slower, such as yielding.
     const PATIENCE: u32;
-    /// How many critical sections a group of near threads, or a helper, may run in a row while
-    /// others wait; also how many abandoned nodes a queue may have. In a checker's memory the limit
-    /// is small, so that it is reached.
+    /// How many critical sections a group of near threads, or a thread that runs the sections of
+    /// others, may run in a row while others wait; also how many abandoned nodes a queue may have.
+    /// In a checker's memory the limit is small, so that it is reached.
     const BATCH: u32;
 
     /// A reference to a node that this thread has supplied or keeps. If the memory has several
@@ -59,8 +59,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// 1, and lets the pauses grow.
     fn pause(looks: u32);
 
-    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the address a
-    /// memory knows whether reading it is cheap or goes to another segment.
+    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the address, a
+    /// memory knows whether a read is cheap or goes to another segment.
     #[inline(always)]
     fn pause_at<T>(_word: &T, looks: u32) {
         Self::pause(looks);
@@ -122,12 +122,13 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// Called when a thread begins a critical section, or begins to read what a section has
-    /// written: here a distributed memory invalidates what this thread has cached of others' data.
+    /// written: at this point a distributed memory invalidates what this thread has cached of
+    /// others' data.
     #[inline(always)]
     fn acquired() {}
 
-    /// Called when a thread is about to end a critical section: here a distributed memory makes
-    /// what this thread has written known to others.
+    /// Called when a thread is about to end a critical section: at this point a distributed memory
+    /// makes what this thread has written known to others.
     #[inline(always)]
     fn releasing() {}
 }

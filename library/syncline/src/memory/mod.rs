@@ -9,10 +9,9 @@
 //! written so that this means "free". A lock can therefore stand in zeroed memory, be a `static`,
 //! and be initialised in C by `{0}`.
 //!
-//! A new memory implements the four traits here. Some parts of the library need one more:
-//! `LongMemory` for versions, transactions and channels of many senders, `Blocks` for the tables that
-//! grow. Nothing else in
-//! the library depends on which memory it is.
+//! A new memory implements the four traits in this module. Some parts of the library need one more:
+//! `LongMemory` for versions, transactions and channels of many senders, `Blocks` for the tables
+//! that grow. Nothing else in the library depends on which memory it is.
 
 mod barrier;
 #[cfg(all(feature = "growing", target_has_atomic = "64"))]

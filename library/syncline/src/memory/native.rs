@@ -1,6 +1,6 @@
 //! The processor's own memory: words are atomics, references are pointers, waits are `pause` and
-//! the kernel's futex. Accesses to words and links are inlined: an algorithm over it compiles to the
-//! same code as if it were written with `core::sync::atomic`.
+//! the kernel's futex. Accesses to words and links are inlined: an algorithm over this memory
+//! compiles to the same code as if it were written with `core::sync::atomic`.
 
 use core::cell::UnsafeCell;
 use core::hint::spin_loop;
@@ -19,8 +19,8 @@ pub struct Native;
 /// How many spin-loop hints take about the time that a line needs to change hands. A hint takes 40
 /// cycles since Skylake, 5 to 10 on older and AMD processors.
 const HINTS_PER_TRANSFER: u32 = 4;
-/// The longest pause between two looks, in hints. Longer ones lose more by noticing late than
-/// they save in traffic.
+/// The longest pause between two looks, in hints. With longer pauses, waiters lose more by noticing
+/// a change late than they save in traffic.
 const LONGEST_PAUSE: u32 = if cfg!(miri) { 1 } else { 16 };
 
 // SAFETY: the words and links are core's atomics; a reference is a pointer to its node.

@@ -7,15 +7,15 @@
 //! are for, so that one list serves all.
 //!
 //! A line may be given back by a thread other than the one that took it, and then stays with the
-//! thread that gave it back.
-//! [`KEPT`] bounds what a thread hoards when lines flow one way. When a thread ends, the lines that
-//! it keeps are freed. Without `std` there is no thread-local storage, and every node is allocated.
+//! thread that gave it back. [`KEPT`] bounds how many lines a thread keeps if it gives back more
+//! than it takes. When a thread ends, the lines that it keeps are freed. Without `std` there is no
+//! thread-local storage, and every node is allocated.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-/// Two lines, since processors fetch lines in pairs.
+/// The bytes of a line of the pool: two cache lines, since processors fetch cache lines in pairs.
 const LINE: usize = 128;
 const LAYOUT: Layout = match Layout::from_size_align(LINE, LINE) {
     Ok(layout) => layout,
@@ -88,7 +88,7 @@ mod cache {
     const KEPT: u32 = 64;
 
     std::thread_local! {
-        // Without a destructor, so that it costs no check and works until the thread's last
+        // Without a destructor, so that an access costs no check and works until the thread's last
         // moment.
         static LINES: Cell<Option<NonNull<Line>>> = const { Cell::new(None) };
         static END: End = const { End };

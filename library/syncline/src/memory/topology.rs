@@ -77,7 +77,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Divides groups by the list of processors in this file of each processor.
+    /// Divides groups by the list of processors that each processor has in `file`.
     fn divide(&self, groups: &[u16], file: &str) -> Vec<u16> {
         self.divide_by(groups, |processor| read_list(&self.about(processor).join(file)))
     }
@@ -129,8 +129,8 @@ impl Machine<'_> {
         if pairs.len() == groups.len() { groups.into() } else { divided }
     }
 
-    /// The number of each processor's part. `None` if a processor has no list, is not in its own, or
-    /// is in two.
+    /// The number of each processor's part. `None` if a processor has no list, is not on its own
+    /// list, or is on two lists.
     fn partition(&self, list: impl Fn(usize) -> Option<Vec<usize>>) -> Option<Vec<u16>> {
         let mut parts = std::vec![None; self.processors.len()];
         let mut count = 0;
@@ -198,7 +198,7 @@ mod tests {
             self
         }
 
-        /// Makes the processors of each list share something with one another.
+        /// Makes the processors of each list share what `file` describes.
         fn share(mut self, file: &str, lists: &[&str]) -> Self {
             for list in lists {
                 for processor in parse_list(list).unwrap() {

@@ -86,8 +86,8 @@ impl<T, L: Zeroable> Mutex<T, L> {
 }
 
 impl<T, L> Mutex<T, L> {
-    /// This lock with a value under it: for locks in memories other than the native one, and for
-    /// code that works with any lock and makes it by `L::default()`.
+    /// The given lock, with a value under it. For locks in memories other than the native one, and
+    /// for generic code, which makes its lock by `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }

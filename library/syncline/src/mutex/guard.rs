@@ -154,8 +154,8 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         section(&mutex.lock.lock, node)
     }
 
-    /// Like [`released`](Self::released), for a function that does nothing but wait. All of it counts
-    /// as a wait for the lock, since this thread can't continue without the lock.
+    /// Like [`released`](Self::released), for a function that does nothing but wait. The whole call
+    /// counts as a wait for the lock, since this thread can't continue without the lock.
     #[doc(hidden)]
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn rests<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {

@@ -24,7 +24,8 @@ type Function<F> = <Native as Memory>::Data<Option<F>>;
 /// access panics.
 pub struct LazyLock<T, F = fn() -> T, M: Memory = Native> {
     value: OnceLock<T, M>,
-    /// The function; `None` after it has been called. Only the thread that makes the value uses it.
+    /// The function; `None` after it has been called. Only the thread that makes the value uses
+    /// this field.
     make: M::Data<Option<F>>,
 }
 
@@ -70,7 +71,7 @@ impl<T, F: FnOnce() -> T, M: Memory> Deref for LazyLock<T, F, M> {
     }
 }
 
-/// The value that `Default` makes.
+/// A lazy value that `T::default` makes.
 impl<T: Default> Default for LazyLock<T> {
     fn default() -> Self {
         Self::new(T::default)

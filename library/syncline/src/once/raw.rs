@@ -9,8 +9,8 @@
 //! 1. One thread at a time runs a function: it has exchanged `FRESH` or `POISONED` for `RUNNING`,
 //!    and no other thread changes `RUNNING`.
 //! 2. `COMPLETE` is final.
-//! 3. A thread that sleeps has marked a word that was not what it waits for. The change to
-//!    `RUNNING` keeps the mark; a change from `RUNNING` clears it and wakes all.
+//! 3. A thread that sleeps has set the mark in a word whose state was not the one that it waits
+//!    for. The change to `RUNNING` keeps the mark; a change from `RUNNING` clears it and wakes all.
 //!
 //! Source: none; the states are those of the standard library's `Once`.
 
@@ -63,7 +63,7 @@ impl OnceState {
 }
 
 impl<M: Memory> RawOnce<M> {
-    /// Whether it has happened. Acquire ordering: what was done is visible if so.
+    /// Whether a function has returned. Acquire ordering: if so, what it did is visible.
     #[inline]
     pub fn is_completed(&self) -> bool {
         // Acquire: pairs with the Release of `Finish`.
@@ -102,7 +102,7 @@ impl<M: Memory> RawOnce<M> {
         }
     }
 
-    /// Waits until it has happened. Acquire ordering.
+    /// Waits until a function has returned. Acquire ordering.
     ///
     /// # Panics
     ///
@@ -130,7 +130,7 @@ struct Finish<'a, M: Memory> {
 
 impl<M: Memory> Drop for Finish<'_, M> {
     fn drop(&mut self) {
-        // With Release ordering: pairs with the Acquire of all looks.
+        // With Release ordering: pairs with the Acquire of all loads.
         Park::announce::<M>(&self.once.word, self.state);
     }
 }

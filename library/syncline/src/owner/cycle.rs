@@ -1,7 +1,8 @@
 //! Finds a cycle of threads that wait for each other.
 //!
 //! A thread that waits to hold a lock alone needs all holders to release it; a reader needs the
-//! writer to release it. All of them must, so a single cycle is enough: its threads wait forever.
+//! writer to release it. Since all of these must release it, a single cycle is enough: its threads
+//! wait forever.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -31,11 +32,12 @@ struct Step {
     hold: &'static Location<'static>,
 }
 
-/// A thread that holds a lock: its number, how it holds it, and since where.
+/// A thread that holds a lock: its number, how it holds the lock, and the line where it acquired
+/// it.
 type Holder = (usize, Mode, &'static Location<'static>);
 
-/// The cycle that this thread's wait, which is noted, has closed, if any. Then the wait is not noted
-/// any more when other threads look: only one thread of a cycle reports it.
+/// The cycle that this thread's noted wait has closed, if any. In that case the note of the wait is
+/// removed before other threads look, so that only one thread of a cycle reports it.
 pub(super) fn find_cycle() -> Option<Cycle> {
     let notes = notes::all();
     let mut search = Search {
@@ -172,7 +174,7 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// What a holder does with the lock.
+/// What a holder does with the lock, as a verb.
 fn how(mode: Mode) -> &'static str {
     match mode {
         Mode::Alone | Mode::Upgraded => "holds",

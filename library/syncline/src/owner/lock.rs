@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
 /// What a lock knows of its holders: the thread that holds it exclusively, if any, and the line
-/// where it was taken; and how many shares there are. Each thread's note has the rest
+/// where it took the lock; and how many shares there are. Each thread's note has the rest
 /// ([`notes`](super::notes)).
 #[derive(Debug, Default)]
 pub(crate) struct Owner {
@@ -48,7 +48,7 @@ impl fmt::Display for Named {
 // Words are Relaxed: a thread compares with its own number (see `is_this_thread`), and then finds its
 // own line; what it finds of other threads is checked against their notes, which are under locks.
 impl Owner {
-    /// No thread.
+    /// The notes of a lock that no thread holds.
     pub(crate) const fn nobody() -> Self {
         Self {
             name: AtomicUsize::new(0),

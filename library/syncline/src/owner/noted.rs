@@ -17,7 +17,7 @@ pub(crate) struct Waiting {
     noted: bool,
 }
 
-// Where nothing else is said, words are Relaxed, for the reason in `lock`.
+// Unless a comment says otherwise, accesses to words are Relaxed; `lock.rs` says why.
 impl Owner {
     /// Panics if this thread holds the lock exclusively.
     #[track_caller]
@@ -29,8 +29,9 @@ impl Owner {
         );
     }
 
-    /// Notes that this thread waits for the lock, without a deadline, on the caller's line; until
-    /// the result is dropped, before the thread notes that it has the lock.
+    /// Notes that this thread waits for the lock without a deadline, on the caller's line. The note
+    /// stays until the result is dropped, which must be before the thread notes that it has the
+    /// lock.
     ///
     /// Panics if this thread would wait for itself, or for a thread that waits for it, perhaps
     /// through others.
@@ -38,7 +39,7 @@ impl Owner {
     pub(crate) fn waits(&self, mode: Mode, lock: Named) -> Waiting {
         self.expect_another();
         let waiting = self.waits_unchecked(mode, lock);
-        // SeqCst: of the threads of a cycle, the last one here sees what the others have noted
+        // SeqCst: the last thread of a cycle to pass this fence sees what the others have noted
         // before their fences: their waits, and before these, what they hold.
         fence(SeqCst);
         if waiting.noted && self.may_be_held() {
@@ -60,14 +61,14 @@ impl Owner {
         Waiting { noted }
     }
 
-    /// Notes that this thread holds the lock, since the caller's line.
+    /// Notes that this thread holds the lock, which it acquired on the caller's line.
     #[track_caller]
     pub(crate) fn set(&self) {
         self.since.store(from_ref(Location::caller()).cast_mut(), Relaxed);
         self.set_again();
     }
 
-    /// Notes that this thread holds the lock again, since the line that is already noted.
+    /// Notes that this thread holds the lock again, with the line that is already noted.
     pub(crate) fn set_again(&self) {
         self.thread.store(this_thread(), Relaxed);
         notes::holds(Hold { lock: self.name(), mode: Mode::Alone, since: self.since() });
@@ -79,7 +80,7 @@ impl Owner {
         self.thread.store(0, Relaxed);
     }
 
-    /// Notes that this thread shares the lock, since the caller's line.
+    /// Notes that this thread shares the lock, which it acquired on the caller's line.
     #[track_caller]
     pub(crate) fn share(&self, mode: Mode) {
         self.shares.fetch_add(1, Relaxed);

@@ -113,13 +113,14 @@ pub(super) fn all() -> MutexGuard<'static, Notes> {
     lock(&NOTES)
 }
 
-/// Locks a note or all of them. A panic of this module would leave them as they are.
+/// Locks a note or all of them. Ignores poisoning, since a panic of this module leaves the notes as
+/// they are.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Changes this thread's note, if the thread is not silent and not about to end. Says whether it
-/// did.
+/// changed the note.
 fn change(change: impl FnOnce(&mut Note)) -> bool {
     if SILENT.replace(true) {
         return false;

@@ -14,9 +14,9 @@ use crate::watched::{Node, SharedNode, Watched};
 
 /// The right to read an [`RwLock`]'s value, or a part of it, until dropped.
 ///
-/// Dropping it gives the share up, with Release ordering. It can't be sent to another thread: the
-/// thread that acquired the share must release it. Like a shared reference, it is covariant: a
-/// guard of a longer-lived type can be used as a guard of a shorter-lived one.
+/// Dropping the guard gives the share up, with Release ordering. A guard can't be sent to another
+/// thread: the thread that acquired the share must release it. Like a shared reference, it is
+/// covariant: a guard of a longer-lived type can be used as a guard of a shorter-lived one.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockReadGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     lock: &'a Watched<L>,
@@ -27,14 +27,14 @@ pub struct RwLockReadGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     shares: PhantomData<(&'a T, *const ())>,
 }
 
-/// The right to read a part of an [`RwLock`]'s value, until dropped. It is the type of the whole
-/// value's guard, which allows nothing but reading either.
+/// The right to read a part of an [`RwLock`]'s value, until dropped. This is the type of the whole
+/// value's guard, since that guard, too, allows nothing but reading.
 pub type MappedRwLockReadGuard<'a, T, L = CompactRw> = RwLockReadGuard<'a, T, L>;
 
 /// The right to write an [`RwLock`]'s value, until dropped.
 ///
-/// Dropping it releases the lock, with Release ordering. It can't be sent to another thread: the
-/// thread that acquired the lock must release it.
+/// Dropping the guard releases the lock, with Release ordering. A guard can't be sent to another
+/// thread: the thread that acquired the lock must release it.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockWriteGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     pub(super) lock: &'a RwLock<T, L>,
@@ -175,8 +175,8 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
 }
 
 impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
-    /// Turns the guard into a reader's. No thread writes in between, and this never waits. What was
-    /// written is visible to all threads that read from now on: Release ordering.
+    /// Turns the guard into a reader's. No thread writes in between, and the call never waits. What
+    /// was written is visible to all threads that read from now on: Release ordering.
     ///
     /// ```
     /// use syncline::{RwLock, RwLockWriteGuard};

@@ -22,9 +22,9 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     /// # Panics
     ///
     /// In debug builds, if this thread holds the lock for writing, or would wait for a writer that
-    /// waits for it, perhaps through others; and if there are more readers than the lock can count,
-    /// which is 524,287 for [`CompactRw`](crate::lock::CompactRw) and more
-    /// than 100 million for the others. Then [`try_read`](Self::try_read) returns `None`.
+    /// waits for it, perhaps through others. In all builds, if there are more readers than the lock
+    /// can count: 524,287 for [`CompactRw`](crate::lock::CompactRw), and more than 100 million for
+    /// the others. In that case [`try_read`](Self::try_read) returns `None`.
     #[inline]
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T, L> {
@@ -113,8 +113,9 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock for writing; and if there are more readers than
-    /// the lock can count, except that [`CompactRw`](crate::lock::CompactRw) then gives `None`.
+    /// In debug builds, if this thread holds the lock for writing. In all builds, if there are more
+    /// readers than the lock can count; [`CompactRw`](crate::lock::CompactRw) returns `None`
+    /// instead.
     #[track_caller]
     pub fn try_read_for(&self, patience: Duration) -> Option<RwLockReadGuard<'_, T, L>> {
         self.try_read_until(after::<L::Memory>(patience))

@@ -1,5 +1,5 @@
-//! A thread's state for its transactions on [`Shared`](super::Shared): the moment of its attempt,
-//! what it has read, how it runs, and what its attempts have cost.
+//! A thread's state for its transactions on [`Shared`](super::Shared): the moment of its attempt
+//! (`shared.rs` says what that is), what it has read, how it runs, and what its attempts have cost.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -22,15 +22,15 @@ pub struct Thread<M: LongMemory> {
     base: u64,
     /// The attempt's moment, counted from the base.
     moment: u64,
-    /// A cell is read at once if its stamp, counted from the base, is below this: one more than the
-    /// moment, or 0 if the attempt runs alone or has written.
+    /// The fast path reads a cell if the cell's stamp, counted from the base, is below this: one
+    /// more than the moment, or 0 if the attempt runs alone or has written.
     at_once: u64,
-    /// The bound of `at_once` if the attempt runs in place: [`STAMPS`], which is above every
-    /// version of a cell that is not locked. Otherwise 0.
+    /// The bound that replaces `at_once` if the attempt runs in place: [`STAMPS`], which is above
+    /// every version of a cell that is not locked. Otherwise 0.
     in_place: u64,
-    /// The stamp of the cells that it may write if it runs in place; otherwise [`NONE`].
+    /// The stamp of the cells that the attempt may write, if it runs in place; otherwise [`NONE`].
     taken: u64,
-    /// The version of what it writes if it runs alone, or 0.
+    /// The version of what the attempt writes, if it runs alone; otherwise 0.
     pub(super) version: u64,
     /// The stamps of all cells that were read; empty if the attempt runs in place.
     pub(super) reads: Vec<NonNull<M::Long>>,
@@ -40,7 +40,7 @@ pub struct Thread<M: LongMemory> {
     /// What the successful transactions of the thread have cost so far, in accesses.
     pub(super) spent: u64,
     pub(super) turn: Option<Turn>,
-    /// Transactions until the pace is consulted.
+    /// How many transactions are left until the pace is consulted.
     pub(super) left: u32,
 }
 
@@ -120,7 +120,7 @@ impl<M: LongMemory> Thread<M> {
         self.version != 0
     }
 
-    /// Notes that the attempt has written: from now on nothing is read at once.
+    /// Notes that the attempt has written: from now on the fast path reads nothing.
     #[inline(always)]
     pub(super) fn wrote(&mut self) {
         self.at_once = 0;
@@ -133,8 +133,8 @@ impl<M: LongMemory> Thread<M> {
         stamp.wrapping_sub(self.base) <= self.moment
     }
 
-    /// Whether all that was read still holds. `ours` says whether a commit of this thread has
-    /// locked a cell, and at which version.
+    /// Whether all cells that were read still [hold](Self::holds). `ours` says whether a commit of
+    /// this thread has locked a cell, and at which version.
     #[inline]
     pub(super) fn all_hold(
         &self,
@@ -150,7 +150,8 @@ impl<M: LongMemory> Thread<M> {
         })
     }
 
-    /// The value of a cell if it may be read at once, or in place; otherwise `None`.
+    /// The value of a cell if the fast path may read it, or if the attempt runs in place; otherwise
+    /// `None`.
     ///
     /// # Safety
     ///

@@ -17,8 +17,8 @@ use crate::memory::{Long, LongMemory, Native};
 
 /// A value of at most 8 bytes that transactions read and write.
 ///
-/// [`NoUninit`] says that a type has no padding: integers, floats, `bool`, `char`, arrays of
-/// them, and what derives it. Anything larger goes into a [`TVar`](super::TVar).
+/// [`NoUninit`] says that a type has no padding: integers, floats, `bool`, `char`, arrays of them,
+/// and types that derive it. Anything larger goes into a [`TVar`](super::TVar).
 ///
 /// ```
 /// use syncline::stm::{TCell, atomically};
@@ -148,7 +148,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         E: Engine<Memory = M>,
     {
         let (stamp, word) = (NonNull::from(&self.stamp), NonNull::from(&self.word));
-        // SAFETY: the cell outlives the transaction, with which the entries are cleared; this
+        // SAFETY: the cell outlives the transaction, at whose end the entries are cleared; this
         // thread runs alone if it has taken the cell.
         unsafe {
             if tx.engine.has_taken(&tx.parts.thread, stamp) {
@@ -167,7 +167,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     {
         let stamp = NonNull::from(&self.stamp);
         if E::in_place(&tx.parts.thread) {
-            // SAFETY: the cell outlives the transaction, with which the entries are cleared; this
+            // SAFETY: the cell outlives the transaction, at whose end the entries are cleared; this
             // thread runs alone.
             return unsafe {
                 tx.engine.take(&mut tx.parts.thread, stamp);
@@ -181,13 +181,13 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
                     foreign();
                 }
                 E::wrote(&mut tx.parts.thread);
-                // SAFETY: the cell outlives the transaction, with which the entries are cleared.
+                // SAFETY: the cell outlives the transaction, at whose end the entries are cleared.
                 unsafe { tx.parts.writes.add_word(stamp, NonNull::from(&self.word), value) };
             }
         }
     }
 
-    /// The value, without a transaction: none can use the cell any more.
+    /// The value. This needs no transaction, since none can use the cell any more.
     pub fn into_inner(self) -> T {
         // Relaxed: the thread that owns the cell got it through something that synchronizes.
         from_bits(self.word.load(Relaxed))

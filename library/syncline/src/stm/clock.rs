@@ -1,6 +1,6 @@
 //! The clock of versions. It only advances, to versions that a thread has seen.
 //!
-//! All its accesses are SeqCst. The rules that need it are in [`shared`](super::shared) and
+//! All its accesses are SeqCst. The rules that need this order are in [`shared`](super::shared) and
 //! [`serial`](super::serial).
 
 use core::sync::atomic::AtomicU64;

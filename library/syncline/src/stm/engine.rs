@@ -23,8 +23,8 @@ use crate::memory::LongMemory;
 /// All that an attempt reads belongs to one moment, and a commit that succeeds makes all that it
 /// writes visible at one moment at which everything it has read still holds. While an attempt runs
 /// in place, no other attempt writes, and other attempts discard what they read of its writes. An
-/// engine uses a stamp only during the attempt that was handed it, and what a commit was handed
-/// only during the commit.
+/// engine uses a stamp only during the attempt to which it was passed, and what was passed to a
+/// commit only during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;
@@ -41,7 +41,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         TVar::of(self, value)
     }
 
-    /// A thread's part, for its transactions.
+    /// Begins a thread's use of the engine, and returns the thread's part.
     #[doc(hidden)]
     fn enter(&self) -> Self::Thread;
 
@@ -89,8 +89,9 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         None
     }
 
-    /// Notes that the attempt keeps a write aside: until it ends nothing is read [at
-    /// once](Self::read_at_once), since the cell might be one that the attempt has written.
+    /// Notes that the attempt keeps a write aside. Until the attempt ends,
+    /// [`read_at_once`](Self::read_at_once) reads nothing, since the cell might be one that the
+    /// attempt has written.
     #[inline(always)]
     fn wrote(_: &mut Self::Thread) {}
 
@@ -144,8 +145,8 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// next may begin.
     fn give_way(&self, thread: &mut Self::Thread);
 
-    /// Ends the attempt and waits until something that it has read has changed. May return for no
-    /// reason.
+    /// Ends the attempt and waits until something that it has read has changed. May return
+    /// spuriously.
     fn wait_for_change(&self, thread: &mut Self::Thread);
 
     /// Ends the transaction without a commit.
@@ -160,11 +161,11 @@ pub unsafe trait Engine: Sized + Sync + 'static {
 pub const STAMPS: u64 = 1 << 52;
 
 /// The number of ranges: as many as fit below the highest bit. When all are used, ranges are
-/// reused. Engines that share one don't notice each other's cells: then isolation between them is
-/// lost, and nothing else.
+/// reused. Engines that share a range don't notice each other's cells. Then isolation between these
+/// engines is lost, and nothing else.
 const ENGINES: u32 = 1 << 11;
 
-/// Where the range of a new engine begins. The first, from 0 on, is the default engine's.
+/// Where the range of a new engine begins. The first range, from 0 on, is the default engine's.
 pub fn new_range() -> u64 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     // Relaxed: only the number counts.

@@ -140,7 +140,7 @@ mod kept {
         #[inline]
         fn drop(&mut self) {
             let session = self.session.as_ptr();
-            // There is another one if values that were dropped after the transaction have used
+            // There is another session if values that were dropped after the transaction have used
             // transactions.
             let other = if self.ending { session } else { SESSION.replace(session) };
             if !other.is_null() {

@@ -4,12 +4,12 @@
 //! A cell is held by one writer or several readers. If a thread requests a cell that others hold in
 //! a conflicting way, it wins if its transactions have cost less so far than those of each
 //! conflicting thread (of threads with equal costs, the one with the lower number wins). The others
-//! are then aborted, and it gets the cell. If it does not win, or if one of them commits already, it
-//! is refused, and no holder is aborted. (A holder may begin to commit while others are aborted for
-//! the request; only then they are aborted for nothing.) A holder whose attempt is over but which
-//! has not released the cell yet conflicts with no thread.
-//! That is FairCM: what a thread's transactions have cost grows only when one commits, so a thread
-//! that is aborted again and again comes to have the least and then wins every conflict.
+//! are then aborted, and the thread gets the cell. If it does not win, or if one of the others
+//! commits already, it is refused, and no holder is aborted. (Holders are aborted for nothing only
+//! if another holder begins to commit while they are aborted for the request.) A holder whose
+//! attempt is over but which has not released the cell yet conflicts with no thread. This policy is
+//! FairCM. A thread's cost grows only when one of its transactions commits, so a thread that is
+//! aborted again and again ends up with the least cost, and then wins every conflict.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012, sections 3 and 4.
@@ -24,7 +24,7 @@ pub struct Holder {
     pub client: usize,
     /// The number of the attempt.
     pub attempt: u64,
-    /// What its successful transactions have cost so far.
+    /// What the thread's successful transactions have cost so far, in accesses.
     pub spent: u64,
 }
 

@@ -15,10 +15,10 @@
 //! assert_eq!(atomically(|tx| Ok(SAVINGS.get(tx)? + CURRENT.get(tx)?)), 100);
 //! ```
 //!
-//! Functions that take a [`Tx`] combine into larger transactions, which locks do not. A [`TCell`]
-//! holds a small value that is copied, a [`TVar`] a value of any type. [`Tx::retry`] waits until
-//! others write, [`Tx::or_else`] tries one transaction and then another. [`atomically`] has the
-//! guarantees.
+//! Functions that take a [`Tx`] combine into larger transactions; functions that lock don't combine
+//! that way. A [`TCell`] holds a small value that is copied, a [`TVar`] a value of any type.
+//! [`Tx::retry`] waits until others write, [`Tx::or_else`] tries one transaction and then another.
+//! The documentation of [`atomically`] has the guarantees.
 //!
 //! **Panics** in the closure propagate, and the transaction has not happened. A panic poisons
 //! nothing, since nothing was changed.
@@ -26,7 +26,7 @@
 //! **Nested use**: a transaction can't contain another. A function that is part of the transaction
 //! takes its `tx`. Calling [`atomically`] in a closure panics, with any engine in native memory.
 //!
-//! **Waiting** for another thread inside a closure, other than by [`Tx::retry`], can wait forever:
+//! **Waiting** for another thread inside a closure, other than by [`Tx::retry`], may last forever:
 //! that thread may be held up until this transaction is over.
 //!
 //! **Engines**: [`Shared`] has a versioned lock in each cell, [`Served`] has lock servers that are

@@ -16,7 +16,7 @@ use core::time::Duration;
 
 /// Says how an engine's transactions run.
 pub trait Pace: Debug + Default + Send + Sync + 'static {
-    /// The number of its transactions after which a thread consults the pace.
+    /// How many transactions a thread runs before it consults the pace again.
     const EVERY: u32;
 
     /// Called after [`EVERY`](Self::EVERY) more transactions of a thread. If the mode has to

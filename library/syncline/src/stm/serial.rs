@@ -12,11 +12,11 @@
 //!    its stamp is given that version, by an exchange, so that no commit loses its lock. The value
 //!    is then written with Release, and read with Acquire: a reader that sees the value sees the
 //!    version, and finds that the cell is newer than the attempt's moment.
-//! 2. **The clock reaches that version only when the epoch ends**, so no attempt's moment does
-//!    before. No commit takes this version: a commit that last read the epoch before it became odd
-//!    had read the clock still earlier, and takes one more than that value. And a thread that finds
-//!    the version in a stamp advances the clock only after it has read the epoch: the stamp is
-//!    written with Release, so it sees that the epoch is odd.
+//! 2. **The clock reaches that version only when the epoch ends**, so no attempt's moment reaches
+//!    it before. No commit takes this version: a commit that last read the epoch before it became
+//!    odd had read the clock still earlier, and takes one more than that value. And a thread that
+//!    finds the version in a stamp advances the clock only after it has read the epoch: the stamp
+//!    is written with Release, so it sees that the epoch is odd.
 //! 3. **Commits that lock their cells** read the epoch before they lock and again when they hold
 //!    all of them, and give up if it is odd or has changed. The thread that is alone waits before
 //!    each access until the cell is not locked. The commit's lock and its read of the epoch, and
@@ -24,8 +24,9 @@
 //!    commit gives up, or the thread that is alone waits for it, and the commit is ordered before
 //!    all that is written in the odd epoch.
 //!
-//! To all other transactions, one that is alone is a commit that takes long. It costs each of them
-//! one read of the epoch when it begins, and two more when it commits, if it has written.
+//! To all other transactions, a transaction that is alone looks like a commit that takes long. It
+//! costs each of them one read of the epoch when it begins, and two more when it commits, if it has
+//! written.
 //!
 //! A transaction that asks for a turn is alone until it ends. The [pace](super::pace) decides
 //! whether all others are alone as well, one after another. That pays if transactions are so short,
@@ -112,7 +113,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         self.version.load(Relaxed)
     }
 
-    /// Ends being alone.
+    /// Ends this thread's time alone.
     #[inline]
     pub fn leave(&self, clock: &Clock<M>) {
         // Relaxed: used only under the lock.

@@ -5,13 +5,12 @@
 //! which they are made, so the server is the same in every run. Servers know which client reads
 //! which cell, so they see each conflict when it arises, and resolve it ([FairCM](super::holds)).
 //! The threads of the program share the values, a status word for each client and the list of
-//! sleepers; all else is messages. This is meant for
-//! machines whose caches are not coherent or where sharing is expensive, and later for several
-//! machines.
+//! sleepers; all else is messages. This engine is meant for machines whose caches are not coherent
+//! or where sharing is expensive, and later for several machines.
 //!
 //! An attempt that was aborted may still run, while the cell that was taken from it is written. So
-//! it looks at its status after each value it has read, before it hands the value on: had one of
-//! its cells been written, it would see that it is aborted.
+//! it looks at its status after each value it has read, before it hands the value on: if one of its
+//! cells had been written, it would see that it is aborted.
 //!
 //! When not to use it: on a cache-coherent machine a round trip for each cell costs more than all
 //! of [`Shared`](super::Shared)'s work.
@@ -79,7 +78,7 @@ struct Client<W: Wait, M: LongMemory> {
     number: usize,
     servers: Vec<Link<W, M>>,
     attempt: u64,
-    /// What its successful transactions have cost so far, in accesses.
+    /// What the client's successful transactions have cost so far, in accesses.
     spent: u64,
 }
 
@@ -87,7 +86,7 @@ struct Client<W: Wait, M: LongMemory> {
 struct Link<W: Wait, M: LongMemory> {
     requests: Sender<Request, Requests<W, M>>,
     answers: Receiver<bool, Answers<W, M>>,
-    /// Whether this attempt has sent it a request.
+    /// Whether this attempt has sent the server a request.
     used: bool,
 }
 
@@ -209,8 +208,8 @@ impl<W: Wait, M: LongMemory> Thread<W, M> {
 
 // SAFETY: only a cell's holders use its value, and the server's messages order each holder after
 // the earlier ones. A commit that succeeds holds all cells that it has read or writes, from
-// `keep_all` until it has written. Everything that an attempt has read was still held when it found
-// its status not aborted.
+// `keep_all` until it has written. Everything that an attempt has read was still held when the
+// attempt found that it was not aborted.
 unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     type Memory = M;
     type Thread = Thread<W, M>;

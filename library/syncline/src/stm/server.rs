@@ -39,9 +39,9 @@ pub type Statuses<M> = Arc<[Padded<<M as LongMemory>::Long>]>;
 pub enum Request {
     /// Asks for a cell. The server answers whether it is granted.
     Hold {
-        /// Its number.
+        /// The cell's number.
         cell: usize,
-        /// Whether to write it.
+        /// Whether the attempt wants to write the cell.
         writes: bool,
         /// The attempt that asks.
         who: Holder,

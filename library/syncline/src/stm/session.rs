@@ -14,7 +14,7 @@ use super::writes::Writes;
 /// What a thread needs to run transactions on an engine: its logs, which are reused, and its part
 /// of the engine.
 ///
-/// For the default engine [`atomically`](super::atomically) keeps one for each thread.
+/// For the default engine, [`atomically`](super::atomically) keeps a session for each thread.
 pub struct Session<'e, E: Engine> {
     engine: &'e E,
     parts: Parts<E>,

@@ -12,10 +12,11 @@
 //! commits don't contend for the clock's line, as they do in TL2, unless another thread reads their
 //! cells. This rests on a rule, from which a second follows:
 //!
-//! 1. **Lock, then look at the clock.** Then a commit's version is larger than the moment of every
-//!    attempt that has seen one of its cells unlocked. For if an attempt's moment is not smaller
-//!    than the version, the clock was advanced after the commit had read it. The attempt read the
-//!    clock after that, and the cell still later: so it finds the cell locked, or the new version.
+//! 1. **Lock, then look at the clock.** By this rule, a commit's version is larger than the moment
+//!    of every attempt that has seen one of its cells unlocked. For if an attempt's moment is not
+//!    smaller than the version, the clock was advanced after the commit had read it. The attempt
+//!    read the clock after that, and the cell still later: so it finds the cell locked, or the new
+//!    version.
 //! 2. **So a cell has not changed since an attempt's moment** if it is unlocked and its version is
 //!    not larger than that moment. This is all that is ever checked.
 //!
@@ -25,8 +26,8 @@
 //!
 //! A thread that fails too often gets a [turn](Turns), in which it runs [alone](Serial). If that
 //! gets more done, all transactions run alone, one after another ([`Pace`]). Reads in the ordinary
-//! mode pay nothing for it. What the thread that is alone has written shows in the stamp, which is
-//! compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
+//! mode pay nothing for this. What the thread that is alone has written shows in the stamp, which
+//! is compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
 //!
 //! When not to use it: transactions that nearly always conflict end up in a queue for a lock, after
 //! wasted attempts. Use a [`Mutex`](crate::Mutex).
@@ -204,8 +205,9 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         writes.iter().for_each(|write| write.stamp().store(write.locked_at.get(), Release));
     }
 
-    /// Locks all, in the order in which all commits lock. So a commit waits only for a cell that
-    /// comes after all cells that it holds, and no two commits wait for each other.
+    /// Locks all cells of `writes`, in the order in which all commits lock cells. So a commit waits
+    /// only for a cell that comes after all cells that it holds, and no two commits wait for each
+    /// other.
     #[inline]
     fn lock_all(writes: &mut Writes<M>) {
         writes.in_order().iter().for_each(Self::lock);
@@ -232,7 +234,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.count(thread, cost);
     }
 
-    /// Counts a transaction that cost this much.
+    /// Counts a transaction of this cost.
     #[inline(always)]
     fn count(&self, thread: &mut Thread<M>, cost: u64) {
         thread.spent += cost;

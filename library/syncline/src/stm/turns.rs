@@ -7,13 +7,13 @@
 //! **Next** is the thread whose transactions have cost least so far, counting those that succeeded:
 //! FairCM's *effective transactional time*, here in accesses, since reading a clock costs more than
 //! a short transaction. So long transactions and short ones get equal shares. To keep newly arrived
-//! threads from always going first, a thread that arrives counts as having at least the
-//! longest time that any thread had when its turn ended. This time grows with the turns, so each
-//! turn brings all waiting threads closer to theirs. It is the virtual time of fair queueing.
+//! threads from always going first, a thread that arrives counts as having at least the longest
+//! time that any thread had when its turn ended. This time grows with the turns, so each turn
+//! brings all waiting threads closer to their own turns. It is the virtual time of fair queueing.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
-//! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided by that time, which requires
-//! reads that others can see.
+//! Many-Cores", EuroSys 2012 (FairCM). In TM2C each conflict is decided by that time, which
+//! requires reads that others can see.
 
 use super::guarded::Guarded;
 use crate::lock::Mcs;

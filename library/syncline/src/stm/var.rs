@@ -1,9 +1,9 @@
 //! A variable for values of any type: they are shared, never changed in place.
 //!
 //! Readers of a value that may be replaced at any moment can't copy it as words, and a writer that
-//! replaces it must not free it under them. So the value is in an `Arc`, and a lock of one word is
-//! held while the `Arc` is exchanged or another reference to it is made. A read therefore writes to
-//! the variable's line, which [`TCell`](super::TCell) avoids.
+//! replaces it must not free it while they read it. So the value is in an `Arc`, and a lock of one
+//! word is held while the `Arc` is exchanged or another reference to it is made. A read therefore
+//! writes to the variable's line, which [`TCell`](super::TCell) avoids.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -145,7 +145,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         }
         E::wrote(&mut tx.parts.thread);
         let pending = Pending { variable: NonNull::from(self), value };
-        // SAFETY: the variable outlives the transaction, with which the entries are cleared.
+        // SAFETY: the variable outlives the transaction, at whose end the entries are cleared.
         unsafe { tx.parts.writes.add_object(NonNull::from(&self.stamp), Box::new(pending)) };
     }
 
@@ -163,7 +163,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
             return drop(before);
         }
         let kept = Pending { variable: NonNull::from(self), value: before };
-        // SAFETY: the variable outlives the transaction, with which the entries are cleared.
+        // SAFETY: the variable outlives the transaction, at whose end the entries are cleared.
         unsafe { tx.parts.writes.add_object(stamp, Box::new(kept)) };
     }
 

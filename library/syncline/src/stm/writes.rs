@@ -20,9 +20,9 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::memory::{Long, LongMemory};
 
-/// Up to this many entries are searched without asking the filter, which would cost as much.
+/// Up to `FEWEST` entries are searched without asking the filter, which would cost as much.
 const FEWEST: usize = 3;
-/// Up to this many entries are searched one by one unless the filter excludes the cell. They fill
+/// Up to `FEW` entries are searched one by one, unless the filter excludes the cell. They fill
 /// about four lines.
 const FEW: usize = 8;
 
@@ -108,8 +108,9 @@ impl<M: LongMemory> Write<M> {
     }
 }
 
-/// All that a transaction is going to write, each cell once. If it writes in place: the earlier
-/// values; a cell may then have several entries while there are few.
+/// All that a transaction is going to write, each cell once. If the transaction writes in place,
+/// the entries have the earlier values instead, and a cell may have several entries while there are
+/// few.
 pub struct Writes<M: LongMemory> {
     entries: Vec<Write<M>>,
     objects: Vec<Box<dyn Install>>,
@@ -229,8 +230,8 @@ impl<M: LongMemory> Writes<M> {
     ///
     /// # Safety
     ///
-    /// The stamp and the word live until the entries, and those [taken again](Self::again), are
-    /// cleared. Even unsafe code can't call this outside of the parent module:
+    /// The stamp and the word live until the entries, and copies of them by [`again`](Self::again),
+    /// are cleared. Even unsafe code can't call this outside of the parent module:
     ///
     /// ```compile_fail,E0624
     /// use syncline::stm::writes::Writes;
@@ -252,8 +253,8 @@ impl<M: LongMemory> Writes<M> {
     ///
     /// # Safety
     ///
-    /// The variable and its stamp live until the entries, and those [taken again](Self::again), are
-    /// cleared.
+    /// The variable and its stamp live until the entries, and copies of them by
+    /// [`again`](Self::again), are cleared.
     pub(super) unsafe fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
         self.add(stamp, None, self.objects.len() as u64);
         self.objects.push(object);
@@ -469,7 +470,7 @@ mod tests {
             for value in 100..105 {
                 (0..cells).for_each(|cell| write(&mut writes, cell, value));
             }
-            // A cell is kept a few times at most here.
+            // A cell has a few entries at most here.
             assert!(writes.entries().len() <= cells.max(FEWEST + 1));
             let (written, mut before) = (values(), writes.present());
             (0..cells).rev().for_each(|cell| write(&mut writes, cell, 7));

@@ -1,11 +1,12 @@
 //! SSYNC's hash table: a fixed number of buckets, each under a lock of its own.
 //!
 //! The table is laid out for caches. A bucket's lock shares its lines only with the bucket's head,
-//! so a thread that has the lock has the head. The bucket's keys are together, seven to a line, and
-//! a search reads one line after the other, which processors prefetch. A search touches only one
-//! value. No two buckets share a line.
+//! so a thread that gets the lock also gets the head into its cache. The bucket's keys are
+//! together, seven to a line, and a search reads one line after the other, which processors
+//! prefetch. A search touches only one value. No two buckets share a line.
 //!
-//! Not for long buckets: a search reads all keys of a bucket. The number of buckets is fixed.
+//! When not to use it: with long buckets, since a search reads all keys of a bucket. The number of
+//! buckets is fixed.
 //!
 //! Source: David, Guerraoui and Trigonakis, "Everything You Always Wanted to Know About
 //! Synchronization but Were Afraid to Ask" (2013), sections 4.3 (ssht) and 6.3.

@@ -1,10 +1,10 @@
 //! SSYNC's hash table over message passing: each server owns a part of the keys, and other
 //! threads ask the server.
 //!
-//! A part never leaves its server's cache, and there is no lock: an operation is a message there
-//! and one back, four transfers of a line, however many threads want the same bucket. So it is
-//! faster than a table with locks if many threads want few buckets, and slower if the locks would
-//! nearly always be free. SSYNC has one server for every three threads.
+//! A part never leaves its server's cache, and there is no lock: an operation is a message to the
+//! server and one back, four transfers of a line, however many threads want the same bucket. So
+//! this table is faster than a table with locks if many threads want few buckets, and slower if the
+//! locks would nearly always be free. SSYNC has one server for every three threads.
 //!
 //! A server is a [delegation server](crate::delegation::Server) of buckets laid out as those of
 //! [`LockTable`](super::LockTable), and an operation is a section. Values of up to four words

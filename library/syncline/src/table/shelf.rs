@@ -61,7 +61,7 @@ unsafe impl<V: Send, M: Memory> Send for Shelf<V, M> {}
 /// One thread at a time accesses a shelf: it holds the bucket's lock, owns the bucket as its
 /// server, or drops the table.
 impl<V, M: Memory> Shelf<V, M> {
-    /// A shelf with room for this many keys; more can be added. Memory is allocated for twice as
+    /// A shelf with room for `capacity` keys; more can be added. Memory is allocated for twice as
     /// many, and the second half is not touched before it is needed: so a bucket that happens to
     /// get more than its share does not move while its lock is held.
     pub(super) fn new(capacity: usize) -> Self {

@@ -13,7 +13,7 @@ use super::policy::{PARKED, Wait};
 use super::r#yield::Yield;
 use crate::memory::{Memory, Word};
 
-/// A waiter that can sleep loses patience this many times sooner than one that can't: after about
+/// A waiter that can sleep loses patience `SOONER` times sooner than one that can't: after about
 /// the time that falling asleep and being woken takes. With many more threads than processors, a
 /// thread that spins for longer watches a word whose writer has lost its processor.
 const SOONER: u32 = 4;
@@ -66,8 +66,8 @@ impl Wait for Park {
         let address = word.address();
         let next = value.wrapping_add(2);
         // While others sleep for later values the bit stays, or no thread would wake them. It is
-        // cleared when no other thread waits; a thread that came and slept meanwhile is woken to
-        // set it again. Release: pairs with the Acquire of `wait`.
+        // cleared when no other thread waits; a thread that came and slept meanwhile is woken, and
+        // sets the bit again. Release: pairs with the Acquire of `wait`.
         let (old, key) = if last {
             (word.swap(next, Release), None)
         } else {
@@ -124,8 +124,8 @@ fn sleep<M: Memory>(
         }
         if deadline.is_some_and(|deadline| M::now() >= deadline) {
             // If several threads wait for one value, another thread may have taken the value that
-            // woke us, and the mark of those that still sleep was cleared. We wake one of them, to
-            // set it again.
+            // woke us, and the mark of those that still sleep was cleared. We wake one of them, so
+            // that it sets the mark again.
             M::unpark(word.address(), Some(key), 1);
             return None;
         }

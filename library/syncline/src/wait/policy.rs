@@ -44,9 +44,9 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
         Self::wait_fetching::<M>(word, key, deadline, |_| (), done)
     }
 
-    /// Like [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
-    /// `fetch` is called right before each load of the word, with nothing in between, until the
-    /// waiter begins to sleep.
+    /// Like [`wait`](Self::wait), for a waiter that gets the word's line in its own way: `fetch` is
+    /// called right before each load of the word, with nothing in between, until the waiter begins
+    /// to sleep.
     fn wait_fetching<M: Memory>(
         word: &M::Word,
         key: u32,

@@ -30,8 +30,8 @@ use crate::wait::{Wait, Yield};
 
 /// The writer's bit; the bits below count readers.
 const WRITER: u32 = 1 << 31;
-/// The longest pause of ranks that back off, as a power of two, in units of [`Memory::delay`]: some
-/// ten microseconds.
+/// The longest pause of ranks that back off, as a power of two, in units of [`Memory::delay`]:
+/// about ten microseconds.
 const LONGEST: u32 = 8;
 
 /// A lock that can be shared, with no order among its waiters.

@@ -6,10 +6,10 @@
 //!   16 bits  readers of all parts
 //! ```
 //!
-//! A rank that arrives adds itself, and steps back by subtracting itself if the other side was
-//! there. So the word is never overwritten by a store, which would lose the addition of a rank that
-//! is about to step back. Neither side is preferred: a stream of writers keeps readers of all parts
-//! out, and the reverse.
+//! A rank that arrives adds itself, and steps back by subtracting itself if ranks of the other kind
+//! were counted. So the word is never overwritten by a store, which would lose the addition of a
+//! rank that is about to step back. Neither side is preferred: a stream of writers keeps readers of
+//! all parts out, and a stream of such readers keeps writers out.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -54,13 +54,14 @@ impl<W: Wait, M: Memory> Global<W, M> {
         self.leave(READER);
     }
 
-    /// Waits until no rank shares all parts, and keeps it that way. Has Acquire ordering.
+    /// Waits until no rank shares all parts, and lets no rank share them until
+    /// [`leave_as_writer`](Self::leave_as_writer). Has Acquire ordering.
     #[inline]
     pub fn enter_as_writer(&self) {
         self.enter(WRITER, READERS);
     }
 
-    /// Ends [`enter_as_writer`](Self::enter_as_writer). Has Release ordering.
+    /// Lets ranks share all parts again. Has Release ordering.
     #[inline]
     pub fn leave_as_writer(&self) {
         self.leave(WRITER);

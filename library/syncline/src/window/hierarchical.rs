@@ -37,7 +37,7 @@ const MODE: u32 = 3;
 const PASS: u32 = 4;
 
 /// A host's hold on a part's lock between hosts, and how many ranks of the host wait for the part.
-/// If all is zero, the host has nothing of that lock, and no rank waits.
+/// If both words are zero, the host has nothing of that lock, and no rank waits.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Hold<W: Wait = Yield, M: Memory = Native> {
@@ -58,21 +58,21 @@ impl<W: Wait, M: Memory> Hold<W, M> {
     }
 }
 
-/// The lock between hosts. A lock taken for writing belongs to the host, and another of its ranks
-/// may release it; a share belongs to the caller.
+/// The lock between hosts. A lock that was taken for writing belongs to the host, and another rank
+/// of the host may release it; a share belongs to the caller.
 pub trait Between {
     /// Why the lock can't be acquired.
     type Refusal;
 
-    /// Waits for the lock, and takes it for the host or shares it for the caller. Has Acquire
-    /// ordering.
+    /// Waits for the lock, and takes it for the host if `exclusive` is set, else shares it for the
+    /// caller. Has Acquire ordering.
     ///
     /// # Errors
     ///
     /// If the lock can't be acquired any more.
     fn acquire(&self, exclusive: bool) -> Result<(), Self::Refusal>;
 
-    /// Releases the lock. Has Release ordering.
+    /// Releases the lock, which was acquired with the same `exclusive`. Has Release ordering.
     fn release(&self, exclusive: bool);
 }
 
@@ -97,7 +97,7 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     /// # Safety
     ///
     /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
-    /// [`release`](Self::release).
+    /// [`release`](Self::release) as the release.
     pub unsafe fn acquire(&self, node: &L::Node) -> Result<(), B::Refusal> {
         // Relaxed: a hint to ranks that leave the part; if one sees it, we find the lock between
         // hosts below.
@@ -119,7 +119,7 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         acquired
     }
 
-    /// Ends a writer's turn.
+    /// Releases the part, which this rank holds alone.
     ///
     /// # Safety
     ///
@@ -146,7 +146,7 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     /// # Safety
     ///
     /// Same requirements as [`RawSharedLock::acquire_shared`], with
-    /// [`release_shared`](Self::release_shared).
+    /// [`release_shared`](Self::release_shared) as the release.
     pub unsafe fn acquire_shared(&self, node: &L::SharedNode) -> Result<(), B::Refusal> {
         // Relaxed: as in `acquire`.
         self.hold.waiting.fetch_add(1, Relaxed);
@@ -162,7 +162,7 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         acquired
     }
 
-    /// Ends a reader's turn.
+    /// Gives up this rank's share of the part.
     ///
     /// # Safety
     ///

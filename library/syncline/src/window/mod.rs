@@ -1,5 +1,5 @@
-//! Locks of windows. A window is memory that is divided among ranks. Each rank's part is locked by
-//! itself; or all parts are locked at once, to share them.
+//! Locks of windows. A window is memory that is divided among ranks, the processes of an MPI
+//! program. Each rank's part has its own lock, and a rank can also share all parts at once.
 //!
 //! That is MPI's passive target synchronization: `MPI_Win_lock` takes one rank's part, alone or
 //! shared, and `MPI_Win_lock_all` shares all parts. A window has
@@ -22,8 +22,9 @@
 //! leaves no rank waiting. [`Ordered`] puts a queue lock in front of each part; a death affects
 //! only the order.
 //!
-//! Unlike in that scheme, a writer stays counted in the global word while it waits for its part. So
-//! a reader of the part must not request all parts meanwhile, and MPI's rules forbid it to.
+//! Unlike in the published scheme, a writer stays counted in the global word while it waits for its
+//! part. So a reader of the part must not request all parts meanwhile, which MPI's rules forbid as
+//! well.
 
 mod best_effort;
 mod global;
@@ -64,14 +65,14 @@ impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
     /// # Safety
     ///
     /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
-    /// [`release`](Self::release).
+    /// [`release`](Self::release) as the release.
     pub unsafe fn acquire(&self, node: &L::Node) {
         self.global.enter_as_writer();
         // SAFETY: our caller's promise.
         unsafe { self.lock.acquire(node) }
     }
 
-    /// Ends a writer's turn.
+    /// Releases the part, which this rank holds alone.
     ///
     /// # Safety
     ///
@@ -87,13 +88,13 @@ impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
     /// # Safety
     ///
     /// Same requirements as [`RawSharedLock::acquire_shared`], with
-    /// [`release_shared`](Self::release_shared).
+    /// [`release_shared`](Self::release_shared) as the release.
     pub unsafe fn acquire_shared(&self, node: &L::SharedNode) {
         // SAFETY: our caller's promise.
         unsafe { self.lock.acquire_shared(node) }
     }
 
-    /// Ends a reader's turn.
+    /// Gives up this rank's share of the part.
     ///
     /// # Safety
     ///

@@ -18,9 +18,9 @@
 //! 2. Queues are made new only by the rank that repairs (one at a time), while they are broken, and
 //!    after it has seen, behind a barrier, that no living rank's `lined` is above 0.
 //!
-//! If one rank does the first and another the second at the same time, at least one of them sees
-//! the other. So each rank that arrives at a queue finds it new, and none returns to the old one.
-//! While the queues are broken there is no order, as with the counters alone.
+//! If one rank follows rule 1 and another one rule 2 at the same time, at least one of them sees
+//! the other's store. So each rank that arrives at a queue finds it new, and none returns to the
+//! old one. While the queues are broken there is no order, as with the counters alone.
 //!
 //! A writer passes the global word before it stands in the queue. So readers don't queue behind a
 //! writer that waits for a reader of all parts.
@@ -110,7 +110,7 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         lined
     }
 
-    /// Ends a writer's turn.
+    /// Releases the part, which this rank holds alone.
     ///
     /// # Safety
     ///
@@ -148,7 +148,7 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         lined
     }
 
-    /// Ends a reader's turn.
+    /// Gives up this rank's share of the part.
     ///
     /// # Safety
     ///
@@ -204,7 +204,7 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
     fn stay(&self, f: impl FnOnce()) -> bool {
         let since = Cell::new(None);
         let leave = || {
-            // Relaxed: it brings nothing.
+            // Relaxed: only the flag itself matters.
             if self.table.broken().load(Relaxed) != 0 {
                 return true;
             }
@@ -219,7 +219,7 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
 
     /// Breaks the queues if a rank that is in one is dead. Returns whether there is such a rank.
     pub fn break_after_deaths(&self) -> bool {
-        // Relaxed: a hint of whom to ask about.
+        // Relaxed: a hint of which ranks to ask about.
         let is_in = |rank: &usize| self.table.lined(*rank).load(Relaxed) != 0;
         let dead = self.ranks().filter(is_in).any(|rank| !self.lives(rank));
         if dead {

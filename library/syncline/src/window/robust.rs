@@ -13,10 +13,10 @@
 //!   MOVING    the words are being changed
 //! ```
 //!
-//! A rank that waits for long asks which ranks live. If a rank that has added something is dead,
-//! the waiting rank repairs: it records that it repairs, waits until no living rank is moving, and
-//! rewrites the words from the entries of the living. A part that a dead rank held is marked: the
-//! data that the lock protects may be inconsistent, and the next owner can find out
+//! A rank that waits for long asks which ranks are alive. If a rank that has added something is
+//! dead, the waiting rank repairs: it records that it repairs, waits until no living rank is
+//! moving, and rewrites the words from the entries of the living. A part that a dead rank held is
+//! marked: the data that the lock protects may be inconsistent, and the next owner can find out
 //! ([`Robust::is_orphaned`]).
 //!
 //! 1. A rank changes words only while its entry is `MOVING` and it has seen, after a barrier, that
@@ -50,14 +50,14 @@ const HOLDS: u32 = 2;
 const SHARES: u32 = 3;
 const MOVING: u32 = 4;
 
-/// After a wait of this length, and each time it has passed again, a waiter asks which ranks live.
+/// A waiter asks which ranks live each time that it has waited for this long.
 pub(super) const ASK_AFTER: Duration = Duration::from_millis(100);
-/// Without a deadline, a waiter reads the clock once in this many pauses.
+/// Without a deadline, a waiter reads the clock once in `PAUSES` pauses.
 const PAUSES: u32 = 16;
 
 /// The words of a window, all zero at first, and which ranks live.
 pub trait Table<const BACK_OFF: bool, W: Wait, M: Memory> {
-    /// How many ranks and parts there are.
+    /// The number of ranks, which is also the number of parts.
     fn ranks(&self) -> usize;
     /// The window's word.
     fn global(&self) -> &Global<W, M>;
@@ -127,8 +127,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         false
     }
 
-    /// Waits until no rank shares all parts, and keeps it that way; [`acquire`](Self::acquire) of
-    /// the part has to follow.
+    /// Waits until no rank shares all parts, and lets no rank share them from then on;
+    /// [`acquire`](Self::acquire) of the part has to follow.
     #[inline]
     pub(super) fn enter_as_writer(&self, target: usize) {
         let global = self.table.global();
@@ -139,7 +139,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         }
     }
 
-    /// Ends a writer's turn.
+    /// Releases the part, which this rank holds alone.
     ///
     /// # Safety
     ///
@@ -166,7 +166,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.share(target, deadline, || unsafe { part.try_acquire_shared(&()) })
     }
 
-    /// Ends a reader's turn.
+    /// Gives up this rank's share of the part.
     ///
     /// # Safety
     ///
@@ -177,8 +177,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.must_change(target, SHARES, || unsafe { self.table.part(target).release_shared(&()) });
     }
 
-    /// Waits until no rank holds a part alone, or waits for one and is counted already, and shares
-    /// all parts.
+    /// Waits until no writer is counted, whether it holds a part or waits for one, and shares all
+    /// parts.
     #[inline]
     pub fn acquire_all(&self) {
         self.acquire_all_until(None);
@@ -232,8 +232,9 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         }
     }
 
-    /// Lets `change` change words, and changes the entry from `added` to what it returns. Returns
-    /// that too; while a rank repairs, changes nothing and returns `None`.
+    /// Calls `change`, which changes words, and sets the entry from `added` to what `change`
+    /// returns. Returns the entry's new value. While a rank repairs, changes nothing and returns
+    /// `None`.
     #[inline]
     fn change(&self, target: usize, added: u32, change: impl FnOnce(u32) -> u32) -> Option<u32> {
         let entry = self.table.entry(self.rank, target);

@@ -15,9 +15,10 @@ pub enum Scheme {
     Fair,
     /// A queue in each host, and one between the hosts: [`Hierarchical`](super::Hierarchical).
     Hierarchical,
-    /// All ranks send their requests to the rank that owns the part, at the first operation.
+    /// Ranks request the lock by messages to the rank that owns the part, at their first operation
+    /// under it.
     MessageDeferred,
-    /// All ranks send their requests to the rank that owns the part, at once.
+    /// Ranks request the lock by messages to the rank that owns the part, as soon as they lock.
     MessageImmediate,
 }
 
@@ -34,7 +35,7 @@ impl Scheme {
         Scheme::MessageImmediate,
     ];
 
-    /// Its name, the value of the Info key `passive_sync_mode`.
+    /// The scheme's name, which is the value of the Info key `passive_sync_mode`.
     pub fn name(self) -> &'static str {
         match self {
             Scheme::FullSupport => "full-support",

@@ -170,7 +170,7 @@ fn room_for_too_many() {
     drop(FlatTable::<u64, u64>::with_capacity(usize::MAX));
 }
 
-/// A value whose end uses its table, if it is the one that was not needed.
+/// A value that uses its table when it is dropped, if it is the one that was not needed.
 struct Unneeded(bool);
 
 static OF_UNNEEDED: OnceLock<Table<u32, Unneeded>> = OnceLock::new();

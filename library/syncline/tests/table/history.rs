@@ -68,7 +68,7 @@ fn explains(
     })
 }
 
-/// A history drawn as it is in time.
+/// The history of these operations, each with the moments of its call and of its return.
 fn drawn(operations: &[(u64, u64, What)]) -> Vec<Operation> {
     operations
         .iter()

@@ -156,7 +156,7 @@ fn now(start: Instant) -> u64 {
     start.elapsed().as_nanos() as u64
 }
 
-/// Whether some history of many has no explanation.
+/// Whether any of many histories has no explanation.
 fn is_told<T: Map>(increments: bool) -> bool {
     let end = Instant::now() + Duration::from_secs(2);
     let mut seeds = 1..;

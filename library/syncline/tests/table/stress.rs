@@ -102,7 +102,7 @@ fn readers_of_one_contended_key_see_no_torn_value() {
 }
 
 /// All keys in one long chain, in which entries move forward when others are taken out: a thread
-/// that looks for one that stays finds it, wherever it goes meanwhile.
+/// that looks for an entry that stays finds it, wherever the entry moves meanwhile.
 #[test]
 fn entries_that_move_are_found() {
     /// Hashes that differ only in their upper bits: one bucket, but many tags.

@@ -1,4 +1,4 @@
-//! A reader's way along a bucket, with a writer in between.
+//! What a reader finds in a bucket that a writer changes in the middle of the search.
 //!
 //! A key's `Eq` runs while a reader looks through its bucket, which is not locked then. So a writer
 //! can be let in at that very point, by the key itself: this needs no luck, and no second thread
@@ -76,8 +76,8 @@ impl Hasher for OwnHash {
 type Equal = BuildHasherDefault<NoHash>;
 type Lower = BuildHasherDefault<OwnHash>;
 
-/// Runs an operation, and another one when the first has compared this many keys of its bucket, or
-/// after it.
+/// Runs an operation, and another one when the first has compared `comparisons` keys of its bucket,
+/// or after the first has ended.
 fn with_another<R>(
     comparisons: u32,
     operation: impl FnOnce() -> R,
@@ -91,8 +91,8 @@ fn with_another<R>(
     result
 }
 
-/// Whatever is taken out while a reader is on its way to the last key, that key is found: those
-/// behind what goes move forward, also past the reader.
+/// Whichever key is removed while a reader is on its way to the last key, the last key is found.
+/// Keys behind the removed one move forward, also past the reader.
 fn found_while_others_go<P: Storage<Key, u32> + 'static>() {
     for keys in 2..24 {
         for comparisons in 0..keys {

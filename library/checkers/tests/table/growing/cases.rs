@@ -6,7 +6,7 @@ use syncline_checkers::Engine;
 
 use super::{Grows, Value};
 
-/// The value of a key after this many changes.
+/// The value of a key after `changes` changes.
 fn value(key: u64, changes: u64) -> Value {
     [key * 100 + changes; 2]
 }

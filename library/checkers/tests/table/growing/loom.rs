@@ -7,7 +7,8 @@ use super::{Kept, Own, Value};
 
 const EXECUTIONS: Executions = Executions(3_000);
 
-/// A test of a case, with entries in the buckets and in nodes, with this many preemptions.
+/// A test of a case, with entries in the buckets and in nodes, with up to `$preemptions`
+/// preemptions.
 macro_rules! cases {
     ($($case:ident: $preemptions:literal;)*) => {
         $(mod $case {

@@ -59,11 +59,11 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     ///
     /// # Safety
     ///
-    /// The row has this many blocks, and no thread uses them any more.
+    /// The row has `count` blocks, and no thread uses them any more.
     unsafe fn free_row(first: Self::Ref<H>, count: usize);
 
-    /// The address at which block 0 would be if this were the block of some number. It may only be
-    /// passed to [`block`](Self::block), since it is not a block itself.
+    /// The address at which block 0 would be if `block` had this number. It may only be passed to
+    /// [`block`](Self::block), since no block need be there.
     fn start(block: Self::Ref<H>, number: usize) -> Self::Ref<H>;
 
     /// A block by its number.
@@ -94,14 +94,14 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     fn fetch_for_write(_: Self::Ref<H>) {}
 }
 
-/// Bytes of a block with this many slots.
+/// Bytes of a block with `slots` slots.
 #[doc(hidden)]
 pub const fn bytes(head: usize, slot: usize, slots: usize) -> usize {
     (head + slots * slot).next_multiple_of(LINE)
 }
 
 /// The number of slots of a block: the one that leaves the smallest part of the block's lines
-/// unused and, of several such numbers, the largest, since a table's keys fill larger blocks more
+/// unused. Of several such numbers it is the largest, since a table's keys fill larger blocks more
 /// evenly.
 #[doc(hidden)]
 pub const fn slots(head: usize, slot: usize, most: usize) -> usize {

@@ -45,7 +45,7 @@ unsafe fn place<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut Maybe
     unsafe { block.add(1).cast().add(slot * words::<R>() + word).as_ptr() }
 }
 
-/// The first word of each line of a block of this many bytes.
+/// The first word of each line of a block of `bytes` bytes.
 #[inline(always)]
 fn lines<'a, H>(block: NonNull<H>, bytes: usize) -> impl Iterator<Item = &'a AtomicU32> {
     // SAFETY: within the block's memory, all of which is atomic.

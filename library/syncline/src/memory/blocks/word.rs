@@ -12,7 +12,8 @@
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;
 
-/// The value of those bytes of the last word that the slot's value doesn't need.
+/// The content of a word before bytes of a slot's value are copied into it. The value may leave
+/// bytes of the last word as they are here.
 #[inline(always)]
 pub(super) fn blank() -> MaybeUninit<usize> {
     if cfg!(miri) { MaybeUninit::zeroed() } else { MaybeUninit::uninit() }

@@ -1,6 +1,7 @@
 //! A bucket: a block whose head has the version, the tags with the depth, and a link.
 //!
-//! A bucket that is too small has others behind it, in a chain. Its version covers these too.
+//! A bucket that is too small has others behind it, in a chain. The first bucket's version covers
+//! these too.
 //!
 //! Blocks are freed only with the table, so a reader may read any bucket that it ever knew. The
 //! version says whether it was the right one.
@@ -16,14 +17,14 @@ use super::tags::{MOST, Tags};
 use super::version::Version;
 use crate::memory::{BlockHead, Blocks, Link, Long, LongMemory, Memory, Native};
 
-/// The largest bucket, in bytes, of which all lines are prefetched at once: of these lines one in
-/// two is needed.
+/// The size in bytes of the largest bucket whose lines are all prefetched at once. Of these lines,
+/// one in two is needed.
 const FETCHED: usize = 256;
-/// Tables of fewer bytes are in a core's own cache. Lines arrive from there so quickly that
-/// prefetching gains nothing, and each line that is prefetched too early is taken from the thread
-/// that has just written to it.
+/// Tables of fewer bytes than this are in a core's own cache. Lines arrive from there so quickly
+/// that prefetching gains nothing, and each line that is prefetched too early is taken from the
+/// thread that has just written to it.
 const NEAR: usize = 1 << 20;
-/// See `version`.
+/// The orderings with which a bucket's words are read and written: those of `version`.
 const READ: Ordering = Version::<Native>::READ;
 const WRITE: Ordering = Version::<Native>::WRITE;
 
@@ -101,14 +102,14 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         M::BYTES <= FETCHED && bits > (NEAR / M::BYTES).ilog2()
     }
 
-    /// Prefetches its lines at once, before it is known which slot is needed.
+    /// Prefetches the bucket's lines at once, before it is known which slot is needed.
     #[inline]
     pub(super) fn fetch(self) {
         M::fetch(self.at);
     }
 
-    /// Prefetches its lines at once, for writing. Otherwise they would be fetched only after the
-    /// lock was taken.
+    /// Prefetches the bucket's lines at once, for writing. Otherwise they would be fetched only
+    /// after the lock was taken.
     #[inline]
     pub(super) fn fetch_for_write(self) {
         M::fetch_for_write(self.at);

@@ -1,5 +1,5 @@
 //! All buckets of a table. The table grows without moving a bucket: each growth adds memory for as
-//! many buckets again.
+//! many buckets as there are.
 //!
 //! Bucket `i` has the keys whose hashes have the low bits `i`. When the table doubles, nothing is
 //! moved yet: the buckets of the new upper half were never used, and their entries are still in the
@@ -25,8 +25,8 @@ use crate::memory::{Link, Padded, Word};
 const SEGMENTS: usize = 48;
 /// The least number of buckets, as an exponent of two.
 const FEWEST: u32 = 2;
-/// A table doubles when more buckets stand behind others than one for this many. With keys spread
-/// at random that is when about three quarters of the slots are taken, in buckets of 14.
+/// A table doubles when it has more than one bucket behind others for every `CROWDED` buckets. With
+/// random keys and buckets of 14 slots, about three quarters of the slots are taken then.
 const CROWDED: usize = 8;
 
 pub(super) struct Directory<R: Copy, M: Buckets<R>> {
@@ -44,7 +44,7 @@ unsafe impl<R: Copy, M: Buckets<R>> Sync for Directory<R, M> {}
 // SAFETY: as above.
 unsafe impl<R: Copy, M: Buckets<R>> Send for Directory<R, M> {}
 
-/// A mask of this many low bits.
+/// A mask of the lowest `bits` bits.
 #[inline]
 pub(super) fn mask(bits: u32) -> usize {
     (1 << bits) - 1
@@ -96,8 +96,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         unsafe { Bucket::at(M::block(start, at)) }
     }
 
-    /// The bucket that has the keys of bucket `at` as long as that was never used. `at` must not be
-    /// 0.
+    /// The bucket that has the keys of bucket `at` as long as bucket `at` was never used. `at` must
+    /// not be 0.
     #[inline]
     pub(super) fn parent(at: usize) -> usize {
         at & !(1 << at.ilog2())
@@ -118,8 +118,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         });
     }
 
-    /// A bucket to stand behind another, without entries. Makes the table larger if there are many
-    /// of these.
+    /// A bucket to stand behind another, without entries. Makes the table larger if many buckets
+    /// stand behind others.
     pub(super) fn behind(&self) -> At<M> {
         let behind = self.rare.one_more();
         let bits = self.bits();

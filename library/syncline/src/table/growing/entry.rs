@@ -15,8 +15,8 @@ use crate::memory::Native;
 /// The entry of a key, which may have no value yet. It is locked as long as this lives: see
 /// [`HashTable::entry`].
 ///
-/// A thread that has one must not use the table otherwise: its bucket may be the one that is
-/// locked.
+/// A thread that has an entry must not use the table in any other way: that might need the bucket
+/// that is locked.
 pub struct Entry<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
     // The lock is released before the key is dropped.
     held: Held<'t, P::Raw, M>,

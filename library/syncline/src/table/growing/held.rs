@@ -82,7 +82,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         self.home
     }
 
-    /// The value of its version while it is locked.
+    /// The value of the bucket's version while the bucket is locked.
     pub(super) fn seen(&self) -> Seen {
         self.seen.locked()
     }
@@ -105,7 +105,8 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         }
     }
 
-    /// Adds an entry to a bucket behind. Of these buckets, only the first may have vacant slots.
+    /// Adds an entry to a bucket behind the home bucket. Of these buckets, only the first may have
+    /// vacant slots.
     #[cold]
     fn add_behind(&mut self, tag: u8, raw: R) {
         let next = self.home.next();

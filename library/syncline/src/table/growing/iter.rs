@@ -3,7 +3,8 @@
 //! Buckets are visited in the order of their numbers with the bits reversed: as if the lowest bit
 //! were the first digit behind a binary point. A bucket that is split meanwhile is then either
 //! still ahead as a whole, with its two parts one after the other, or was visited as a whole. So an
-//! entry that stays is visited once.
+//! entry that stays is visited once. In this file, an *ending* is a value of some low bits of a
+//! hash.
 
 use std::iter;
 use std::vec::Vec;
@@ -105,9 +106,9 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         depth
     }
 
-    /// Shows `see` the bucket that has the keys whose hashes end in `ending`, and those behind it,
-    /// and returns the depth. A call with `None` invalidates what `see` saw before. All that it
-    /// sees after the last `None` is the state that one writer left.
+    /// Passes to `see` the bucket that has the keys whose hashes end in `ending`, and the buckets
+    /// behind it, and returns the depth. A call with `None` invalidates what `see` got before. All
+    /// that `see` gets after the last `None` is the state that one writer left.
     fn visit(&self, ending: usize, mut see: impl FnMut(Option<(Bucket<P::Raw, M>, Tags)>)) -> u32 {
         // Returns whether the visit was complete. The caller has to check this as well as the
         // version at the end: a writer that changes nothing leaves the version as it was.

@@ -18,7 +18,7 @@ impl<K, V, P: Storage<K, V>> HashTable<K, V, RandomState, P> {
         Self::with_capacity(0)
     }
 
-    /// An empty table with room for this many entries.
+    /// An empty table with room for `capacity` entries.
     ///
     /// # Panics
     ///
@@ -47,7 +47,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.buckets().sum()
     }
 
-    /// Whether there are no entries; like [`len`](Self::len), but it stops at the first entry.
+    /// Whether there are no entries; like [`len`](Self::len), but stops at the first entry.
     pub fn is_empty(&self) -> bool {
         self.buckets().all(|entries| entries == 0)
     }

@@ -1,7 +1,7 @@
 //! What a table needs if a bucket is too small: buckets that stand behind others.
 //!
-//! They are allocated one by one, and reused. One lock protects them; a thread that makes the table
-//! larger takes it as well.
+//! They are allocated one by one, and reused. One lock protects the lists of these buckets; a
+//! thread that makes the table larger takes this lock as well.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,7 +23,7 @@ pub(super) struct Rare<R: Copy, M: Buckets<R>> {
 pub(super) struct Lists<R: Copy, M: Buckets<R>> {
     /// Buckets that are not in use.
     spare: Vec<At<M>>,
-    /// All buckets that were allocated for this.
+    /// All buckets that were allocated to stand behind others.
     made: Vec<At<M>>,
     slots: PhantomData<R>,
 }

@@ -49,7 +49,7 @@ pub unsafe trait Keep<K, V>: Default {
         Self: 't;
     /// Whether dropping an entry does something.
     const OWNS: bool;
-    /// How slots are read: as `version` says, or stronger.
+    /// The ordering with which slots are read: the one of `version`, or a stronger one.
     const READ: Ordering;
 
     /// Pins this thread: the entries that it finds stay alive until it drops the pin.

@@ -1,10 +1,10 @@
-//! The table that a program wants: of any size, with keys and values of any type.
+//! The table for most programs: of any size, with keys and values of any type.
 //!
 //! A reader writes nothing that other threads read: it looks up its bucket, copies what it finds,
 //! and sees by the bucket's version whether a writer was there meanwhile (`version`). Only a reader
 //! that has found writers there many times locks the bucket. Writers of different buckets don't
-//! meet. The table grows bucket by bucket (`directory`). The [`Storage`]
-//! says where entries are kept.
+//! meet. The table grows bucket by bucket (`directory`). Its [`Storage`] says where entries are
+//! kept.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -87,11 +87,11 @@ where
 }
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
-    /// An empty table with this hasher, and room for this many entries.
+    /// An empty table with this hasher, and room for `capacity` entries.
     ///
     /// # Panics
     ///
-    /// If this many entries take more memory than can be addressed. If there is not enough memory,
+    /// If `capacity` entries take more memory than can be addressed. If there is not enough memory,
     /// [`handle_alloc_error`](std::alloc::handle_alloc_error) is called, which aborts.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }
@@ -202,7 +202,8 @@ where
                 let right = right::<P::Raw, M>(tags, hash, at);
                 if right != at {
                     if unchanged() {
-                        // No bucket is as deep, so the next one is checked by `right` as well.
+                        // No bucket has this depth, so the next bucket is checked by `right` as
+                        // well.
                         (at, expected) = (right, u32::MAX);
                     }
                     continue;

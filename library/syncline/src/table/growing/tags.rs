@@ -53,7 +53,7 @@ impl Slots {
 }
 
 impl Tags {
-    /// The tags of a bucket without entries, whose keys have this many bits of their hashes in
+    /// The tags of a bucket without entries, whose keys have `depth` bits of their hashes in
     /// common.
     pub(super) fn none(depth: u32) -> Self {
         Self([0, u64::from(depth + 1) << DEPTH])

@@ -57,7 +57,7 @@ impl<M: LongMemory> Version<M> {
     /// The ordering with which words that the version protects are written.
     pub const WRITE: Ordering = Release;
 
-    /// The version to read under; `None` while a writer holds the lock.
+    /// The version, for a reader to note before it reads; `None` while a writer holds the lock.
     #[inline]
     pub fn look(&self) -> Option<Seen> {
         // Acquire: pairs with the Release of `unlock`: what that writer wrote is visible.
