@@ -3,11 +3,12 @@
 //! `syncline record` chooses the clock and measures its rate, and passes both on in the
 //! environment. So all processes of a recording use one clock.
 
+use core::arch::asm;
 use core::arch::x86_64::_rdtsc;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rustix::process::getpid;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
 static MONOTONIC: AtomicBool = AtomicBool::new(false);
 static TICKS_PER_SECOND: AtomicU64 = AtomicU64::new(1);
@@ -52,9 +53,23 @@ pub fn now() -> u64 {
 }
 
 /// The time of a system clock, in nanoseconds.
+///
+/// This is a plain system call. A program may have its own `clock_gettime`; and to look for the
+/// kernel's in the vDSO is a fault under valgrind, which unmaps that.
 pub fn nanoseconds(clock: ClockId) -> u64 {
-    let t = clock_gettime(clock);
-    t.tv_sec as u64 * SECOND + t.tv_nsec as u64
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes only to the structure that it is given. It always has these clocks.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_clock_gettime => _,
+            in("rdi") clock as libc::clockid_t,
+            in("rsi") &raw mut time,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    time.tv_sec as u64 * SECOND + time.tv_nsec as u64
 }
 
 /// When this process image started, and the number of the process then: a forked child has the same

@@ -89,6 +89,15 @@ fn a_recording_that_has_gone() {
     assert_eq!(plain.behaviour(), case.recorded_to(folder.path()).behaviour());
 }
 
+/// Valgrind unmaps the vDSO, whose address the kernel still gives.
+#[test]
+fn a_program_under_valgrind() {
+    let program = Program::compile("mutex_kinds.c");
+    let valgrind = Program::installed("/usr/bin/valgrind");
+    let tool = ["-q", "--tool=none", "--trace-children=yes"];
+    Case::new(&valgrind).args(tool).arg(program.path()).exact();
+}
+
 #[test]
 fn a_largest_size_that_is_too_small() {
     let case = Case::new(&Program::compile("many.c")).arg("made").option("--max-size=16M");
