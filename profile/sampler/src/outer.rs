@@ -2,9 +2,9 @@
 //!
 //! The kernel copies the first kilobytes of the stack into each sample. A function with a buffer
 //! among its variables has a larger frame, and its callers lie behind it. So if a sample needed a
-//! word from there, the stack is copied from outside whenever the samples are read, while the thread
-//! runs. A word counts only if the copies before and after a sample have the same: return addresses
-//! and saved registers do, as long as the function with the large frame has not returned.
+//! word from there, the stack is copied from outside whenever the samples are read, while the
+//! thread runs. A word counts only if the copies before and after a sample have the same: return
+//! addresses and saved registers do, as long as the function with the large frame has not returned.
 
 use std::cell::Cell;
 use std::io::IoSliceMut;
@@ -41,8 +41,8 @@ impl Outer {
         self.after.read(pid, lowest - lowest % PAGE as u64);
     }
 
-    /// The word at an address of the stack, at the time of a sample with this stack pointer that was
-    /// taken between the two latest copies; `None` if they don't have it, or differ.
+    /// The word at an address of the stack, at the time of a sample with this stack pointer that
+    /// was taken between the two latest copies; `None` if they don't have it, or differ.
     pub fn word(&self, sp: u64, at: u64) -> Option<u64> {
         if at.checked_sub(sp)? < SIZE {
             self.lowest.set(Some(self.lowest.get().map_or(sp, |lowest| lowest.min(sp))));

@@ -313,7 +313,7 @@ mod tests {
         let (mut within, mut all) = (0, 0);
         for &(frame, nanoseconds) in &worker.seen {
             all += nanoseconds;
-            if process.stack(frame).iter().skip(1).any(|address| is_outermost(address)) {
+            if process.stack(frame).iter().skip(1).any(is_outermost) {
                 within += nanoseconds;
             }
         }
