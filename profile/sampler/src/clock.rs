@@ -6,10 +6,12 @@ use perf_event::data::Record as Data;
 use perf_event::events::Software;
 use perf_event::{Builder, SampleFlag, Sampler};
 
+use crate::outer::Outer;
+
 /// The number of samples per second of a thread's processor time. It is prime, so that samples do
 /// not keep step with a program's own intervals.
 pub const HERTZ: u32 = 199;
-/// Bytes of a thread's stack in a sample.
+/// Bytes of a thread's stack in a sample. [`Outer`] has more of it.
 const STACK: u32 = 4 << 10;
 /// Bytes of each thread's buffer, enough for some 75 milliseconds. The kernel lets a user lock 516
 /// KiB for each processor, in addition to what `ulimit -l` allows.
@@ -28,6 +30,7 @@ pub struct Clock {
 }
 
 /// One sample.
+#[derive(Clone, Copy)]
 pub struct Sample<'a> {
     /// The instruction that was about to run.
     pub ip: u64,
@@ -37,6 +40,8 @@ pub struct Sample<'a> {
     pub bp: u64,
     /// The stack, from `sp` on.
     pub stack: &'a [u8],
+    /// The rest of the stack, if more is known.
+    pub outer: Option<&'a Outer>,
 }
 
 impl Clock {
@@ -70,7 +75,7 @@ impl Clock {
                     // A thread that is just ending has no registers.
                     let registers = sample.regs_user().map(|registers| &registers.regs[..]);
                     if let Some(&[bp, sp, ip]) = registers {
-                        add(&Sample { ip, sp, bp, stack });
+                        add(&Sample { ip, sp, bp, stack, outer: None });
                     }
                 }
                 Ok(Data::Lost(record)) => lost += record.lost,

@@ -140,7 +140,7 @@ mod tests {
         const PID: u32 = u32::MAX;
         let mut frame = |ip| {
             // No process has this number, so no module is known and the stack is one frame.
-            let sample = Sample { ip, sp: 0, bp: 0, stack: &[] };
+            let sample = Sample { ip, sp: 0, bp: 0, stack: &[], outer: None };
             gathered.frame(PID, &sample).expect("there is room")
         };
         let (one, other, again) = (frame(0x10), frame(0x20), frame(0x10));

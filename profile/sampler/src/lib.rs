@@ -19,6 +19,7 @@ mod asleep;
 mod clock;
 mod gathered;
 mod mapped;
+mod outer;
 mod own;
 mod threads;
 mod times;

@@ -197,7 +197,8 @@ impl Known {
         if !self.sleeps_on(times) {
             self.asleep = Asleep::of(thread).and_then(|asleep| {
                 let Asleep { call, ip, sp, ref stack } = asleep;
-                Some((gathered.frame(thread.0, &Sample { ip, sp, bp: 0, stack })?, call))
+                let sample = Sample { ip, sp, bp: 0, stack, outer: None };
+                Some((gathered.frame(thread.0, &sample)?, call))
             });
         }
         self.times = times;
@@ -217,6 +218,7 @@ fn processor_time() -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::hint::black_box;
     use std::process::id;
     use std::thread;
 
@@ -234,7 +236,7 @@ mod tests {
             while processor_time() < Duration::from_millis(800) {
                 // To ask for the time is a system call, during which no samples are taken.
                 for _ in 0..1_000_000 {
-                    sum = std::hint::black_box(sum.wrapping_mul(3) + 1);
+                    sum = black_box(sum.wrapping_mul(3) + 1);
                 }
             }
             // SAFETY: the call has no arguments.
@@ -264,6 +266,62 @@ mod tests {
         assert!(seen > 0.5 * all && seen < 1.2 * all, "{seen} of {all}");
     }
 
+    /// Frames larger than the copy of the stack in a sample do not end the stack.
+    #[test]
+    fn functions_outside_of_a_large_frame_are_seen() {
+        #[inline(never)]
+        fn outermost() -> u64 {
+            black_box(large()) + 1
+        }
+        #[inline(never)]
+        fn large() -> u64 {
+            let mut words = [0u64; 12_000];
+            compute(black_box(&mut words));
+            words[7]
+        }
+        #[inline(never)]
+        fn compute(words: &mut [u64]) {
+            while processor_time() < Duration::from_millis(800) {
+                for n in 0..1_000_000 {
+                    words[n % 8] = black_box(words[n % 8].wrapping_mul(3) + 1);
+                }
+            }
+        }
+        let mut threads = Threads::new(|| vec![id()]);
+        let mut gathered = Gathered::default();
+        let worker = thread::spawn(|| {
+            // SAFETY: the call has no arguments.
+            (outermost(), unsafe { nix::libc::gettid() } as u32)
+        });
+        while !worker.is_finished() {
+            threads.choose(&mut gathered);
+            threads.read(&mut gathered);
+            thread::sleep(Duration::from_millis(20));
+        }
+        let (_, worker) = worker.join().expect("it only computes");
+        let samples = threads.finish(gathered);
+        if let Some(why) = &samples.refused {
+            eprintln!("not tested: the kernel refuses samples: {why}");
+            return;
+        }
+        let [process] = &samples.processes[..] else { panic!("{samples:?}") };
+        let is_worker = |thread: &&SampledThread| thread.tid == worker;
+        let worker = process.threads.iter().find(is_worker).expect("it was sampled");
+        let start = outermost as fn() -> u64 as usize as u64;
+        // The function is some instructions long.
+        let is_outermost = |address: &u64| (start..start + 64).contains(address);
+        let (mut within, mut all) = (0, 0);
+        for &(frame, nanoseconds) in &worker.seen {
+            all += nanoseconds;
+            if process.stack(frame).iter().skip(1).any(is_outermost) {
+                within += nanoseconds;
+            }
+        }
+        // The first samples come before two copies of the stack, and readings are late on a busy
+        // machine.
+        assert!(within as f64 > 0.3 * all as f64, "{within} of {all} ns");
+    }
+
     /// The thread's time slices are short, so it is sampled for parts of its time. These parts stand
     /// for much of it.
     #[test]
@@ -277,7 +335,7 @@ mod tests {
             let mut sum = 0u64;
             while processor_time() < Duration::from_millis(1_200) {
                 for n in 0..30_000 {
-                    sum = std::hint::black_box(sum.wrapping_add(n));
+                    sum = black_box(sum.wrapping_add(n));
                 }
                 thread::sleep(Duration::from_micros(10));
             }

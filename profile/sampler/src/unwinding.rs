@@ -61,8 +61,10 @@ impl Mapped {
         let mut address = FrameAddress::from_instruction_pointer(sample.ip);
         let mut word = |at: u64| {
             let from = usize::try_from(at.checked_sub(sample.sp).ok_or(())?).map_err(|_| ())?;
-            let bytes = sample.stack.get(from..).and_then(|rest| rest.first_chunk()).ok_or(())?;
-            Ok(u64::from_ne_bytes(*bytes))
+            match sample.stack.get(from..).and_then(|rest| rest.first_chunk()) {
+                Some(bytes) => Ok(u64::from_ne_bytes(*bytes)),
+                None => sample.outer.and_then(|outer| outer.word(sample.sp, at)).ok_or(()),
+            }
         };
         while stack.len() < FRAMES {
             let next = self.unwinder.unwind_frame(address, &mut registers, &mut cache.0, &mut word);

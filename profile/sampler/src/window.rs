@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::io;
 
 use crate::asleep::Thread;
-use crate::clock::{Clock, HERTZ};
+use crate::clock::{Clock, HERTZ, Sample};
 use crate::gathered::Gathered;
+use crate::outer::Outer;
 use crate::times::Times;
 
 /// In nanoseconds. A thread whose time slices are shorter on average is sampled for only a part of
@@ -28,6 +29,7 @@ const LEAST_PART: f64 = 1.0 / 20.0;
 /// A stretch of time in which a thread has an event.
 pub struct Window {
     clock: Clock,
+    outer: Outer,
     /// How often the thread was seen at a frame.
     seen: HashMap<u32, u64>,
     /// The thread's processor time up to which earlier windows stand, and its processor time when
@@ -55,7 +57,8 @@ impl Window {
     /// Same errors as [`Clock::of`].
     pub fn open(thread: Thread, stands: u64, opened: u64, lately: Times) -> io::Result<Window> {
         let clock = Clock::of(thread.1)?;
-        Ok(Window { clock, seen: HashMap::new(), stands, opened, stretch: stretch(lately) })
+        let (outer, seen) = (Outer::default(), HashMap::new());
+        Ok(Window { clock, outer, seen, stands, opened, stretch: stretch(lately) })
     }
 
     /// Adapts the window to what the thread has used of the processors since the last look.
@@ -67,9 +70,13 @@ impl Window {
 
     /// Takes the samples since the last call.
     pub fn read(&mut self, thread: Thread, gathered: &mut Gathered) {
-        let lost = self.clock.read(|sample| match gathered.frame(thread.0, sample) {
-            Some(frame) => *self.seen.entry(frame).or_default() += 1,
-            None => gathered.lose(1),
+        self.outer.copy(thread.0);
+        let outer = Some(&self.outer);
+        let lost = self.clock.read(|sample| {
+            match gathered.frame(thread.0, &Sample { outer, ..*sample }) {
+                Some(frame) => *self.seen.entry(frame).or_default() += 1,
+                None => gathered.lose(1),
+            }
         });
         gathered.lose(lost);
     }

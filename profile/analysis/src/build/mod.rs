@@ -7,6 +7,7 @@
 
 mod asleep;
 mod blocking;
+mod holds;
 mod locks;
 mod nesting;
 mod notes;
@@ -36,8 +37,7 @@ pub use ops::wants_or_waits;
 use sites::Sites;
 use stacks::Stacks;
 use syncline_code::symbols::Symbols;
-use tally::Clock;
-pub use tally::{Tally, waiting_op};
+pub use tally::{Clock, Tally, waiting_op};
 
 /// What is known about a process besides its file.
 pub struct Context<'a> {
@@ -66,9 +66,10 @@ impl Context<'_> {
         let mut pairs = Pairs::default();
         let mut nests = Nests::default();
         for (t, thread) in file.threads.iter().enumerate() {
+            let interruptions = clock.interruptions(&thread.record);
             for row in &thread.rows {
                 let stack = stacks.of_row(row);
-                let tally = Tally::of_row(row);
+                let tally = Tally::of_row(row, interruptions);
                 let site = sites.add(row.op, &stacks, stack, row.counts.lock, t, &tally);
                 locks.add(row.op, row.counts.lock, (site, stack, t), &tally);
                 pairs.add(row, site);

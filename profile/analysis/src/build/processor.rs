@@ -28,6 +28,17 @@ pub fn ready(record: &ThreadRecord) -> Option<f64> {
     known.then_some(seconds(record.ready_ns.saturating_add_unsigned(left)))
 }
 
+/// The longest time in seconds for which a thread may have been ready without a processor. A thread
+/// that was off its processor for a small part of its life has no such time in its record, nor has
+/// one that could not read it: then it is all the time off the processor. Infinite if unknown.
+pub fn ready_at_most(record: &ThreadRecord, clock: &Clock) -> f64 {
+    match ready(record) {
+        Some(ready) if ready > 0.0 => ready,
+        _ => cpu(record, clock)
+            .map_or(f64::INFINITY, |cpu| (clock.seconds(lifetime(record, clock)) - cpu).max(0.0)),
+    }
+}
+
 /// Seconds of a sum of differences. The kernel's figures of a running thread are some milliseconds
 /// old, so a difference may be below zero.
 fn seconds(nanoseconds: i64) -> f64 {
@@ -45,4 +56,10 @@ fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     let (earlier, before) = (record.cpu_ns.max(0) as f64, record.cpu_ns.min(0) as f64);
     let used = (record.seen_cpu_ns as f64 + before).max(0.0);
     (record.seen_cpu_at != 0 && goes_on <= 2.0).then(|| (earlier + used * goes_on.max(1.0)) / 1e9)
+}
+
+/// Ticks that the threads of a record lived.
+pub fn lifetime(record: &ThreadRecord, clock: &Clock) -> u64 {
+    let ended = if record.ended != 0 { record.ended } else { clock.ended() };
+    record.earlier_ticks.saturating_add(ended.saturating_sub(record.started))
 }

@@ -74,6 +74,18 @@ impl Profile {
     }
 }
 
+/// The function in which a thread is nearly all the time and the first thread does the same work,
+/// and the time of the first thread in it, in nanoseconds; `None` if there is no such function.
+fn shared(first: &[Seen], other: &[Seen]) -> Option<(u64, f64)> {
+    let first_all = Profile::new(first.iter());
+    let thread = Profile::new(other.iter());
+    let runs = thread.within.iter().filter(|&(_, &time)| time >= NEARLY_ALL * thread.all);
+    let both = runs.filter_map(|(start, _)| Some((*start, *first_all.within.get(start)?)));
+    let (function, time) = both.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+    let alike = Profile::inside(other, function).alike(&Profile::inside(first, function));
+    (alike >= ALIKE).then_some((function, time))
+}
+
 /// For each thread of the file, the function it runs in which the first thread takes part.
 pub fn find(
     file: &ProcessFile,
@@ -88,22 +100,12 @@ pub fn find(
     let whole = whole(first, &file.threads[0].record, clock);
     let symbols = stacks.symbols();
     let first = seen(process, first, symbols);
-    let first_all = Profile::new(first.iter());
     for sampled in &process.threads {
         let Some(number) = thread_of(file, sampled).filter(|&number| number != 0) else { continue };
         if sampled.seen.len() < FEWEST {
             continue;
         }
-        let seen = seen(process, sampled, symbols);
-        let thread = Profile::new(seen.iter());
-        let runs = thread.within.iter().filter(|&(_, &time)| time >= NEARLY_ALL * thread.all);
-        let both = runs.filter_map(|(start, _)| Some((*start, *first_all.within.get(start)?)));
-        let Some((function, time)) = both.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
-        else {
-            continue;
-        };
-        let part = Profile::inside(&first, function);
-        if Profile::inside(&seen, function).alike(&part) >= ALIKE {
+        if let Some((function, time)) = shared(&first, &seen(process, sampled, symbols)) {
             found[number] = Some(TakingPart {
                 function: symbols.function(function),
                 seconds: time / 1e9 * whole,
@@ -111,4 +113,74 @@ pub fn find(
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: u64 = 0x100;
+    const MAIN: u64 = 0x200;
+    const WORK: u64 = 0x300;
+    const FILTER: u64 = 0x400;
+    const SEARCH: u64 = 0x500;
+    const JOIN: u64 = 0x600;
+    const PARSE: u64 = 0x700;
+
+    /// Stacks, innermost function first, each with the milliseconds spent there.
+    fn seen(stacks: &[(&[u64], u64)]) -> Vec<Seen> {
+        stacks.iter().map(|&(starts, ms)| (starts.to_vec(), ms as f64 * 1e6)).collect()
+    }
+
+    /// A thread that runs `WORK`, half in one function and half in another.
+    fn worker() -> Vec<Seen> {
+        seen(&[(&[FILTER, WORK, START], 500), (&[SEARCH, WORK, START], 500)])
+    }
+
+    #[test]
+    fn a_first_thread_that_calls_what_the_others_run_takes_part() {
+        let first = seen(&[
+            (&[PARSE, MAIN], 300),
+            (&[FILTER, WORK, MAIN], 350),
+            (&[SEARCH, WORK, MAIN], 250),
+            (&[JOIN, MAIN], 100),
+        ]);
+        assert_eq!(shared(&first, &worker()), Some((WORK, 600e6)), "without what it parsed alone");
+    }
+
+    #[test]
+    fn the_function_in_which_the_first_thread_spends_most_is_named() {
+        let other = seen(&[(&[FILTER, FILTER, SEARCH, WORK, START], 1_000)]);
+        let first = seen(&[(&[FILTER, SEARCH, WORK, MAIN], 200), (&[FILTER, PARSE, MAIN], 300)]);
+        assert_eq!(shared(&first, &other), Some((FILTER, 500e6)));
+        let of_work = seen(&[(&[FILTER, SEARCH, WORK, MAIN], 200)]);
+        assert_eq!(shared(&of_work, &other), Some((WORK, 200e6)), "of several, the lowest address");
+    }
+
+    #[test]
+    fn a_first_thread_that_only_waits_takes_no_part() {
+        assert_eq!(shared(&seen(&[(&[JOIN, MAIN], 10)]), &worker()), None);
+        assert_eq!(shared(&[], &worker()), None, "it was never seen on a processor");
+    }
+
+    #[test]
+    fn other_work_below_a_common_function_is_no_part() {
+        // Both in `main`, as in a program whose threads call it again, or in an event loop.
+        let other = seen(&[(&[FILTER, MAIN, START], 500), (&[SEARCH, MAIN, START], 500)]);
+        let first = seen(&[(&[PARSE, MAIN], 900), (&[JOIN, MAIN], 100)]);
+        assert_eq!(shared(&first, &other), None);
+        let barely = seen(&[(&[PARSE, MAIN], 760), (&[FILTER, MAIN], 240)]);
+        assert_eq!(shared(&barely, &other), None, "alike for 24 % of the time");
+        let partly = seen(&[(&[PARSE, MAIN], 740), (&[FILTER, MAIN], 260)]);
+        assert_eq!(shared(&partly, &other), Some((MAIN, 1_000e6)), "for 26 %");
+    }
+
+    #[test]
+    fn a_function_that_a_thread_is_in_for_a_while_is_not_what_it_runs() {
+        // The first thread filters as well, but the other thread does more than that.
+        let first = seen(&[(&[FILTER, MAIN], 1_000)]);
+        assert_eq!(shared(&first, &worker()), None);
+        let nearly = seen(&[(&[FILTER, START], 900), (&[SEARCH, START], 100)]);
+        assert_eq!(shared(&first, &nearly), Some((FILTER, 1_000e6)), "90 %");
+    }
 }

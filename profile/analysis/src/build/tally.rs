@@ -3,7 +3,9 @@
 use syncline_recording::layout::{BUCKETS, ThreadRecord};
 use syncline_recording::{Class, Op, ProcessFile, Row, Session};
 
+use super::holds::{self, Interruptions};
 use super::ops::wants;
+use super::processor;
 use crate::model::{Figures, Histogram, HolderTime};
 
 /// The clock of a recording.
@@ -44,6 +46,12 @@ impl Clock {
     /// The end of the recording, in ticks.
     pub fn ended(&self) -> u64 {
         self.ended
+    }
+
+    /// What is known of a thread's losses of its processor.
+    pub fn interruptions(&self, record: &ThreadRecord) -> Interruptions {
+        let longest = processor::ready_at_most(record, self) * self.ticks_per_second;
+        Interruptions { longest, ticks_per_second: self.ticks_per_second }
     }
 
     /// Seconds that were recorded.
@@ -97,8 +105,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The counters of a row.
-    pub fn of_row(row: &Row) -> Tally {
+    /// The counters of a row of a thread.
+    pub fn of_row(row: &Row, interruptions: Interruptions) -> Tally {
         let counts = &row.counts;
         let mut tally = Tally { calls: counts.calls, sampled: row.sampled, ..Tally::default() };
         let mut timed_after_waiting = 0;
@@ -131,10 +139,10 @@ impl Tally {
         tally.held_max = tally.held_max.max(counts.held_max);
         let samples = u64::from(counts.held_samples);
         tally.held_timed = samples.saturating_add(timed_after_waiting);
-        // A stratified estimate: acquisitions that waited are all timed, and the mean of the sample
-        // stands for those that did not wait.
+        // A stratified estimate: acquisitions that waited are all timed, and the sample stands for
+        // those that did not wait.
         let not_waited = counts.calls.saturating_sub(timed_after_waiting);
-        tally.held = held_after_waiting as f64 + mean_held(counts) * not_waited as f64;
+        tally.held = held_after_waiting as f64 + holds::held(counts, not_waited, interruptions);
         if wants(row.op) {
             tally.wanted = tally.calls.saturating_add(tally.timeouts).saturating_add(tally.refused);
             tally.found_taken = tally.waits.saturating_add(tally.refused).min(tally.wanted);
@@ -216,19 +224,6 @@ impl Tally {
             futile: self.futile,
             histogram: Histogram::new(&self.histogram, clock.ticks_per_second),
         }
-    }
-}
-
-/// The mean of the holds that were sampled, in ticks.
-fn mean_held(counts: &syncline_recording::layout::Row) -> f64 {
-    /// With more samples than this, the longest does not count. A holder that loses its processor
-    /// holds the lock for milliseconds, and each sample stands for more than a hundred holds.
-    const MANY: u32 = 32;
-    let (ticks, samples) = (counts.held_ticks as f64, f64::from(counts.held_samples));
-    match counts.held_samples {
-        0 => 0.0,
-        1..=MANY => ticks / samples,
-        _ => (ticks - counts.held_max as f64).max(0.0) / (samples - 1.0),
     }
 }
 

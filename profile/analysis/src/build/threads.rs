@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use syncline_recording::ProcessFile;
-use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
+use syncline_recording::layout::THREAD_EXITED;
 
 use super::ops::takes_lock;
-use super::processor::{cpu, ready};
+use super::processor::{cpu, lifetime, ready};
 use super::spins::Spin;
 use super::stacks::Stacks;
 use super::tally::{Clock, Tally, waiting_op};
@@ -37,7 +37,8 @@ pub fn threads(
         let mut waited_ticks = BTreeMap::new();
         let mut acquisitions = 0u64;
         let mut spun = 0u64;
-        let rows = thread.rows.iter().map(|row| (row.op, Tally::of_row(row)));
+        let interruptions = clock.interruptions(record);
+        let rows = thread.rows.iter().map(|row| (row.op, Tally::of_row(row, interruptions)));
         for (op, tally) in rows.chain(Tally::of_wait(record, clock)) {
             let sum: &mut u64 = waited_ticks.entry(op.primitive()).or_default();
             *sum = sum.saturating_add(tally.waited);
@@ -92,10 +93,4 @@ pub fn threads(
         threads.push(known);
     }
     threads
-}
-
-/// Ticks that the threads of a record lived.
-fn lifetime(record: &ThreadRecord, clock: &Clock) -> u64 {
-    let ended = if record.ended != 0 { record.ended } else { clock.ended() };
-    record.earlier_ticks.saturating_add(ended.saturating_sub(record.started))
 }

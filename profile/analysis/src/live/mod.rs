@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use syncline_recording::{Error, Primitive, ProcessFile, process_files};
 
-use crate::build::{Tally, waiting_op, wants_or_waits};
+use crate::build::{Clock, Tally, waiting_op, wants_or_waits};
 use crate::model::{Kind, Stuck};
 use crate::name::primitive as primitive_name;
 use crate::options::Options;
@@ -157,9 +157,12 @@ impl Live {
 
 fn counters(file: &ProcessFile) -> Counters {
     let mut counters = Counters::new();
-    for row in file.threads.iter().flat_map(|thread| &thread.rows) {
+    let clock = Clock::new(file, None);
+    let all =
+        file.threads.iter().flat_map(|thread| thread.rows.iter().map(move |row| (thread, row)));
+    for (thread, row) in all {
         if wants_or_waits(row.op) {
-            let tally = Tally::of_row(row);
+            let tally = Tally::of_row(row, clock.interruptions(&thread.record));
             let key = (row.op.primitive(), row.counts.lock, row.counts.stack);
             let sums = counters.entry(key).or_default();
             for (sum, more) in sums.iter_mut().zip([tally.calls, tally.waits, tally.waited]) {
