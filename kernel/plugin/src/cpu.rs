@@ -3,6 +3,7 @@
 //! Each processor is one thread of QEMU, and only this thread accesses its state. When the kernel
 //! switches tasks, a task's state moves from one processor to another through a table.
 
+pub mod bits;
 pub mod callbacks;
 
 use std::cell::UnsafeCell;
@@ -78,6 +79,8 @@ struct Cpu {
     in_user: bool,
     /// Whether accesses count: recording is on, and a lock is held at the current level.
     active: bool,
+    /// Whether the outcome of an attempt to take a bit spinlock, at the current level, is to come.
+    attempts: bool,
     call: Call,
     executed: u64,
     ask_at: u64,
@@ -184,6 +187,7 @@ impl Cpu {
             between: Vec::new(),
             in_user: false,
             active: false,
+            attempts: false,
             call: Call::default(),
             executed: 0,
             ask_at: 0,
@@ -193,6 +197,7 @@ impl Cpu {
 
     fn refresh(&mut self) {
         self.active = self.current.task.holds() && ON.load(Ordering::Relaxed);
+        self.attempts = self.current.task.attempts();
     }
 
     fn add_broken(&mut self) {
@@ -254,7 +259,7 @@ impl Cpu {
         self.current.task.to_user();
         self.add_broken();
         self.in_user = true;
-        self.active = false;
+        self.refresh();
     }
 
     fn done(&mut self, role: Role) {
@@ -278,15 +283,24 @@ impl Cpu {
         let order = || ORDER.fetch_add(1, Ordering::Relaxed);
         if let Some(held) = self.current.task.done(role, now, order, owned) {
             self.executed = ledger::acquired(held.lock, thread, now);
-            if held.role.kind == Kind::Spin
-                && let Some(word) = memory().u32(held.lock)
-            {
-                contradicts = word & 0xff == 0;
-            }
+            let set = match held.role.kind {
+                Kind::Spin => 0xff,
+                Kind::Bit(bit) => 1 << bit,
+                _ => 0,
+            };
+            contradicts = set != 0 && memory().byte(held.lock).is_some_and(|byte| byte & set == 0);
         }
         self.current.task.broken.contradictions += u64::from(contradicts);
         self.add_broken();
         self.refresh();
+    }
+
+    fn slow(&mut self, role: Role) {
+        if let Some(lock) = self.current.task.pending_lock(role) {
+            let (holder, now) = ledger::waits(lock, self.executed);
+            self.executed = now;
+            self.current.task.slow(role, self.executed, holder);
+        }
     }
 
     fn release(&mut self, role: Role, lock: u64) {
@@ -366,6 +380,9 @@ impl Cpu {
         let size = 1_u8 << shift.min(6);
         let (insn, atomic) = (insn as u32, insn >> 32 != 0);
         self.current.task.access(Access { address, insn, size, store, atomic });
+        if store {
+            self.stored(address, u64::from(size));
+        }
     }
 
     /// Whether an address lies on the stack. A task's stack is aligned to its size; an interrupt's

@@ -49,6 +49,15 @@ pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
     now.max(slot.released.load(Ordering::Relaxed) + 1)
 }
 
+/// The task that holds a lock; [`NOBODY`] if it is unknown.
+pub fn holder(lock: u64) -> u32 {
+    let slot = slot(lock);
+    match slot.lock.load(Ordering::Relaxed) == lock {
+        true => slot.holder.load(Ordering::Relaxed),
+        false => NOBODY,
+    }
+}
+
 /// Notes that a lock is about to be released. Returns the earliest possible time of the release,
 /// not before `now`.
 pub fn released(lock: u64, now: u64) -> u64 {

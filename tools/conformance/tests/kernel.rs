@@ -206,6 +206,7 @@ fn sections_of_a_module_are_followed_to_the_byte() {
             sections.map(|section| section.words.iter().map(set).collect()).collect();
         sets.iter_mut().for_each(|set| set.sort_unstable());
         let mut expected = expected;
+        expected.iter_mut().for_each(|set| set.sort_unstable());
         sets.sort_unstable();
         expected.sort_unstable();
         assert_eq!(sets.len(), expected.len(), "sections of {name}");
@@ -220,6 +221,14 @@ fn sections_of_a_module_are_followed_to_the_byte() {
     check("mutex", each([vec![(own(0, 3), 0, 0xff)], vec![(own(1, 3), 0, 0xff)]]));
     let (writer, reader) = (vec![(own(0, 4), 0, 0xff)], vec![(own(0, 5), 0xff, 0)]);
     check("sem", [both(writer), both(reader)].concat());
+    let other_bit = (place("bit") - 1, 0, 1 << 2);
+    let with = |task: u64, more| vec![(own(task, 6), 0, 0xff), more];
+    let copied = |task: u64| [with(task, other_bit), vec![(own(task, 7), 0xff, 0)]].concat();
+    check("bit", each([copied(0), copied(1)]));
+    check("chain", both(vec![(place("chain"), 0, 0xff)]));
+    let release = (place("stored"), 0, 0xff);
+    check("stored", each([with(0, release), with(1, release)]));
+    check("plain", Vec::new());
 
     let mut read = Command::new(syncline());
     read.args(["kernel", "--read"]).arg(&out);

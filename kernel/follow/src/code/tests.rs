@@ -10,7 +10,7 @@ fn a_try_tells_its_lock_and_where_it_has_succeeded() {
     let bytes: [&[u8]; 3] = [&[0xf0, 0x0f, 0xb1, 0x17], &[0x74, 0x02], &[0xc3]];
     let at = [start + 4, start + 8, start + 10];
     let block = at.into_iter().zip(bytes);
-    let meanings = code.meanings(block, &mut InstructionInfoFactory::new());
+    let meanings = code.meanings(block, &|_| None, &mut InstructionInfoFactory::new());
     let role = Role { kind: Kind::Spin, shared: false, action: Action::Try };
     assert_eq!(meanings[0].mem, Some(Mem::Word(role)));
     assert_eq!(meanings[1].proof, Some((start + 12, role)));

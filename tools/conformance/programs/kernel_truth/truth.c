@@ -1,7 +1,9 @@
 /* A module whose critical sections are known to the byte: what they touch, how often each lock
  * is taken, and which of them conflict. It prints the addresses of its locks and data. */
+#include <linux/bit_spinlock.h>
 #include <linux/completion.h>
 #include <linux/kthread.h>
+#include <linux/list_bl.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
@@ -22,6 +24,11 @@ static DEFINE_RAW_SPINLOCK(irq_lock);
 static DEFINE_RWLOCK(rw_lock);
 static DEFINE_MUTEX(mutex_lock_);
 static DECLARE_RWSEM(sem_lock);
+/* Bit spinlocks: bit 9 of a word, the head of a chain, and one that a plain store releases. */
+static unsigned long bits, stored;
+static struct hlist_bl_head chain;
+/* A word whose bits are no locks. */
+static unsigned long plain;
 static DECLARE_COMPLETION(ended);
 
 /* The compiler may neither omit nor merge any of the accesses. */
@@ -64,6 +71,28 @@ static int task(void *data)
 		GET(own[0].word[5]);
 		up_read(&sem_lock);
 
+		/* Another bit of the lock's word is data. */
+		bit_spin_lock(9, &bits);
+		SET(own[me].word[6], GET(own[me].word[7]));
+		clear_bit(17, &bits);
+		bit_spin_unlock(9, &bits);
+
+		/* A store into a chain's head keeps the lock. */
+		hlist_bl_lock(&chain);
+		SET(chain.first, (void *)(n << 4 | LIST_BL_LOCKMASK));
+		hlist_bl_unlock(&chain);
+
+		/* As in rhashtable, the store of the chain's first entry is the release. */
+		bit_spin_lock(0, &stored);
+		SET(own[me].word[6], n);
+		smp_store_release(&stored, n << 4);
+		preempt_enable();
+
+		/* A bit that nothing waits for is not a lock. */
+		if (test_and_set_bit(me, &plain))
+			pr_emerg("truth: a bit was taken twice\n");
+		clear_bit(me, &plain);
+
 		/* A try that always fails, since the lock is held. */
 		spin_lock(&apart_lock);
 		if (spin_trylock(&apart_lock))
@@ -86,6 +115,8 @@ static int __init truth(void)
 	pr_emerg("truth: own %px shared %px byte %px\n", own, &shared, byte);
 	pr_emerg("truth: apart %px together %px irq %px rw %px mutex %px sem %px\n", &apart_lock,
 		 &together_lock, &irq_lock, &rw_lock, &mutex_lock_, &sem_lock);
+	pr_emerg("truth: bit %px chain %px stored %px plain %px\n", (char *)&bits + 1, &chain,
+		 &stored, &plain);
 	return 0;
 }
 module_init(truth);
