@@ -253,3 +253,6 @@ fn with_distance(name: &str, distance: u64) -> String {
 fn hex(word: &str) -> Option<u64> {
     u64::from_str_radix(word, 16).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,6 +83,9 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
         (&["iterate_dir"], 2 * files),
         (&["__fdget_pos", "fdget_pos"], 2 * files),
         (&["d_move"], files),
+        // The chain of the names that are being looked up, a bit spinlock: a file that is made is
+        // looked up first.
+        (&["d_alloc_parallel"], files),
         // The pipe's mutex and, for the one buffer that is filled or emptied, the lock of its
         // readers' queue.
         (&["pipe_write"], 2 * PROCESSES * ROUNDS),
@@ -90,6 +93,11 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     ] {
         assert_eq!(rows.taken_in(functions), times, "{functions:?}");
     }
+    // A file that is made, moved or removed enters a chain of names, or leaves it. The chain's lock
+    // is one bit of a pointer, and the other bits are data.
+    let chains = rows.class("dentry_hashtable[]");
+    assert!(chains["acquisitions"].as_u64() >= Some(4 * files), "{chains}");
+    assert_eq!(rows.class("in_lookup_hashtable[]")["conflicts"], 1.0);
     // A process that reads a folder moves the file's position, under a lock that is there for
     // nothing else.
     let position = rows.class("file.f_pos_lock");

@@ -11,7 +11,7 @@ pub struct Broken {
     pub other_levels: u64,
     /// Locks held at a return to user space (invariant 3).
     pub held_by_user: u64,
-    /// Spinlocks just acquired whose word reads as free.
+    /// Spinlocks just acquired whose word, or bit, reads as free.
     pub contradictions: u64,
     /// Entries and lock functions without a return, and returns without an entry.
     pub lost: u64,
