@@ -90,6 +90,9 @@ pub struct Held {
     /// Index of its first access in the log of its level.
     start: usize,
     cut_off: bool,
+    /// A store that may have been the release of this bit spinlock: its time, and the number of
+    /// accesses in the log of its level by then.
+    doubt: Option<(u64, usize)>,
 }
 
 impl Held {
@@ -338,6 +341,7 @@ impl Task {
             outer: level.held.last().map_or(0, |outer| outer.lock),
             start: level.log.len(),
             cut_off: false,
+            doubt: None,
         };
         level.held.push(held);
         Some(held)

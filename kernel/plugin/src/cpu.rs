@@ -13,7 +13,9 @@ use std::sync::{Mutex, OnceLock};
 
 use rustc_hash::FxHashMap;
 use syncline_kernel_follow::code::Source;
-use syncline_kernel_follow::context::{Access, Breach, Broken, Call, Held, LevelKind, Task};
+use syncline_kernel_follow::context::{
+    Access, Breach, Broken, Call, Finished, Held, LevelKind, Task,
+};
 use syncline_kernel_follow::plan::Plan;
 use syncline_kernel_follow::role::{Action, Kind, Role};
 
@@ -81,6 +83,8 @@ struct Cpu {
     active: bool,
     /// Whether the outcome of an attempt to take a bit spinlock, at the current level, is to come.
     attempts: bool,
+    /// Whether it is in doubt, at the current level, if a bit spinlock was released.
+    doubts: bool,
     call: Call,
     executed: u64,
     ask_at: u64,
@@ -188,6 +192,7 @@ impl Cpu {
             in_user: false,
             active: false,
             attempts: false,
+            doubts: false,
             call: Call::default(),
             executed: 0,
             ask_at: 0,
@@ -198,6 +203,7 @@ impl Cpu {
     fn refresh(&mut self) {
         self.active = self.current.task.holds() && ON.load(Ordering::Relaxed);
         self.attempts = self.current.task.attempts();
+        self.doubts = self.current.task.doubts();
     }
 
     fn add_broken(&mut self) {
@@ -248,6 +254,7 @@ impl Cpu {
     }
 
     fn leave(&mut self) {
+        self.settle(true);
         if let Some(call) = self.current.task.leave() {
             self.call = call;
         }
@@ -256,6 +263,7 @@ impl Cpu {
 
     fn user_space(&mut self) {
         self.current.catch_up();
+        self.settle(true);
         self.current.task.to_user();
         self.add_broken();
         self.in_user = true;
@@ -282,7 +290,7 @@ impl Cpu {
         };
         let order = || ORDER.fetch_add(1, Ordering::Relaxed);
         if let Some(held) = self.current.task.done(role, now, order, owned) {
-            self.executed = ledger::acquired(held.lock, thread, now);
+            self.executed = ledger::acquired(held.lock, held.order, thread, now);
             let set = match held.role.kind {
                 Kind::Spin => 0xff,
                 Kind::Bit(bit) => 1 << bit,
@@ -323,14 +331,18 @@ impl Cpu {
             }
             _ => self.current.task.release(role, lock, now),
         };
-        if let Some(finished) = finished
-            && ON.load(Ordering::Relaxed)
-        {
-            let thread = self.thread(finished.level);
-            writer::send(Message::Section(thread, Box::new(finished)));
+        if let Some(finished) = finished {
+            self.finish(finished);
         }
         self.add_broken();
         self.refresh();
+    }
+
+    fn finish(&mut self, finished: Finished) {
+        if ON.load(Ordering::Relaxed) {
+            let thread = self.thread(finished.level);
+            writer::send(Message::Section(thread, Box::new(finished)));
+        }
     }
 
     fn switch_out(&mut self, address: u64) {
@@ -340,6 +352,7 @@ impl Cpu {
             self.current.address = address;
             self.current.pid = memory().u32(address + offsets().pid).unwrap_or(0);
         }
+        self.settle(true);
         self.between = self.current.task.switch_out();
         self.current.name();
     }

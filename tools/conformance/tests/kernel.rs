@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 use syncline_conformance::{Outcome, beside_tests, run_limited, scratch, syncline};
 use syncline_trace::Trace;
+use syncline_trace::layout::WAITED;
 
 const LIMIT: Duration = Duration::from_secs(240);
 /// The processes of the load `small`.
@@ -237,6 +238,18 @@ fn sections_of_a_module_are_followed_to_the_byte() {
     let release = (place("stored"), 0, 0xff);
     check("stored", each([with(0, release), with(1, release)]));
     check("plain", Vec::new());
+    let (told, seen) = ((place("held"), 0, 0xff), (place("wants"), 0xff, 0));
+    check(
+        "wanted",
+        each([vec![told, seen, (place("wanted"), 0, 0xff)], vec![(own(1, 6), 0, 0xff)]]),
+    );
+    let wanted = place("wanted");
+    let waited = trace
+        .sections
+        .iter()
+        .filter(|section| section.record.lock == wanted && section.record.flags & WAITED != 0);
+    // The second task waits each time, unless it was stopped for long before it tried.
+    assert!(waited.count() >= TIMES / 10, "waits were not seen");
 
     let mut read = Command::new(syncline());
     read.args(["kernel", "--read"]).arg(&out);

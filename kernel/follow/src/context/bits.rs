@@ -1,6 +1,10 @@
 //! Bit spinlocks: attempts to take one, and stores that may release one.
+//!
+//! After a release by a store, the bit may be set again before it is looked at, by another
+//! processor. So if it is set after a store of the holder, this store is in doubt: it was the
+//! release if another task takes the lock, or if this task can no longer hold it.
 
-use super::Task;
+use super::{Finished, Held, Task};
 use crate::bits::{self, Attempt};
 use crate::role::{Kind, Role};
 
@@ -56,6 +60,32 @@ impl Task {
             matches!(held.role.kind, Kind::Bit(_)) && held.lock.wrapping_sub(address) < size
         })?;
         Some((held.role, held.lock))
+    }
+
+    /// The store that comes now may be the release of this bit spinlock of the current level.
+    pub fn doubt(&mut self, role: Role, lock: u64, now: u64) {
+        let level = self.level();
+        let accesses = level.log.len();
+        if let Some(held) = level.held.iter_mut().rev().find(|held| held.is(role, lock)) {
+            held.doubt = Some((now, accesses));
+        }
+    }
+
+    /// Whether a release at the current level is in doubt.
+    pub fn doubts(&self) -> bool {
+        self.levels.last().is_some_and(|level| level.held.iter().any(|held| held.doubt.is_some()))
+    }
+
+    /// Removes a bit spinlock of the current level whose release is in doubt, and was one according
+    /// to `released`. The section ends with the store.
+    pub fn settle(&mut self, released: impl Fn(&Held) -> bool) -> Option<Finished> {
+        let level = self.level();
+        let place = level.held.iter().position(|held| held.doubt.is_some() && released(held))?;
+        let held = level.held.remove(place);
+        let (at, accesses) = held.doubt?;
+        let accesses = level.log.get(held.start..accesses).unwrap_or_default().to_vec();
+        let (cut_off, level) = (held.cut_off, level.kind);
+        Some(Finished { held, released: at, cut_off, level, accesses })
     }
 
     /// The bit spinlock that an instruction releases by clearing this bit, counted from the lowest

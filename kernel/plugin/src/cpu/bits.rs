@@ -1,7 +1,7 @@
 //! Bit spinlocks, whose acquisitions and releases are inlined.
 
 use syncline_kernel_follow::bits::Attempt;
-use syncline_kernel_follow::context::Outcome;
+use syncline_kernel_follow::context::{Held, Outcome};
 use syncline_kernel_follow::role::Kind;
 
 use super::{Cpu, memory};
@@ -42,17 +42,30 @@ impl Cpu {
         }
     }
 
-    /// A store has been executed that sets a whole word or byte. If it has cleared the bit of a lock
-    /// that is held, it was the release (`rht_assign_unlock`). By now, another processor may have
-    /// set the bit again; it is then the holder.
+    /// A store has been executed that may set a whole word or byte. If it has cleared the bit of a
+    /// lock that is held, it was the release (`rht_assign_unlock`).
     pub(super) fn stored(&mut self, address: u64, size: u64) {
         let Some((role, lock)) = self.current.task.bit_stored(address, size) else { return };
         let Kind::Bit(bit) = role.kind else { return };
         let Some(byte) = memory().byte(lock) else { return };
-        let thread = self.thread(self.current.task.kind());
-        let holder = ledger::holder(lock);
-        if byte & 1 << bit == 0 || holder != thread && holder != ledger::NOBODY {
+        if byte & 1 << bit == 0 {
             self.release(role, lock);
+        } else {
+            self.executed = ledger::may_release(lock, self.executed);
+            self.current.task.doubt(role, lock, self.executed);
+            self.refresh();
+        }
+    }
+
+    /// Ends the sections whose releases were in doubt, if it is known by now that they were
+    /// releases. It is `certain` if the task can't hold such a lock any longer, since it sleeps or
+    /// leaves the level.
+    pub(super) fn settle(&mut self, certain: bool) {
+        while self.doubts {
+            let released = |held: &Held| certain || ledger::taken_since(held.lock, held.order);
+            let Some(finished) = self.current.task.settle(released) else { return };
+            self.finish(finished);
+            self.refresh();
         }
     }
 }

@@ -54,6 +54,9 @@ pub extern "C" fn on_kernel_block(number: c_uint, data: *mut c_void) {
     let cpu = cpu(number);
     let data = data.addr() as u64;
     cpu.execute(data >> 32);
+    if cpu.doubts {
+        cpu.settle(false);
+    }
     if cpu.attempts {
         cpu.continues(KERNEL_CODE | data & 0xffff_ffff);
     }

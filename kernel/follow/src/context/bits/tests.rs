@@ -77,3 +77,29 @@ fn only_the_bit_itself_is_released() {
     task.to_user();
     assert_eq!(task.broken.held_by_user, 1);
 }
+
+#[test]
+fn a_store_in_doubt_was_the_release_if_another_task_takes_the_lock() {
+    let mut task = Task::default();
+    take(&mut task, 1);
+    task.access(store(0x40));
+    task.access(store(0x10));
+    task.doubt(NINTH.role(), LOCK, 2);
+    assert!(task.doubts() && task.settle(|_| false).is_none());
+    // The bit was kept, and the lock is released by another store.
+    task.access(store(0x48));
+    let kept = clear(&mut task, 0x10, 9).expect("it is held");
+    assert_eq!(kept.accesses, [store(0x40), store(0x10), store(0x48)]);
+
+    take(&mut task, 3);
+    task.access(store(0x40));
+    task.doubt(NINTH.role(), LOCK, 4);
+    task.access(store(0x50));
+    task.enter(true, Call::default());
+    assert!(!task.doubts() && task.settle(|_| true).is_none(), "it is not this level's");
+    task.leave();
+    let finished = task.settle(|held| held.order == 3).expect("it was released");
+    assert_eq!((finished.released, finished.accesses), (4, vec![store(0x40)]));
+    assert!(!task.holds() && !task.doubts());
+    assert_eq!(task.broken, Broken::default());
+}
