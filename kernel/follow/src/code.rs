@@ -11,6 +11,7 @@ use iced_x86::{
     Register,
 };
 
+use crate::bits::{self, Attempt};
 use crate::plan::Plan;
 use crate::role::{Action, Kind, ROLES, Role};
 
@@ -72,6 +73,15 @@ pub enum Mem {
     Word(Role),
     /// A lock is released.
     Release(Role),
+    /// A bit is set that may be a lock.
+    Attempt(Attempt),
+    /// A bit is cleared: a release, if it is a lock that is held, and otherwise data.
+    Clear {
+        /// The bit, counted from the lowest of the first byte that is accessed.
+        bit: u8,
+        /// Whether the instruction is atomic.
+        atomic: bool,
+    },
     /// The stack pointer of the outgoing task is stored.
     SwitchOut,
     /// The stack pointer of the incoming task is loaded.
@@ -131,10 +141,12 @@ impl Code {
         }
     }
 
-    /// The meaning of each instruction of a block. `block` has their addresses and bytes.
+    /// The meaning of each instruction of a block. `block` has their addresses and bytes. `read` gets
+    /// an address and returns the code there, up to [`bits::LONGEST`] bytes.
     pub fn meanings<'a>(
         &self,
         block: impl Iterator<Item = (u64, &'a [u8])>,
+        read: &dyn Fn(u64) -> Option<Vec<u8>>,
         info: &mut InstructionInfoFactory,
     ) -> Vec<Meaning> {
         let mut meanings = Vec::new();
@@ -143,7 +155,7 @@ impl Code {
         for (address, bytes) in block {
             let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
             let insn = decoder.decode();
-            let mut meaning = self.meaning(address, &insn, info);
+            let mut meaning = self.meaning(address, &insn, read, info);
             if let Some(Mem::Word(role)) = meaning.mem
                 && role.action == Action::Try
                 && insn.mnemonic() == Mnemonic::Cmpxchg
@@ -175,6 +187,7 @@ impl Code {
         &self,
         address: u64,
         insn: &Instruction,
+        read: &dyn Fn(u64) -> Option<Vec<u8>>,
         info: &mut InstructionInfoFactory,
     ) -> Meaning {
         let mut meaning = Meaning::default();
@@ -204,6 +217,9 @@ impl Code {
         let function = self.function(address);
         if let Some((start, role)) = function {
             self.of_function(address == start, role, insn, &mut meaning);
+        }
+        if function.is_none() {
+            meaning.mem = bits::attempt(insn, read).map(Mem::Attempt);
         }
         let own = function.is_some_and(|(_, role)| is_own(role));
         meaning.mem = meaning.mem.or_else(|| access(insn, own, info));
@@ -315,7 +331,11 @@ fn access(insn: &Instruction, own: bool, info: &mut InstructionInfoFactory) -> O
         let of_processor = matches!(used.segment(), Register::GS | Register::FS);
         accesses && !of_processor && used.base() != Register::RSP
     });
-    counts.then_some(Mem::Data { atomic: is_locked(insn) })
+    let atomic = is_locked(insn);
+    counts.then(|| match bits::cleared(insn) {
+        Some(bit) => Mem::Clear { bit, atomic },
+        None => Mem::Data { atomic },
+    })
 }
 
 #[cfg(test)]

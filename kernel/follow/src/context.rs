@@ -11,7 +11,15 @@
 //! 2. A lock is released at the level at which it was acquired.
 //! 3. A task that returns to user space holds no lock.
 
+mod bits;
+mod broken;
+
+use crate::bits::Attempt;
 use crate::role::{Action, Kind, Role};
+
+pub use bits::Outcome;
+use broken::tell;
+pub use broken::{Breach, Broken};
 
 /// The kind of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +90,9 @@ pub struct Held {
     /// Index of its first access in the log of its level.
     start: usize,
     cut_off: bool,
+    /// A store that may have been the release of this bit spinlock: its time, and the number of
+    /// accesses in the log of its level by then.
+    doubt: Option<(u64, usize)>,
 }
 
 impl Held {
@@ -106,50 +117,6 @@ pub struct Finished {
     pub accesses: Vec<Access>,
 }
 
-/// How often each invariant was violated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Broken {
-    /// Releases of locks that were not acquired (invariant 1).
-    pub unknown_releases: u64,
-    /// Releases at another level (invariant 2).
-    pub other_levels: u64,
-    /// Locks held at a return to user space (invariant 3).
-    pub held_by_user: u64,
-    /// Spinlocks just acquired whose word reads as free.
-    pub contradictions: u64,
-    /// Entries and lock functions without a return, and returns without an entry.
-    pub lost: u64,
-}
-
-impl Broken {
-    /// The sum of both counts.
-    pub fn plus(self, other: Broken) -> Broken {
-        Broken {
-            unknown_releases: self.unknown_releases + other.unknown_releases,
-            other_levels: self.other_levels + other.other_levels,
-            held_by_user: self.held_by_user + other.held_by_user,
-            contradictions: self.contradictions + other.contradictions,
-            lost: self.lost + other.lost,
-        }
-    }
-}
-
-/// A violation of an invariant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Breach {
-    /// What was violated.
-    pub what: &'static str,
-    /// The lock.
-    pub lock: u64,
-    /// The role of the function that took or released it.
-    pub role: Role,
-    /// Return address of the call that took it; 0 if it was not taken.
-    pub site: u64,
-}
-
-/// The most violations that a task keeps one by one.
-const TOLD: usize = 16;
-
 /// The latest call at a level: where the stack is, and where the call returns to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
@@ -164,6 +131,8 @@ struct Level {
     kind: LevelKind,
     /// The latest call of the level below.
     interrupted: Call,
+    /// An attempt to take a bit spinlock whose outcome the next block shows.
+    attempt: Option<Attempt>,
     pending: Vec<Pending>,
     held: Vec<Held>,
     log: Vec<Access>,
@@ -171,8 +140,8 @@ struct Level {
 
 impl Level {
     fn new(kind: LevelKind) -> Level {
-        let interrupted = Call::default();
-        Level { kind, interrupted, pending: Vec::new(), held: Vec::new(), log: Vec::new() }
+        let (interrupted, attempt) = (Call::default(), None);
+        Level { kind, interrupted, attempt, pending: Vec::new(), held: Vec::new(), log: Vec::new() }
     }
 }
 
@@ -244,6 +213,7 @@ impl Task {
         let interrupted = level.interrupted;
         // Locks that are still held at this level will be released at another one.
         let left = std::mem::take(&mut level.held);
+        level.attempt = None;
         level.pending.clear();
         level.log.clear();
         self.spare.push(level);
@@ -260,6 +230,7 @@ impl Task {
                 tell(&mut self.breaches, Breach { what: "held by user", lock, role, site });
             }
             level.held.clear();
+            level.attempt = None;
             level.pending.clear();
             level.log.clear();
         }
@@ -370,6 +341,7 @@ impl Task {
             outer: level.held.last().map_or(0, |outer| outer.lock),
             start: level.log.len(),
             cut_off: false,
+            doubt: None,
         };
         level.held.push(held);
         Some(held)
@@ -484,12 +456,6 @@ impl Task {
         self.broken = Broken::default();
         self.breaches.clear();
         held
-    }
-}
-
-fn tell(breaches: &mut Vec<Breach>, breach: Breach) {
-    if breaches.len() < TOLD {
-        breaches.push(breach);
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Kind {
     Mutex,
     /// `struct rw_semaphore`.
     Rwsem,
+    /// A bit spinlock: this bit of a byte, counted from the lowest. The rest of its word is data.
+    Bit(u8),
 }
 
 impl Kind {
@@ -26,6 +28,7 @@ impl Kind {
             Kind::Rwlock => 8,
             Kind::Mutex => 32,
             Kind::Rwsem => 40,
+            Kind::Bit(_) => 1,
         }
     }
 
@@ -65,7 +68,7 @@ const fn role(kind: Kind, shared: bool, action: Action) -> Role {
     Role { kind, shared, action }
 }
 
-/// All roles, with their names in the plan.
+/// The roles of functions, with their names in the plan.
 pub const ROLES: [(&str, Role); 25] = [
     ("spin.lock", role(Kind::Spin, false, Action::Lock)),
     ("spin.try", role(Kind::Spin, false, Action::Try)),
@@ -143,8 +146,8 @@ impl Role {
     pub fn op(self) -> Op {
         let trying = self.action == Action::Try;
         match (self.kind, self.shared, trying) {
-            (Kind::Spin, _, false) => Op::SpinLock,
-            (Kind::Spin, _, true) => Op::SpinTrylock,
+            (Kind::Spin | Kind::Bit(_), _, false) => Op::SpinLock,
+            (Kind::Spin | Kind::Bit(_), _, true) => Op::SpinTrylock,
             (Kind::Mutex, _, false) => Op::MutexLock,
             (Kind::Mutex, _, true) => Op::MutexTrylock,
             (_, true, false) => Op::RwlockRead,

@@ -40,8 +40,8 @@ struct Member {
 }
 
 /// The names of structures that are locks.
-const LOCKS: [&str; 6] =
-    ["spinlock", "raw_spinlock", "qspinlock", "qrwlock", "mutex", "rw_semaphore"];
+const LOCKS: [&str; 7] =
+    ["spinlock", "raw_spinlock", "qspinlock", "qrwlock", "mutex", "rw_semaphore", "hlist_bl_head"];
 /// The greatest depth of nested structures that is searched.
 const DEPTH: usize = 16;
 

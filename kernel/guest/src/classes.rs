@@ -6,6 +6,7 @@
 //! these is named by the function that takes it.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use syncline_trace::layout::ObjectRecord;
 
@@ -16,8 +17,10 @@ use crate::symbols::Symbols;
 const PER_CPU: u64 = 0x10_0000;
 /// The symbol at the end of the per-processor variables.
 const PER_CPU_END: &str = "__per_cpu_end";
+/// A variable with more bytes than this is an array; a smaller one may be followed by unused bytes.
+const LARGEST_ALONE: u64 = 64;
 /// Addresses of the array of `struct page`.
-const PAGES: std::ops::Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
+const PAGES: Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
 
 /// Caches whose objects have a type with another name.
 const TYPES: [(&str, &str); 17] = [
@@ -70,6 +73,8 @@ pub struct Classes {
     /// Start of each processor's area of per-processor variables.
     processors: Vec<u64>,
     nodes: Vec<u64>,
+    /// The hash table of directory entries.
+    dentries: Range<u64>,
 }
 
 impl Classes {
@@ -81,6 +86,7 @@ impl Classes {
             caches: HashMap::new(),
             processors: Vec::new(),
             nodes: Vec::new(),
+            dentries: 0..0,
         };
         for line in caches.lines() {
             let mut words = line.splitn(3, ' ');
@@ -91,9 +97,15 @@ impl Classes {
         }
         for line in places.lines() {
             let mut words = line.split(' ');
-            match (words.next(), words.nth(1).and_then(hex)) {
-                (Some("cpu"), Some(address)) => classes.processors.push(address),
-                (Some("node"), Some(address)) => classes.nodes.push(address),
+            let (kind, number) = (words.next(), words.next());
+            let Some(address) = words.next().and_then(hex) else { continue };
+            match kind {
+                Some("cpu") => classes.processors.push(address),
+                Some("node") => classes.nodes.push(address),
+                Some("dentries") => {
+                    let bytes = number.and_then(|number| number.parse().ok()).unwrap_or(0);
+                    classes.dentries = address..address.saturating_add(bytes);
+                }
                 _ => {}
             }
         }
@@ -117,6 +129,19 @@ impl Classes {
         Some(name)
     }
 
+    /// Like [`Classes::lock`], for a bit spinlock. All bits in an array, such as the chains of a hash
+    /// table, are one class.
+    pub fn bit(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
+        let in_array = self.symbols.find(address).filter(|(symbol, _)| {
+            let range = self.symbols.range(&symbol.name);
+            range.is_some_and(|(start, end)| end - start > LARGEST_ALONE)
+        });
+        match in_array {
+            Some((symbol, _)) => Some(format!("{}[]", symbol.name)),
+            None => self.lock(address, object),
+        }
+    }
+
     /// The class of the field at an address: a name that is the same for all objects of a type.
     /// `None` if the address is unknown.
     pub fn class(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
@@ -126,6 +151,9 @@ impl Classes {
     fn place(&self, address: u64, object: Option<&ObjectRecord>, wanted: Wanted) -> Option<String> {
         if let Some((symbol, distance)) = self.symbols.find(address) {
             return Some(with_distance(&symbol.name, distance));
+        }
+        if self.dentries.contains(&address) {
+            return Some("dentry_hashtable[]".to_owned());
         }
         if let Some(object) = object {
             return Some(self.in_object(object.site, address.wrapping_sub(object.start), wanted));
@@ -225,3 +253,6 @@ fn with_distance(name: &str, distance: u64) -> String {
 fn hex(word: &str) -> Option<u64> {
     u64::from_str_radix(word, 16).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,12 @@ pub fn plan(symbols: &Symbols, types: &Btf) -> Result<Plan, Error> {
     plan.add("switch", symbols.range("__switch_to_asm").ok_or(NO_SYMBOLS)?);
     let softirq = symbols.range("handle_softirqs").or_else(|| symbols.range("__do_softirq"));
     plan.add("softirq", softirq.ok_or(NO_SYMBOLS)?);
-    for (name, symbol) in [("per_cpu_offsets", "__per_cpu_offset"), ("nodes", "node_data")] {
+    for (name, symbol) in [
+        ("per_cpu_offsets", "__per_cpu_offset"),
+        ("nodes", "node_data"),
+        ("dentries", "dentry_hashtable"),
+        ("dentries_shift", "d_hash_shift"),
+    ] {
         if let Some(address) = symbols.address(symbol) {
             plan.set(name, address);
         }

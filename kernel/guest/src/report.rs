@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
 use syncline_conflicts::{Facts, Field, LockFacts, Options, facts_by};
+use syncline_kernel_follow::role::Kind;
 use syncline_trace::Trace;
 use syncline_trace::layout::ObjectRecord;
 
@@ -128,7 +129,9 @@ fn names(trace: &Trace, classes: &Classes) -> HashMap<u64, String> {
                 let function = function.split('+').next().unwrap_or_default();
                 format!("a lock taken in {function}")
             };
-            let name = classes.lock(record.lock, object).unwrap_or_else(unknown);
+            let is_bit = record.op >> 8 == Kind::Bit(0).bytes();
+            let name = if is_bit { Classes::bit } else { Classes::lock };
+            let name = name(classes, record.lock, object).unwrap_or_else(unknown);
             match object.filter(|_| name.starts_with("kmalloc")) {
                 // These caches have objects of all kinds.
                 Some(_) => format!("{name}, taken in {}", taken_in(classes, record.site)),

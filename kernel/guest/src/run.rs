@@ -41,7 +41,7 @@ pub const FILES: [&str; 12] = [
 /// kernel.
 pub const ABOUT: &str = "run.json";
 /// Version of what is learned about a kernel.
-const LEARNED: u32 = 2;
+const LEARNED: u32 = 3;
 /// The most virtual processors that the plugin follows.
 pub const MOST_PROCESSORS: u32 = 64;
 /// Version of [`About`]'s format.

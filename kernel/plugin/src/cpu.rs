@@ -3,6 +3,7 @@
 //! Each processor is one thread of QEMU, and only this thread accesses its state. When the kernel
 //! switches tasks, a task's state moves from one processor to another through a table.
 
+pub mod bits;
 pub mod callbacks;
 
 use std::cell::UnsafeCell;
@@ -12,7 +13,9 @@ use std::sync::{Mutex, OnceLock};
 
 use rustc_hash::FxHashMap;
 use syncline_kernel_follow::code::Source;
-use syncline_kernel_follow::context::{Access, Breach, Broken, Call, Held, LevelKind, Task};
+use syncline_kernel_follow::context::{
+    Access, Breach, Broken, Call, Finished, Held, LevelKind, Task,
+};
 use syncline_kernel_follow::plan::Plan;
 use syncline_kernel_follow::role::{Action, Kind, Role};
 
@@ -78,6 +81,10 @@ struct Cpu {
     in_user: bool,
     /// Whether accesses count: recording is on, and a lock is held at the current level.
     active: bool,
+    /// Whether the outcome of an attempt to take a bit spinlock, at the current level, is to come.
+    attempts: bool,
+    /// Whether it is in doubt, at the current level, if a bit spinlock was released.
+    doubts: bool,
     call: Call,
     executed: u64,
     ask_at: u64,
@@ -184,6 +191,8 @@ impl Cpu {
             between: Vec::new(),
             in_user: false,
             active: false,
+            attempts: false,
+            doubts: false,
             call: Call::default(),
             executed: 0,
             ask_at: 0,
@@ -193,6 +202,8 @@ impl Cpu {
 
     fn refresh(&mut self) {
         self.active = self.current.task.holds() && ON.load(Ordering::Relaxed);
+        self.attempts = self.current.task.attempts();
+        self.doubts = self.current.task.doubts();
     }
 
     fn add_broken(&mut self) {
@@ -243,6 +254,7 @@ impl Cpu {
     }
 
     fn leave(&mut self) {
+        self.settle(true);
         if let Some(call) = self.current.task.leave() {
             self.call = call;
         }
@@ -251,10 +263,11 @@ impl Cpu {
 
     fn user_space(&mut self) {
         self.current.catch_up();
+        self.settle(true);
         self.current.task.to_user();
         self.add_broken();
         self.in_user = true;
-        self.active = false;
+        self.refresh();
     }
 
     fn done(&mut self, role: Role) {
@@ -277,16 +290,25 @@ impl Cpu {
         };
         let order = || ORDER.fetch_add(1, Ordering::Relaxed);
         if let Some(held) = self.current.task.done(role, now, order, owned) {
-            self.executed = ledger::acquired(held.lock, thread, now);
-            if held.role.kind == Kind::Spin
-                && let Some(word) = memory().u32(held.lock)
-            {
-                contradicts = word & 0xff == 0;
-            }
+            self.executed = ledger::acquired(held.lock, held.order, thread, now);
+            let set = match held.role.kind {
+                Kind::Spin => 0xff,
+                Kind::Bit(bit) => 1 << bit,
+                _ => 0,
+            };
+            contradicts = set != 0 && memory().byte(held.lock).is_some_and(|byte| byte & set == 0);
         }
         self.current.task.broken.contradictions += u64::from(contradicts);
         self.add_broken();
         self.refresh();
+    }
+
+    fn slow(&mut self, role: Role) {
+        if let Some(lock) = self.current.task.pending_lock(role) {
+            let (holder, now) = ledger::waits(lock, self.executed);
+            self.executed = now;
+            self.current.task.slow(role, self.executed, holder);
+        }
     }
 
     fn release(&mut self, role: Role, lock: u64) {
@@ -309,14 +331,18 @@ impl Cpu {
             }
             _ => self.current.task.release(role, lock, now),
         };
-        if let Some(finished) = finished
-            && ON.load(Ordering::Relaxed)
-        {
-            let thread = self.thread(finished.level);
-            writer::send(Message::Section(thread, Box::new(finished)));
+        if let Some(finished) = finished {
+            self.finish(finished);
         }
         self.add_broken();
         self.refresh();
+    }
+
+    fn finish(&mut self, finished: Finished) {
+        if ON.load(Ordering::Relaxed) {
+            let thread = self.thread(finished.level);
+            writer::send(Message::Section(thread, Box::new(finished)));
+        }
     }
 
     fn switch_out(&mut self, address: u64) {
@@ -326,6 +352,7 @@ impl Cpu {
             self.current.address = address;
             self.current.pid = memory().u32(address + offsets().pid).unwrap_or(0);
         }
+        self.settle(true);
         self.between = self.current.task.switch_out();
         self.current.name();
     }
@@ -366,6 +393,9 @@ impl Cpu {
         let size = 1_u8 << shift.min(6);
         let (insn, atomic) = (insn as u32, insn >> 32 != 0);
         self.current.task.access(Access { address, insn, size, store, atomic });
+        if store {
+            self.stored(address, u64::from(size));
+        }
     }
 
     /// Whether an address lies on the stack. A task's stack is aligned to its size; an interrupt's

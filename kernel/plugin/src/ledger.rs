@@ -11,12 +11,16 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const SLOTS: usize = 1 << 16;
+const TAG_BITS: u32 = 16;
+const TAG: u64 = (1 << TAG_BITS) - 1;
 /// No task, or an unknown one.
 pub const NOBODY: u32 = u32::MAX;
 
 struct Slot {
     lock: AtomicU64,
     holder: AtomicU32,
+    /// The last acquisition: its position in the order of all, above a tag of its lock.
+    last: AtomicU64,
     released: AtomicU64,
     waited: AtomicU64,
 }
@@ -25,28 +29,57 @@ static TABLE: [Slot; SLOTS] = [const {
     Slot {
         lock: AtomicU64::new(0),
         holder: AtomicU32::new(NOBODY),
+        last: AtomicU64::new(0),
         released: AtomicU64::new(0),
         waited: AtomicU64::new(0),
     }
 }; SLOTS];
 
-fn slot(lock: u64) -> &'static Slot {
-    let mixed = (lock >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    &TABLE[(mixed >> 48) as usize]
+fn mixed(lock: u64) -> u64 {
+    (lock >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Notes that a task has acquired a lock. Returns the earliest possible time of the acquisition,
-/// not before `now`.
-pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
+fn slot(lock: u64) -> &'static Slot {
+    &TABLE[(mixed(lock) >> 48) as usize]
+}
+
+/// Bits that tell the locks of a slot apart.
+fn tag(lock: u64) -> u64 {
+    mixed(lock) >> 32 & TAG
+}
+
+/// Notes that a task has acquired a lock, with the acquisition's position in the order of all.
+/// Returns the earliest possible time of the acquisition, not before `now`.
+pub fn acquired(lock: u64, order: u64, thread: u32, now: u64) -> u64 {
     let slot = slot(lock);
     let known = slot.lock.swap(lock, Ordering::Relaxed) == lock;
     slot.holder.store(thread, Ordering::Relaxed);
+    slot.last.store(order << TAG_BITS | tag(lock), Ordering::Relaxed);
     if !known {
         slot.released.store(0, Ordering::Relaxed);
         slot.waited.store(0, Ordering::Relaxed);
         return now;
     }
     now.max(slot.released.load(Ordering::Relaxed) + 1)
+}
+
+/// Whether a lock is known to have been acquired again since the acquisition with this position in
+/// the order of all.
+pub fn taken_since(lock: u64, order: u64) -> bool {
+    let last = slot(lock).last.load(Ordering::Relaxed);
+    last & TAG == tag(lock) && last >> TAG_BITS > order
+}
+
+/// Notes that a lock may be about to be released. Returns the earliest possible time of the release,
+/// not before `now`.
+pub fn may_release(lock: u64, now: u64) -> u64 {
+    let slot = slot(lock);
+    if slot.lock.load(Ordering::Relaxed) != lock {
+        return now;
+    }
+    let now = now.max(slot.waited.load(Ordering::Relaxed) + 1);
+    slot.released.fetch_max(now, Ordering::Relaxed);
+    now
 }
 
 /// Notes that a lock is about to be released. Returns the earliest possible time of the release,

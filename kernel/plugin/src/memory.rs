@@ -3,6 +3,7 @@
 //! All of it is read from the guest's memory while the guest runs, so an answer may be out of date.
 //! It is then a wrong answer, and never a crash.
 
+use syncline_kernel_follow::bits::LONGEST;
 use syncline_kernel_follow::plan::Plan;
 use syncline_trace::layout::ObjectRecord;
 
@@ -38,6 +39,9 @@ pub struct Memory {
     cache_name: u64,
     per_cpu: Option<u64>,
     nodes: Option<u64>,
+    /// The variables that point to the hash table of directory entries, and that shift a hash to an
+    /// index into it.
+    dentries: Option<(u64, u64)>,
 }
 
 impl Memory {
@@ -56,6 +60,7 @@ impl Memory {
             cache_name: plan.value("offset.kmem_cache.name")?,
             per_cpu: plan.value("per_cpu_offsets"),
             nodes: plan.value("nodes"),
+            dentries: plan.value("dentries").zip(plan.value("dentries_shift")),
         })
     }
 
@@ -95,15 +100,24 @@ impl Memory {
         self.ram.u32(self.physical(address)?)
     }
 
+    /// Reads one byte at a kernel address.
+    pub fn byte(&self, address: u64) -> Option<u8> {
+        let mut byte = [0];
+        self.ram.copy(self.physical(address)?, &mut byte).then_some(byte[0])
+    }
+
+    /// Reads the code at a kernel address, up to the length of the longest instruction; less at the
+    /// end of what is mapped.
+    pub fn code(&self, address: u64) -> Option<Vec<u8>> {
+        let bytes = (0..LONGEST as u64).map_while(|at| self.byte(address + at));
+        Some(bytes.collect::<Vec<u8>>()).filter(|bytes| !bytes.is_empty())
+    }
+
     /// Reads a string that ends in a zero byte, or its first [`LONGEST_NAME`] bytes.
     pub fn text(&self, address: u64) -> Option<String> {
         let mut text = Vec::new();
         for at in address..address + LONGEST_NAME as u64 {
-            let mut byte = [0];
-            if !self.ram.copy(self.physical(at)?, &mut byte) {
-                return None;
-            }
-            match byte[0] {
+            match self.byte(at)? {
                 0 => break,
                 byte => text.push(byte),
             }
@@ -140,8 +154,8 @@ impl Memory {
         self.text(self.u64(cache + self.cache_name)?)
     }
 
-    /// The addresses of per-processor variables and of the nodes' structures, one per line: kind,
-    /// number, address.
+    /// The addresses of per-processor variables, of the nodes' structures and of the hash table of
+    /// directory entries, one per line: kind, number (of bytes for the table), address.
     pub fn places(&self) -> String {
         let mut text = String::new();
         for (what, array) in [("cpu", self.per_cpu), ("node", self.nodes)] {
@@ -154,6 +168,12 @@ impl Memory {
             {
                 text.push_str(&format!("{what} {at} {address:x}\n"));
             }
+        }
+        if let Some((pointer, shift)) = self.dentries
+            && let (Some(table), Some(shift)) = (self.u64(pointer), self.u32(shift))
+            && let Some(entries) = 1_u64.checked_shl(32_u32.saturating_sub(shift))
+        {
+            text.push_str(&format!("dentries {} {table:x}\n", 8 * entries));
         }
         text
     }

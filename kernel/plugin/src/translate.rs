@@ -44,16 +44,20 @@ pub extern "C" fn on_translation(_: Id, block: *mut Block) {
     markers(&insns);
     let Some(code) = CODE.get() else { return };
     let in_kernel = first.address >= KERNEL_CODE;
-    let count = without_provenance_mut(insns.len());
     let call: OnExec =
         if in_kernel { callbacks::on_kernel_block } else { callbacks::on_user_block };
+    let data = callbacks::pack_block(first.address, insns.len());
     // SAFETY: the block is being translated.
-    unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, call, qemu::NO_REGS, count) };
+    unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, call, qemu::NO_REGS, data) };
     if !in_kernel {
         return;
     }
     let mut info = InstructionInfoFactory::new();
-    let meanings = code.meanings(insns.iter().map(|one| (one.address, one.bytes)), &mut info);
+    let meanings = code.meanings(
+        insns.iter().map(|one| (one.address, one.bytes)),
+        &cpu::bits::code,
+        &mut info,
+    );
     for (one, meaning) in insns.iter().zip(meanings) {
         attach(one, &meaning);
     }
@@ -145,8 +149,13 @@ fn attach(one: &One<'_>, meaning: &Meaning) {
     }
     match meaning.mem {
         Some(Mem::Data { atomic }) => {
-            let insn = one.address & 0xffff_ffff | u64::from(atomic) << 32;
-            one.on_mem(callbacks::on_data, without_provenance_mut(insn as usize));
+            one.on_mem(callbacks::on_data, callbacks::pack_access(one.address, atomic, 0));
+        }
+        Some(Mem::Clear { bit, atomic }) => {
+            one.on_mem(callbacks::on_clear, callbacks::pack_access(one.address, atomic, bit));
+        }
+        Some(Mem::Attempt(attempt)) => {
+            one.on_mem(callbacks::on_attempt, callbacks::pack_attempt(attempt));
         }
         Some(Mem::Call { returns }) => {
             one.on_mem(callbacks::on_call, without_provenance_mut(returns as usize));

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 use syncline_conformance::{Outcome, beside_tests, run_limited, scratch, syncline};
 use syncline_trace::Trace;
+use syncline_trace::layout::WAITED;
 
 const LIMIT: Duration = Duration::from_secs(240);
 /// The processes of the load `small`.
@@ -83,6 +84,9 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
         (&["iterate_dir"], 2 * files),
         (&["__fdget_pos", "fdget_pos"], 2 * files),
         (&["d_move"], files),
+        // The chain of the names that are being looked up, a bit spinlock: a file that is made is
+        // looked up first.
+        (&["d_alloc_parallel"], files),
         // The pipe's mutex and, for the one buffer that is filled or emptied, the lock of its
         // readers' queue.
         (&["pipe_write"], 2 * PROCESSES * ROUNDS),
@@ -90,6 +94,11 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     ] {
         assert_eq!(rows.taken_in(functions), times, "{functions:?}");
     }
+    // A file that is made, moved or removed enters a chain of names, or leaves it. The chain's lock
+    // is one bit of a pointer, and the other bits are data.
+    let chains = rows.class("dentry_hashtable[]");
+    assert!(chains["acquisitions"].as_u64() >= Some(4 * files), "{chains}");
+    assert_eq!(rows.class("in_lookup_hashtable[]")["conflicts"], 1.0);
     // A process that reads a folder moves the file's position, under a lock that is there for
     // nothing else.
     let position = rows.class("file.f_pos_lock");
@@ -206,6 +215,7 @@ fn sections_of_a_module_are_followed_to_the_byte() {
             sections.map(|section| section.words.iter().map(set).collect()).collect();
         sets.iter_mut().for_each(|set| set.sort_unstable());
         let mut expected = expected;
+        expected.iter_mut().for_each(|set| set.sort_unstable());
         sets.sort_unstable();
         expected.sort_unstable();
         assert_eq!(sets.len(), expected.len(), "sections of {name}");
@@ -220,6 +230,26 @@ fn sections_of_a_module_are_followed_to_the_byte() {
     check("mutex", each([vec![(own(0, 3), 0, 0xff)], vec![(own(1, 3), 0, 0xff)]]));
     let (writer, reader) = (vec![(own(0, 4), 0, 0xff)], vec![(own(0, 5), 0xff, 0)]);
     check("sem", [both(writer), both(reader)].concat());
+    let other_bit = (place("bit") - 1, 0, 1 << 2);
+    let with = |task: u64, more| vec![(own(task, 6), 0, 0xff), more];
+    let copied = |task: u64| [with(task, other_bit), vec![(own(task, 7), 0xff, 0)]].concat();
+    check("bit", each([copied(0), copied(1)]));
+    check("chain", both(vec![(place("chain"), 0, 0xff)]));
+    let release = (place("stored"), 0, 0xff);
+    check("stored", each([with(0, release), with(1, release)]));
+    check("plain", Vec::new());
+    let (told, seen) = ((place("held"), 0, 0xff), (place("wants"), 0xff, 0));
+    check(
+        "wanted",
+        each([vec![told, seen, (place("wanted"), 0, 0xff)], vec![(own(1, 6), 0, 0xff)]]),
+    );
+    let wanted = place("wanted");
+    let waited = trace
+        .sections
+        .iter()
+        .filter(|section| section.record.lock == wanted && section.record.flags & WAITED != 0);
+    // The second task waits each time, unless it was stopped for long before it tried.
+    assert!(waited.count() >= TIMES / 10, "waits were not seen");
 
     let mut read = Command::new(syncline());
     read.args(["kernel", "--read"]).arg(&out);

@@ -32,8 +32,8 @@ pub fn text(
     text.push_str(&sums(about, report));
     text.push_str(&checks(about, counts, of_kernel));
     text.push_str(
-        "  not followed: bit spinlocks, the spinlocks that some functions inline, sequence counters, \
-         RCU, local locks and switched-off preemption; accesses to user space are left out\n",
+        "  not followed: the spinlocks that some functions inline, bits that are only tried, sequence \
+         counters, RCU, local locks and switched-off preemption; accesses to user space are left out\n",
     );
     let mut text = wrapped(&text, style);
     for table in [contended(report, style), longest(report, style)] {
