@@ -69,6 +69,11 @@ impl Analysis {
         let files = process_files(recording)?;
         let recent = options.last.map(|last| Recent::find(recording, last)).transpose()?;
         let mut notes = Vec::new();
+        notes.extend(recent.as_ref().map(|recent| Note::OnlyTheEnd {
+            milliseconds: recent.span().as_millis() as u64,
+            all: recent.is_all(),
+            reaches: recent.reaches(),
+        }));
         let session = of_folder(recording, &mut notes, Session::read);
         let samples = of_folder(recording, &mut notes, Samples::read);
         if let Some(why) = samples.as_ref().and_then(|samples| samples.refused.clone()) {

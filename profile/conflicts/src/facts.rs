@@ -133,10 +133,13 @@ pub fn facts_by(
     }
     let shared = SharedWords::of(&sets);
     let all_of = All { trace, sets: &sets, totals: &totals, shared: &shared };
+    let families: Vec<Vec<&LockSections>> = families.into_values().collect();
+    let counts = totals.of_families(trace, &families);
     let mut locks: Vec<LockFacts> = families
-        .into_values()
-        .map(|family| {
-            let lock = lock_facts(&all_of, &family, options.window);
+        .iter()
+        .zip(&counts)
+        .map(|(family, counts)| {
+            let lock = lock_facts(&all_of, family, counts, options.window);
             done += family.iter().map(|lock| lock.sets.len()).sum::<usize>();
             progress(done, all);
             lock

@@ -11,7 +11,7 @@ use crate::conflict::{Cause, Comparison, Conflicts, Field, conflicts};
 use crate::groups::{Groups, groups};
 use crate::section::{SharedWords, SiteFacts, sites};
 use crate::sets::{Loader, LockSections, Set, Sets};
-use crate::totals::{Total, Totals};
+use crate::totals::{BySite, Total, Totals};
 use crate::touched::{Object, Touched, touched};
 
 /// The facts of a lock, or of a family of locks that belong together.
@@ -79,18 +79,20 @@ pub struct All<'a> {
     pub shared: &'a SharedWords,
 }
 
-/// The facts of the locks of a family. Each section is compared with the last `window` sections of
-/// its lock.
-pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> LockFacts {
+/// The facts of the locks of a family, which have these counts. Each section is compared with the
+/// last `window` sections of its lock.
+pub fn lock_facts(
+    all: &All<'_>,
+    family: &[&LockSections],
+    counts: &BySite,
+    window: usize,
+) -> LockFacts {
     let All { trace, sets, totals, shared } = *all;
     let timed = totals.held_samples > 0;
     let mut addresses: Vec<u64> = family.iter().map(|lock| lock.lock).collect();
     addresses.sort_unstable();
     addresses.dedup();
-    let of_lock = |l: &u64| totals.by_lock.get(l).copied().unwrap_or_default();
-    let sum = |part: fn(&Total) -> u64| -> u64 {
-        addresses.iter().map(|l| part(&of_lock(l))).fold(0, u64::saturating_add)
-    };
+    let total = Total::sum(counts.values());
     let sections: Vec<usize> = family
         .iter()
         .filter_map(|lock| totals.sections_of.get(&(lock.lock, lock.incarnation)))
@@ -98,10 +100,10 @@ pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> Loc
         .copied()
         .collect();
     let instructions: u64 = sections.iter().map(|&s| trace.sections[s].record.instructions).sum();
-    let acquisitions = sum(|t| t.acquisitions).max(sections.len() as u64);
-    let per_section = match (timed, sum(|t| t.held_samples)) {
+    let acquisitions = total.acquisitions.max(sections.len() as u64);
+    let per_section = match (timed, total.held_samples) {
         (true, 0) => 0.0,
-        (true, samples) => sum(|t| t.held) as f64 / samples as f64,
+        (true, samples) => total.held as f64 / samples as f64,
         (false, _) => instructions as f64 / sections.len().max(1) as f64,
     };
     let ticks = trace.header.ticks_per_second.max(1) as f64;
@@ -110,10 +112,8 @@ pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> Loc
     let first: Vec<_> = compared.causes.first().map(|cause| cause.field).into_iter().collect();
     let set_of: FxHashMap<usize, &Set> =
         family.iter().flat_map(|lock| &lock.sets).map(|set| (set.section, set)).collect();
-    let mut by_site: FxHashMap<u64, u64> = FxHashMap::default();
-    for (&site, &n) in addresses.iter().filter_map(|lock| totals.by_site.get(lock)).flatten() {
-        *by_site.entry(site).or_default() += n;
-    }
+    let by_site: FxHashMap<u64, u64> =
+        counts.iter().map(|(&site, total)| (site, total.acquisitions)).collect();
     let mut threads: Vec<u32> = sections.iter().map(|&s| trace.sections[s].thread).collect();
     threads.sort_unstable();
     threads.dedup();
@@ -124,11 +124,11 @@ pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> Loc
         block: block_of(trace, &sections, addresses[0]),
         acquisitions,
         estimated: addresses.iter().any(|lock| totals.estimated.contains(lock)),
-        contended: sum(|t| t.contended),
+        contended: total.contended,
         traced: sections.len() as u64,
         compared: set_of.len() as u64,
         threads: threads.len(),
-        waited: sum(|t| t.waited) as f64 / ticks,
+        waited: total.waited as f64 / ticks,
         held: if timed { weight } else { 0.0 },
         weight,
         window: compared.window,

@@ -39,6 +39,9 @@ pub const NEXT_WINDOW: &str = "window-next";
 /// The folder, inside a window's folder, that has the counts from the start of recording to the
 /// window's end.
 pub const SUMS: &str = "sums";
+/// The folder, inside the folder of the oldest window that is kept, that has the counts from the
+/// start of recording to the window's beginning; absent while no window was removed.
+pub const BEFORE: &str = "before";
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);
 const ROOT: u32 = 0;

@@ -9,6 +9,7 @@
 //! DIR/window-7/session.json
 //! DIR/window-7/41.syncline     what was counted in the seventh window
 //! DIR/window-7/sums/           everything that was counted until its end, for `report --last`
+//! DIR/window-7/before/         the sums of window 6, if that was removed and 7 is the oldest
 //! ```
 //!
 //! A window appears in one step, complete. The program's only part is to begin its logs anew. So a
@@ -25,7 +26,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::folder::{self, Folder, NEXT_WINDOW, SUMS, WINDOW};
+use crate::folder::{self, BEFORE, Folder, NEXT_WINDOW, SUMS, WINDOW};
 use crate::layout::Header;
 use crate::process::ProcessFile;
 use crate::recent::packed_name;
@@ -38,7 +39,8 @@ pub struct Wanted {
     pub every: Duration,
     /// How many windows are kept.
     pub keep: usize,
-    /// The most bytes that all windows together may take. The newest is kept even if it takes more.
+    /// The most bytes that all windows together may take, without the counts from before the oldest.
+    /// The newest is kept even if it takes more.
     pub most: u64,
 }
 
@@ -163,13 +165,17 @@ impl Windows {
     }
 
     /// Removes windows, the oldest first, until their number and their total size are within the
-    /// limits. The newest stays.
+    /// limits. The newest stays. The next window gets the sums of the one that is removed: they are
+    /// the counts until its own beginning.
     fn forget(&self) {
         let mut windows = folder::windows(&self.recording).unwrap_or_default();
         let mut sizes: u64 = windows.iter().map(|(_, path)| size(path)).sum();
         while windows.len() > self.wanted.keep || windows.len() > 1 && sizes > self.wanted.most {
             let (_, oldest) = windows.remove(0);
             sizes = sizes.saturating_sub(size(&oldest));
+            if let Some((_, next)) = windows.first() {
+                let _ = fs::rename(oldest.join(SUMS), next.join(BEFORE));
+            }
             let _ = fs::remove_dir_all(&oldest);
         }
     }
@@ -212,7 +218,7 @@ fn is_child(path: &Path) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains('#'))
 }
 
-/// The space that a window takes on disk.
+/// The space that a window takes on disk, without [`BEFORE`].
 fn size(window: &Path) -> u64 {
     let of = |folder: &Path| -> u64 {
         let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
@@ -256,12 +262,20 @@ mod tests {
         };
         windows.forget();
         let left = folder::windows(folder.path()).unwrap();
+        for (number, path) in &left {
+            // The sums of the latest window that was removed; a window's size is unlike any other's.
+            let gone = sizes.iter().filter(|(other, _)| other < number).max();
+            let is_oldest = *number == left[0].0;
+            let expected = gone.filter(|_| is_oldest).map(|(_, bytes)| *bytes as u64);
+            let before = fs::metadata(path.join(BEFORE).join("1.syncline"));
+            assert_eq!(before.ok().map(|file| file.len()), expected, "before window {number}");
+        }
         left.into_iter().map(|(number, _)| number).collect()
     }
 
     #[test]
     fn the_oldest_windows_go_first() {
-        let sizes = [(9, 100), (10, 100), (11, 100), (8, 100)];
+        let sizes = [(9, 101), (10, 102), (11, 103), (8, 100)];
         assert_eq!(forget(&sizes, 3, 1 << 30), [9, 10, 11]);
         assert_eq!(forget(&sizes, 9, 1 << 30), [8, 9, 10, 11]);
     }

@@ -1,47 +1,81 @@
 //! The last part of a run that was recorded in windows of time: what was counted since the end of
-//! one of them.
+//! one of them, or since the oldest of them began.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::folder::{SUMS, windows};
+use crate::folder::{BEFORE, SUMS, windows};
 use crate::layout::PROCESS_LEFT;
 use crate::process::ProcessFile;
 use crate::session::{Session, process_files};
 
-/// The folder with the counts up to a moment; `None` if that moment is the start of recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recent(Option<PathBuf>);
+/// The last part of a run: from a moment at which a window began or ended to the end of the
+/// recording, or all of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recent {
+    /// The folder with the counts up to that moment; `None` if all of the recording is meant.
+    base: Option<PathBuf>,
+    span: Duration,
+    reaches: bool,
+}
 
 impl Recent {
-    /// The end of the latest window that ended at least `last` before the end of the recording. If
-    /// no window is old enough, the oldest moment that is still known.
+    /// The part since the latest window that ended at least `last` before the end of the recording.
+    /// If no window is old enough, the part since the oldest window that is kept began.
     ///
     /// # Errors
     /// Those of [`process_files`], and [`Error::Io`] if the windows can't be listed.
     pub fn find(recording: &Path, last: Duration) -> Result<Recent, Error> {
         let files = process_files(recording)?;
         let files = files.iter().filter_map(|path| ProcessFile::open_counts(path).ok());
-        let ended = files.map(|file| {
+        let lives = files.map(|file| {
             let seconds = file.seconds(file.ended().saturating_sub(file.header.started));
-            file.header.started_realtime.saturating_add((seconds * 1e9) as u64)
+            let began = file.header.started_realtime;
+            (began, began.saturating_add((seconds * 1e9) as u64))
         });
-        let wanted = ended.max().unwrap_or(0).saturating_sub(last.as_nanos() as u64);
+        let (began, ended) = lives
+            .reduce(|(began, ended), life| (began.min(life.0), ended.max(life.1)))
+            .unwrap_or_default();
+        let wanted = ended.saturating_sub(last.as_nanos() as u64);
         let io = |source| Error::Io { path: recording.to_owned(), source };
         let all = windows(recording).map_err(io)?;
-        let ends = all.iter().map(|(number, path)| Some((*number, path, end(path)?)));
-        let ends: Vec<_> = ends.flatten().collect();
-        let enough = ends.iter().rev().find(|(_, _, end)| *end <= wanted);
-        let whole = ends.first().is_none_or(|(number, ..)| *number == 1);
-        let base = enough.or(ends.first().filter(|_| !whole));
-        Ok(Recent(base.map(|(_, path, _)| path.join(SUMS))))
+        // A window loses its sums shortly before it is removed.
+        let kept = all.iter().filter(|(_, path)| path.join(SUMS).is_dir());
+        let kept: Vec<(&PathBuf, u64, u64)> = kept
+            .filter_map(|(_, path)| times(path).map(|(began, ended)| (path, began, ended)))
+            .collect();
+        let enough = kept.iter().rev().find(|(.., ended)| *ended <= wanted);
+        let oldest = kept.first().map(|(path, began, _)| (path.join(BEFORE), *began));
+        let from = enough
+            .map(|(path, _, ended)| (path.join(SUMS), *ended))
+            // Without it, the oldest window is the first of the recording.
+            .or(oldest.filter(|(before, _)| before.is_dir()));
+        let since = from.as_ref().map_or(began, |(_, moment)| *moment);
+        let span = Duration::from_nanos(ended.saturating_sub(since));
+        Ok(Recent { base: from.map(|(sums, _)| sums), span, reaches: since <= wanted })
+    }
+
+    /// How long this part is.
+    pub fn span(&self) -> Duration {
+        self.span
+    }
+
+    /// Whether this is all of the recording.
+    pub fn is_all(&self) -> bool {
+        self.base.is_none()
+    }
+
+    /// Whether this part reaches back as far as was asked for. Otherwise it has all windows that
+    /// are kept, or all of the recording.
+    pub fn reaches(&self) -> bool {
+        self.reaches
     }
 
     /// What a process did since that moment; `None` if it had ended by then, or was killed and has
     /// recorded nothing since.
     pub fn of(&self, process: ProcessFile) -> Option<ProcessFile> {
-        let base = self.0.as_ref().map(|sums| sums.join(packed_name(&process.path)));
+        let base = self.base.as_ref().map(|sums| sums.join(packed_name(&process.path)));
         // A process that has no counts up to that moment began later.
         let Some(before) = base.and_then(|path| ProcessFile::open_counts(&path).ok()) else {
             return Some(process);
@@ -57,10 +91,10 @@ impl ProcessFile {
     }
 }
 
-/// When a window ended, in nanoseconds since 1970.
-fn end(window: &Path) -> Option<u64> {
+/// When a window began and ended, in nanoseconds since 1970.
+fn times(window: &Path) -> Option<(u64, u64)> {
     let session = Session::read(window).ok()??;
-    Some(session.started.saturating_add((session.seconds? * 1e9) as u64))
+    Some((session.started, session.started.saturating_add((session.seconds? * 1e9) as u64)))
 }
 
 /// The name of a process's file in a window's folder, where each process has a file of its own.

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use bytemuck::Zeroable;
+use syncline_recording::folder::Folder;
 use syncline_recording::layout::{
     CLOCK_MONOTONIC, EVENT_WAIT, EventRecord, Header, MAGIC, NOBODY, PROCESS_LEFT, Row,
     THREAD_EXITED, THREAD_RUNNING, ThreadRecord, VERSION, WaitRecord,
 };
-use syncline_recording::{Op, ProcessFile, Row as Counted, Thread, Windows};
+use syncline_recording::{Op, ProcessFile, Recent, Row as Counted, Session, Thread, Windows};
 
 const LOCK: u64 = 0x5000;
 
@@ -174,4 +176,71 @@ fn the_sum_of_a_place_stays_exact() {
     let window = with([693, 1051]).since(&before);
     let calls: u64 = window.threads[0].rows.iter().map(|row| row.counts.calls).sum();
     assert_eq!(calls, 693);
+}
+
+/// Milliseconds as ticks, and as nanoseconds.
+const MS: u64 = 1_000_000;
+
+/// A recording of 6 ms in windows of 1 ms, in which a lock is acquired ten times in each. The first
+/// windows were removed, and these are left.
+fn in_windows(left: std::ops::RangeInclusive<u64>) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let until = |window: u64| look(1 + window * MS, 10 * window, 0, 1);
+    let put = |folder: &Path, window| {
+        fs::create_dir_all(folder).expect("a folder");
+        fs::write(folder.join("41.syncline"), until(window).packed()).expect("a file");
+    };
+    put(folder.path(), 6);
+    for window in left.clone() {
+        let path = folder.path().join(format!("window-{window}"));
+        put(&path.join("sums"), window);
+        if window == *left.start() && window > 1 {
+            put(&path.join("before"), window - 1);
+        }
+        let session = Session {
+            version: Session::VERSION,
+            syncline: String::new(),
+            command: vec!["true".to_owned()],
+            pid: 41,
+            started: MS + (window - 1) * MS,
+            seconds: Some(1e-3),
+            ending: None,
+            processors: 1,
+            idle: None,
+            kernel: String::new(),
+        };
+        session.write(&Folder::open(&path).expect("a folder")).expect("a file");
+    }
+    folder
+}
+
+/// The milliseconds and the acquisitions that are shown of the end of a recording, and whether these
+/// are as many milliseconds as were asked for.
+fn last(folder: &tempfile::TempDir, milliseconds: f64) -> (u64, u64, bool) {
+    let asked = Duration::from_secs_f64(milliseconds / 1e3);
+    let recent = Recent::find(folder.path(), asked).expect("windows");
+    let whole = ProcessFile::open(&folder.path().join("41.syncline")).expect("a file");
+    let shown = recent.of(whole).expect("it went on");
+    let span = (recent.span().as_secs_f64() * 1e3).round();
+    let own = (shown.seconds(shown.ended() - shown.header.started) * 1e3).round();
+    assert_eq!(span, own, "the process was there all the time");
+    (span as u64, shown.threads[0].rows[0].counts.calls, recent.reaches())
+}
+
+#[test]
+fn the_end_of_a_run_begins_where_a_window_begins_or_ends() {
+    let folder = in_windows(4..=6);
+    assert_eq!(last(&folder, 0.5), (1, 10, true));
+    assert_eq!(last(&folder, 1.5), (2, 20, true));
+    assert_eq!(last(&folder, 2.5), (3, 30, true), "since the oldest window began");
+    assert_eq!(last(&folder, 9.0), (3, 30, false), "all windows that are kept");
+    assert_eq!(last(&in_windows(6..=6), 9.0), (1, 10, false), "the only window that is kept");
+    let all = in_windows(1..=6);
+    assert_eq!(last(&all, 5.5), (6, 60, true));
+    assert_eq!(last(&all, 9.0), (6, 60, false));
+    assert!(Recent::find(all.path(), Duration::from_secs(1)).expect("windows").is_all());
+    // A command was killed between the two steps by which a window is removed.
+    let (from, to) = ("window-4/sums", "window-5/before");
+    fs::rename(folder.path().join(from), folder.path().join(to)).expect("moved");
+    assert_eq!(last(&folder, 9.0), (2, 20, false));
 }

@@ -17,6 +17,9 @@
 //!
 //! Numbers are in the machine's own byte order, times in ticks of [`Header::clock`].
 //!
+//! A module's record counts if it has a start, and a thread's if it has a number
+//! ([`ThreadRecord::tid`]). These words are stored last.
+//!
 //! A chunk has records of one thread, and only one [`Writer`](crate::writer::Writer) writes to it.
 //! A record counts if [`ChunkHeader::used`] covers it. That word is stored last, so a record is
 //! either whole or absent. A chunk that was claimed and never used is zero, and is passed over.

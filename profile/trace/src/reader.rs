@@ -117,7 +117,10 @@ impl Trace {
     ) -> Result<Trace, Error> {
         let source = Source::open(path)?;
         let header: Header = source.first_page(MAGIC, VERSION)?;
-        let modules = source.region::<ModuleRecord>(&header.modules, "modules")?;
+        let mut modules = source.region::<ModuleRecord>(&header.modules, "modules")?;
+        // The reading copies a record from its beginning on, and the writer fills in the first word
+        // last (a Release in `File::module`): a record that has the word is whole.
+        modules.retain(|module| module.start != 0);
         let records = source.region::<ThreadRecord>(&header.threads, "threads")?;
         let threads = records.iter().enumerate().filter(|(_, record)| record.tid != 0);
         let threads = threads.map(|(i, &record)| Thread { index: i as u32, record }).collect();

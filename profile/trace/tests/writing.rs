@@ -1,14 +1,18 @@
 //! Tests that the reader reads what the writer has written: from many threads, beyond a chunk, in a
 //! process that is killed, and nothing from a forked child.
 
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
 
 use bytemuck::Zeroable;
 use syncline_recording::Op;
+use syncline_recording::layout::{ModuleRecord, Region};
 use syncline_trace::layout::{
-    CHUNK, CountRecord, NONE, ObjectRecord, SectionRecord, StepRecord, SystemCallRecord, WordRecord,
+    CHUNK, CountRecord, Header, NONE, ObjectRecord, SectionRecord, StepRecord, SystemCallRecord,
+    WordRecord,
 };
 use syncline_trace::writer::{Contents, File, Folder, Start, modules};
 use syncline_trace::{Trace, trace_files};
@@ -58,6 +62,22 @@ fn read(folder: &Path) -> Trace {
     let files = trace_files(folder).expect("a folder");
     assert_eq!(files.len(), 1);
     Trace::open(&files[0]).expect("a trace")
+}
+
+/// A process that is read while it runs, or was killed, may have claimed a module record that it has
+/// not filled in.
+#[test]
+fn a_module_that_is_not_filled_in_is_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let module = ModuleRecord::new((0x1000, 0x2000), 0x1000, b"/usr/lib/a.so", b"id");
+    assert!(file.module(&module));
+    let path = trace_files(folder.path()).expect("a folder").remove(0);
+    let bytes = std::fs::File::options().write(true).open(path).expect("a file");
+    let count = offset_of!(Header, modules) + offset_of!(Region, count);
+    bytes.write_all_at(&2u32.to_ne_bytes(), count as u64).expect("room");
+    let modules = read(folder.path()).modules;
+    assert_eq!(modules.iter().map(ModuleRecord::path).collect::<Vec<_>>(), ["/usr/lib/a.so"]);
 }
 
 /// A trace may need more memory than is available: its last sections are left out and counted.

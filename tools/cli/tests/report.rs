@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use common::{Sandbox, errors, syncline};
+use common::{Sandbox, errors, library, syncline};
 use serde_json::Value;
 
 /// A recording of the stand-in's, in the folder that `report` looks for by itself.
@@ -71,6 +71,35 @@ fn a_run_that_recorded_nothing_is_not_answered_with_the_recording_before() {
     assert!(answered().status.success());
     let old = fs::read_to_string(sandbox.path("syncline-recording.old/session.json")).unwrap();
     assert!(old.contains("\"argument\""), "{old}");
+}
+
+/// A mistyped command, which no shell could run either, is not a run that recorded nothing.
+#[test]
+fn a_command_that_cannot_run_leaves_the_recording_valid() {
+    let sandbox = recorded();
+    let before = report(&sandbox).output().unwrap();
+    assert!(before.status.success());
+    sandbox.executable("lost", b"#!/absent/interpreter\n");
+    fs::write(sandbox.path("plain"), "").unwrap();
+    for (program, status, words) in [
+        ("./nosuch", 127, "can't find ./nosuch: No such file"),
+        ("no-such-program", 127, "no program named `no-such-program` in PATH"),
+        ("./lost", 127, "can't find /absent/interpreter"),
+        ("./plain", 126, "can't run ./plain: it is not executable"),
+    ] {
+        for command in ["record", "inspect"] {
+            let mut attempt = syncline();
+            attempt.current_dir(sandbox.path(".")).env("SYNCLINE_PRELOAD", library());
+            attempt.args([command, "-o", "syncline-recording", "--", program]);
+            let output = attempt.output().unwrap();
+            assert_eq!(output.status.code(), Some(status), "{program}");
+            assert!(errors(&output).contains(words), "{}", errors(&output));
+            let after = report(&sandbox).output().unwrap();
+            assert!(after.status.success(), "{program}: {}", errors(&after));
+            assert_eq!(after.stdout, before.stdout, "{program}");
+            assert!(!sandbox.path("syncline-recording.old").exists());
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use syncline_code::file::files::REPLACED;
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Note {
+    OnlyTheEnd { milliseconds: u64, all: bool, reaches: bool },
     Unreadable { error: String },
     NoEnd,
     ShortRun,
@@ -39,6 +40,22 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Note::OnlyTheEnd { milliseconds, all, reaches } => {
+                let seconds = *milliseconds as f64 / 1e3;
+                match (all, reaches) {
+                    (true, _) => {
+                        write!(f, "all {seconds:.1} s of the recording are shown")
+                    }
+                    (false, true) => {
+                        write!(f, "only the last {seconds:.1} s of the recording are shown")
+                    }
+                    (false, false) => write!(
+                        f,
+                        "only the last {seconds:.1} s of the recording are shown, all windows that \
+                         were kept: `record --keep` keeps more"
+                    ),
+                }
+            }
             Note::Unreadable { error } => write!(f, "left out: {error}"),
             Note::NoEnd => write!(
                 f,

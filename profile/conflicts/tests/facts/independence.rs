@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 use syncline_recording::Op;
 use syncline_trace::layout::{
-    COUNTED_ONE_BY_ONE, EARLY, RELEASED_BY_OTHER, SHARED, STOP_LIMIT, STOP_NONE,
+    COUNTED_ONE_BY_ONE, CountRecord, EARLY, RELEASED_BY_OTHER, SHARED, STOP_LIMIT, STOP_NONE,
 };
 
 use crate::hand::{LOCK, SITE, block, counted, facts_of, section, stack, trace};
@@ -103,6 +103,33 @@ fn a_lock_in_used_again_memory_is_a_new_lock() {
     let [lock] = &facts.locks[..] else { panic!("one address at one place") };
     assert_eq!((lock.locks, lock.window.pairs, lock.window.conflicting), (1, 1, 1));
     assert_eq!(lock.traced, 3);
+}
+
+/// A mutex was freed, and a lock of another kind was made at its address, which other call sites
+/// acquire.
+#[test]
+fn counts_of_an_address_are_divided_among_its_successive_locks() {
+    let one = |site, incarnation| {
+        section(1).with(|r| (r.site, r.incarnation) = (site, incarnation)).held(0, 1, 0)
+    };
+    let mut all = trace(vec![one(SITE, 1), one(SITE, 1), one(0x50_0000, 2)]);
+    let count = |site, acquisitions, waited_ticks| CountRecord {
+        lock: LOCK,
+        site,
+        acquisitions,
+        contended: acquisitions / 10,
+        waited_ticks,
+        ..CountRecord::zeroed()
+    };
+    // Nothing was traced at the last call site: its counts go to the lock with the most sections.
+    let counts = [count(SITE, 1000, 50), count(0x50_0000, 20, 3), count(0x60_0000, 100, 0)];
+    all.counts = counts.map(|count| (0, count)).to_vec();
+    let facts = facts_of(&all);
+    let of = |site| facts.locks.iter().find(|lock| lock.sites[0].site == site).expect("a lock");
+    let figures = |site| (of(site).acquisitions, of(site).contended, of(site).sites.len());
+    assert_eq!(figures(SITE), (1100, 110, 1));
+    assert_eq!(figures(0x50_0000), (20, 2, 1));
+    assert_eq!(facts.overall.acquisitions, 1120, "each counts once");
 }
 
 #[test]

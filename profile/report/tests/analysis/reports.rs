@@ -75,8 +75,7 @@ pid 4711, 2 threads, ran 4.00 s, exited
 FINDINGS  most to gain first; gains are predicted
   1. A long section that others wait for                                                saves little
      shop+0x100
-     acquisitions: 500/s; contention: 25.0 %; working time in these sections: 31.6 %; time waited:
-     1.80 s
+     acquisitions: 500/s; contention: 25.0 %; mean time held (estimate): 600 µs; time waited: 1.80 s
      -> Keep in the section only what needs the lock: compute before it, and act on the result after
         it.
      ?  How many of the section's instructions access shared data? Only those need the lock. Run

@@ -58,18 +58,24 @@ impl File {
 
     /// Adds a module; false if there is no room, or in a forked child.
     pub fn module(self, module: &ModuleRecord) -> bool {
-        // SAFETY: the region is the header's, and the record is claimed for this module.
+        // SAFETY: the region is the header's, and the record is claimed for this module. Its first
+        // word is only stored to atomically once the record may be visible.
         unsafe {
             let Some((record, _)) = self.claim(&raw mut (*self.header()).modules) else {
                 return false;
             };
-            record.cast::<ModuleRecord>().write(*module);
+            let record = record.cast::<ModuleRecord>();
+            record.write(ModuleRecord { start: 0, ..*module });
+            let start = AtomicU64::from_ptr(&raw mut (*record).start);
+            // Release pairs with the Acquire in `modules`, and with the reading in
+            // `Trace::open_within`, which takes the word before the others: if they find the word,
+            // the others are filled in.
+            start.store(module.start, Ordering::Release);
         }
         true
     }
 
-    /// The modules that were added so far. The record of one that is just being added may still be
-    /// zero.
+    /// The modules that were added so far, without those that are just being added.
     pub fn modules(self) -> impl Iterator<Item = ModuleRecord> {
         // SAFETY: `count` is only touched atomically, and the other fields are not written any
         // more.
@@ -79,8 +85,14 @@ impl File {
             ((*region).offset, count.min((*region).capacity))
         };
         let records: *mut ModuleRecord = self.at(offset).cast();
-        // SAFETY: the records lie in the mapped file, and any bytes are a valid record.
-        (0..count as usize).map(move |i| unsafe { records.add(i).read_volatile() })
+        // SAFETY: the records lie in the mapped file, and any bytes are a valid record. The word is
+        // only stored to atomically once the record may be visible; Acquire pairs with the Release
+        // in `module`: if it finds the word, the others are filled in.
+        (0..count as usize).filter_map(move |i| unsafe {
+            let record = records.add(i);
+            let start = AtomicU64::from_ptr(&raw mut (*record).start).load(Ordering::Acquire);
+            (start != 0).then(|| record.read())
+        })
     }
 
     /// Adds ticks to the cost of tracing.

@@ -25,7 +25,7 @@ pub struct Report {
     ///
     /// For a recording in windows of time (`record --every`). The part shown begins where a window
     /// ends, so it may be up to one window longer. It is shorter if the windows that were kept
-    /// don't reach so far back.
+    /// don't reach so far back: then it has all of them. The report says how long it is.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub last: Option<Duration>,
 

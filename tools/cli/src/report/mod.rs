@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use syncline_analysis::model::Note;
 use syncline_analysis::{Analysis, Options, Thresholds};
 use syncline_recording::folder;
 use syncline_report::Extent;
@@ -35,11 +36,10 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     let mut analysis = together::read(&runs, |recording| {
         read(recording, &options).map_err(|error| Failure::unreadable(recording, error))
     })?;
-    if last.is_some()
-        && let Some(process) = analysis.processes.first()
-    {
+    let shown = analysis.notes.iter().find(|note| matches!(note, Note::OnlyTheEnd { .. }));
+    if let Some(note) = shown {
         // Standard error may be closed; the report says it as well.
-        let _ = writeln!(stderr(), "syncline: the last {:.1} s of the recording", process.seconds);
+        let _ = writeln!(stderr(), "syncline: {note}");
     }
     for recording in recordings() {
         if let Err(error) = syncline_experiments::add_to(&mut analysis, recording) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use syncline_conformance::{preload_library, scratch, syncline};
 use syncline_recording::folder::windows;
-use syncline_recording::{Op, ProcessFile, process_files};
+use syncline_recording::{Op, ProcessFile, Session, process_files};
 
 use crate::refused::says_still_runs;
 use crate::{ROUND, Running};
@@ -108,6 +108,22 @@ fn old_windows_go_and_the_last_seconds_are_shown() {
     let kept = paths(&recording);
     assert_eq!(kept.len(), 3, "{kept:?}");
     assert!(!recording.join("window-next").exists());
+    // More than is kept: all windows that are kept, whose last one has ended with the recording.
+    let length = |window: &PathBuf| {
+        let session = Session::read(window).expect("it can be read").expect("a session");
+        session.seconds.expect("it has ended")
+    };
+    let lengths: f64 = kept.iter().map(length).sum();
+    let mut report = Command::new(syncline());
+    let output =
+        report.args(["report", "--json", "--last", "1h", path]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("all windows that were kept"), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let note = &report["notes"][0];
+    assert_eq!(note["kind"], "only_the_end", "{note}");
+    let shown = note["milliseconds"].as_f64().expect("a number") / 1e3;
+    assert!((shown - lengths).abs() < 0.1, "{shown} s of {lengths} s");
 
     let mut diff = Command::new(syncline());
     let diff = diff.args(["diff", "--json"]).args(&kept[..2]).output().expect("it starts");

@@ -43,9 +43,9 @@ const SHARE_OF_CALLS: f64 = 0.01;
 /// A section with at least this mean time held is long: longer than a waiter takes to fall asleep
 /// and be woken, and a thousand times as long as a simple update.
 const LONG: f64 = 10e-6;
-/// The mean time held from which on a section is long if it calls functions that could mostly be
-/// called outside.
-const LONG_WITH_CALLS: f64 = 1e-6;
+/// The mean time held from which on a section is long if it does what could be done outside: it
+/// calls functions that could mostly be called there, or it computes one or two words in a loop.
+const LONG_WITH_MOVABLE: f64 = 1e-6;
 /// A section that touches at most this many words has no data that could be split.
 const UNSPLITTABLE: usize = 2;
 /// The assumed number of locks for each thread after a split: then a thread meets one of the others
@@ -179,9 +179,8 @@ impl<'a> Hot<'a> {
         let section = self.section(longest);
         let held = self.mean_held();
         let movable = section.and_then(|section| movable_calls(section, held));
-        let long = held >= LONG
-            || movable.is_some() && held >= LONG_WITH_CALLS
-            || section.is_some_and(|section| unsplittable(section) && section.loops);
+        let computes = section.is_some_and(|section| unsplittable(section) && section.loops);
+        let long = held >= LONG || held >= LONG_WITH_MOVABLE && (movable.is_some() || computes);
         if long {
             return Some(self.too_long(longest, movable.as_ref()));
         }
@@ -206,6 +205,9 @@ impl<'a> Hot<'a> {
 
     fn too_long(self, longest: usize, movable: Option<&Movable<'_>>) -> Finding {
         let mut evidence = self.evidence();
+        // The terminal shows the first four: how long the section is belongs to them, and the share
+        // of the working time does not.
+        evidence.swap(2, 4);
         for call in movable.iter().flat_map(|movable| &movable.calls) {
             evidence.push(count(&format!("calls of {call} in the section's code"), 1));
         }

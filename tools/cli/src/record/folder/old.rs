@@ -129,6 +129,7 @@ mod tests {
             fs::create_dir_all(folder.join("others-1")).expect("a folder");
             fs::create_dir_all(folder.join("run-2/trace")).expect("a folder");
             fs::create_dir_all(folder.join("window-7/sums")).expect("a folder");
+            fs::create_dir_all(folder.join("window-7/before")).expect("a folder");
             fs::create_dir_all(folder.join("window-next/sums")).expect("a folder");
             fs::create_dir_all(folder.join("kernel")).expect("a folder");
             let files = [
@@ -145,6 +146,7 @@ mod tests {
                 "window-7/session.json",
                 "window-7/1.syncline",
                 "window-7/sums/1.syncline",
+                "window-7/before/1.syncline",
                 "window-7/sums/1-20.syncline",
                 "window-next/sums/1.syncline.next",
                 "window-next/session.json",

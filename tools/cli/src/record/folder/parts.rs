@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use syncline_kernel::run;
-use syncline_recording::folder::{NEXT_WINDOW, SUMS, files, others, runs, windows};
+use syncline_recording::folder::{BEFORE, NEXT_WINDOW, SUMS, files, others, runs, windows};
 use syncline_recording::{Refusal, Samples, Session};
 
 use crate::failure::{Failure, RECORD_FAILED};
@@ -21,7 +21,8 @@ pub fn older(path: &Path) -> PathBuf {
 /// folders of other users' processes, of further runs and of windows of time; the data about a
 /// kernel; and an older recording.
 pub fn parts(path: &Path) -> Vec<PathBuf> {
-    let named = ["trace", "trace.old", NEXT_WINDOW, SUMS, run::FOLDER].map(|name| path.join(name));
+    let named =
+        ["trace", "trace.old", NEXT_WINDOW, SUMS, BEFORE, run::FOLDER].map(|name| path.join(name));
     let listed = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
     let windows = windows(path).unwrap_or_default().into_iter().map(|(_, path)| path);
     let all = named.into_iter().chain(listed).chain(windows).chain([older(path)]);

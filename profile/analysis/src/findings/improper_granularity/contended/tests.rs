@@ -112,13 +112,30 @@ fn what_a_lock_s_own_threads_wait_counts_and_not_who_else_there_is() {
 
 #[test]
 fn a_word_can_not_be_split_and_a_chain_of_work_on_it_only_shortened() {
-    let (mut drawn, site) = contended(100_000.0, 0.4, 1e-6);
+    let (mut drawn, site) = contended(100_000.0, 0.4, 1.1e-6);
     drawn.section(site, one_word());
     assert!(rules(&drawn).is_empty(), "another rule's");
     drawn.section(site, Section { loops: true, ..one_word() });
     assert_eq!(rules(&drawn), [Rule::TooLongSection]);
     drawn.section(site, Section { words: Some(2), ..one_word() });
     assert!(rules(&drawn).is_empty());
+}
+
+/// A lock for which threads wait seldom and long. Its section has a loop and is short nevertheless.
+#[test]
+fn a_section_of_less_than_a_microsecond_is_not_long() {
+    let found = |held: f64| {
+        let (mut drawn, site) = lock(10_000_000, 5_000, 25.0, held);
+        drawn.section(site, Section { loops: true, ..one_word() });
+        find(&drawn, &Thresholds::default())
+    };
+    assert!(found(69e-9).is_empty());
+    assert!(found(1.005e-6).is_empty(), "but for the clock");
+    let long = found(1.015e-6);
+    assert_eq!(long[0].rule, Rule::TooLongSection);
+    let shown: Vec<&str> = long[0].evidence[..4].iter().map(|fact| fact.what.as_str()).collect();
+    assert!(shown.contains(&"mean time held (estimate)"), "{shown:?}");
+    assert!(shown.contains(&"time waited"), "{shown:?}");
 }
 
 #[test]
