@@ -13,8 +13,8 @@ type Table = HashTable<u64, [u64; 8], BuildHasherDefault<DefaultHasher>, Flat, S
 const OWN: u64 = 60;
 const COMMON: u64 = 8;
 
-/// The results of a run: its cycles, the sum of the common counters, and a checksum of what each
-/// thread found.
+/// The results of a run: its cycles, the sum of the common counters, and for each thread how
+/// many of another thread's keys it found.
 #[derive(Debug, PartialEq)]
 struct Run {
     cycles: u64,

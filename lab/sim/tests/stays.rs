@@ -74,8 +74,8 @@ fn a_line_is_used_again_and_again_until_the_request_has_come() {
     let stays = (share * REMOTE as f64) as u64;
     for given in [&one, &other] {
         let all = runs(given);
-        // The first run is left out, since the other thread has not begun during it, and so are the
-        // last runs, when the other thread may have ended.
+        // The first run is left out, since the other thread has not begun during it, and so is the
+        // second half of the runs, in which the other thread may have ended.
         for &(count, from, to) in &all[1..all.len() / 2] {
             assert_eq!(count, 1 + stays / LOCAL, "as many as fit: {all:?}");
             assert!(to - from <= stays);
