@@ -1,6 +1,6 @@
-//! The classifications that the paper compares.
+//! The schemes by which the paper classifies lines.
 
-/// How finely lines are classified. A program has one scheme.
+/// How finely lines are classified. All of a program's lines have one scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// S: no classification, no directory; every line is invalidated at every acquire.

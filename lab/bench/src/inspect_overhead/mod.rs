@@ -96,7 +96,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
             name if locking::NAMES.contains(&name) => SYNCPERF_LOCKING,
             _ => continue,
         };
-        // The aim for memory does not apply, so all measures get the aim for time.
+        // Measures of memory have no aim, so this replaces only the aims for time.
         case.measures.iter_mut().filter_map(|m| m.aim.as_mut()).for_each(|given| *given = aim);
     }
     cases.push(nothing::case(&lab, &budget, BUDGET)?);
