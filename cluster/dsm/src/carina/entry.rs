@@ -121,7 +121,7 @@ impl Entry {
     ///
     /// # Panics
     ///
-    /// As for [`with_reader`](Self::with_reader).
+    /// If the node's number is not below [`MAX_NODES`].
     #[must_use]
     pub fn with_writer(self, node: usize) -> Entry {
         let read = self.with_reader(node).0;

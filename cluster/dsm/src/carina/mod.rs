@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   scheme      the classifications that a program can have
-//! entry       which nodes read a line and which write it: 64 bits at the line's home
+//!   entry       which nodes read a line and which write it: 64 bits at the line's home
 //!   classify    Table 1: the classes, and which of them are invalidated and downgraded
 //!   deposit     a node enters itself: the new entry, what the node learns, which nodes get notices
 //!   step        what a miss, a downgrade and each fence do, in order

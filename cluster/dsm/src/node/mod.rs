@@ -1,7 +1,7 @@
 //! A node: it performs the steps of the protocol Carina, on copies of pages and over a fabric.
 //!
 //! ```text
-//! cache    which lines are cached, and which one leaves when another comes
+//!   cache    which lines are cached, and which one leaves when another comes
 //!   line     the steps of a miss and of a downgrade
 //!   fence    the steps of fences
 //!   counts   counts of what a node has done

@@ -1,10 +1,10 @@
 //! A program that uses shared memory: this process is one of its ranks.
 //!
 //! ```text
-//! options      how the program is started: variables that `syncline cluster` sets
+//!   options      how the program is started: variables that `syncline cluster` sets
 //!   rank         this process's node, behind its lock
 //!   handler      page faults
-//! threads      threads of this rank, and barriers of all threads of all ranks
+//!   threads      threads of this rank, and barriers of all threads of all ranks
 //!   allocation   global memory, allocated by all ranks together or by one
 //!   locks        locks and counters of all ranks, by number
 //!   start        makes a rank from the environment
