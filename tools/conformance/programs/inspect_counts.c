@@ -23,7 +23,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
 enum { EACH = 4000, TIMES = 8, PLACES = 64, HELD_MS = 2, HOLDS = 100, SHORT = 100, WAITS = 12000, FILLS = 60 };
 
-// Each is a function of its own, although all are alike.
+// Each of these is a separate function, although all of them are alike.
 #define MANY(name) __attribute__((noinline, no_icf)) static void name(void) { ALL }
 MANY(many1) MANY(many2) MANY(many3) MANY(many4) MANY(many5) MANY(many6) MANY(many7) MANY(many8)
 
@@ -55,7 +55,7 @@ static void waits(void) {
     say("@acquired %d", WAITS);
 }
 
-// The processor time of this thread.
+// The processor time of the calling thread, in seconds.
 static double own_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

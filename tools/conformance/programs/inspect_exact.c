@@ -26,7 +26,7 @@
 
 typedef void section(void *data);
 
-// The stack pointer with which the driver called the section, for sections that use the stack.
+// The stack pointer at the call of the section, for sections that use the stack.
 uint64_t stack_in_section;
 
 void driver(pthread_mutex_t *lock, section *body, void *data, void *lock_it, void *unlock_it);
@@ -64,13 +64,13 @@ static void both(const void *at, size_t n) {
     writes(at, n);
 }
 
-// Prints that a section has run. Its accesses follow.
+// Prints that a section has run. The lines for its accesses come afterwards.
 static void begin(const char *name, pthread_mutex_t *lock) {
     say("@case %d %s %p", (int)getpid(), name, (void *)lock);
     both((void *)stack_in_section, 8);
 }
 
-// Runs a section with a lock of its own.
+// Runs a section under its own lock.
 static void run(const char *name, section *body, void *data) {
     pthread_mutex_t *lock = malloc(sizeof *lock);
     pthread_mutex_init(lock, NULL);
@@ -286,7 +286,7 @@ static void test_places(void) {
     writes(at(80), 4), writes(at(90), 2), both(at(96), 4);
 }
 
-// A block that uses all registers, so none is free for the tracer itself.
+// A block that uses all registers, so the tracer has no free register.
 BODY(crowded, "push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n"
               "mov (%rdi), %rax\n mov 8(%rdi), %rcx\n mov 16(%rdi), %rdx\n mov 24(%rdi), %rbx\n"
               "mov 32(%rdi), %rsi\n mov 40(%rdi), %rbp\n mov 48(%rdi), %r8\n mov 56(%rdi), %r9\n"
@@ -308,8 +308,8 @@ static void test_crowded(void) {
 
 BODY(copy, "mov %rdi, %rsi\n lea 1000(%rdi), %rdi\n mov 4000(%rsi), %rdx\n jmp *4008(%rsi)\n")
 
-// Whatever variant of memcpy this machine uses reads and writes these bytes. It is called through a
-// pointer, since calls through the linker's tables are not tested here.
+// Every variant of memcpy that a machine may use reads and writes exactly these bytes. It is called
+// through a pointer, because calls through the linker's tables are not tested here.
 static void test_library(void) {
     size_t sizes[] = {1, 13, 30, 60};
     for (int i = 0; i < 4; i++) {
@@ -343,7 +343,8 @@ static void test_calls(void) {
     close(ends[0]), close(ends[1]);
 }
 
-// Other memory that the kernel reads and writes: a name, the filled parts of a vector, structures.
+// Further memory that the kernel reads and writes: a name, those parts of a vector that are filled,
+// structures.
 char results[512] __attribute__((aligned(64)));
 BODY(more_calls,
      "mov %rdi, %r8\n lea 16(%r8), %rdi\n xor %esi, %esi\n mov $21, %eax\n syscall\n"
@@ -383,7 +384,7 @@ BODY(protected, "mov %rdi, %r8\n mov protected_page(%rip), %r9\n call *%r9\n"
                 "mov %r9, %rdi\n mov $4096, %esi\n mov $7, %edx\n mov $10, %eax\n syscall\n"
                 "mov %r8, %rdi\n movb $0x20, 2(%r9)\n call *%r9\n")
 
-// Code that can't be written to while it first runs, but can be before it runs again.
+// Code in a page that can't be written to when it runs first, but is writable before it runs again.
 static void test_protected(void) {
     // movb %al, 0x10(%rdi); ret
     const unsigned char code[] = {0x88, 0x47, 0x10, 0xc3};
@@ -399,8 +400,8 @@ static void test_protected(void) {
 }
 
 static void test_changing(void) {
-    // mov $1, %al; movb %al, 0x10(%rdi); a nop of eight bytes; movb %al, N(%rdi); ret: only N, after
-    // the first eight bytes, differs.
+    // The code is: mov $1, %al; movb %al, 0x10(%rdi); a nop of eight bytes; movb %al, N(%rdi); ret.
+    // Only N, which comes after the first eight bytes, is changed.
     unsigned char code[] = {0xb0, 1, 0x88, 0x47, 0x10, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x88, 0x47, 0, 0xc3};
     int access = PROT_READ | PROT_WRITE | PROT_EXEC;
     unsigned char *page = mmap(NULL, 4096, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -440,7 +441,7 @@ static void test_signals(void) {
     REQUIRE(handled == SIGUSR1);
 }
 
-// Tracing stops at the fork; what was accessed before is in the set.
+// Tracing stops at the fork. The accesses before it are in the set.
 BODY(forks, "movb $1, 1(%rdi)\n mov %rdi, %r8\n mov $57, %eax\n syscall\n mov %eax, 8(%r8)")
 
 static void test_fork(void) {
@@ -449,7 +450,7 @@ static void test_fork(void) {
     driver(&lock, forks, bytes, pthread_mutex_lock, pthread_mutex_unlock);
     pid_t child = *(pid_t *)at(8);
     if (getpid() != parent) {
-        // In the child, tracing begins anew.
+        // In the child, tracing starts again.
         *(pid_t *)at(8) = 0;
         test_plain("child");
         exit(child == 0 ? 7 : 1);

@@ -45,7 +45,7 @@ static void *work(void *argument) {
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
         rounds();
     __atomic_add_fetch(&running, -1, __ATOMIC_RELEASE);
-    // Ending a thread takes system calls, so it stays here until the process ends.
+    // The end of a thread takes system calls, so this thread stays here until the process ends.
     pthread_mutex_lock(argument);
     return NULL;
 }
@@ -64,7 +64,7 @@ static struct sock_filter few[] = {
     ALLOW(SYS_exit_group),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
-// The same, but the program may also ask whether it is in a sandbox.
+// Like `few`, but the program may also ask whether it is in a sandbox.
 static struct sock_filter asking[] = {
     LOAD_NUMBER,
     ALLOW(SYS_prctl),
@@ -82,7 +82,7 @@ static struct sock_filter refusing[] = {
     ALLOW(SYS_exit_group),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
-// Forbids what the loader does not need.
+// Forbids everything that the loader does not need.
 static struct sock_filter most[] = {
     LOAD_NUMBER,
     FORBID(SYS_madvise),
@@ -149,10 +149,10 @@ int main(int argc, char **argv) {
         execl(argv[0], argv[0], "inside", NULL);
         _exit(1);
     }
-    // The allocator begins by asking for random numbers.
+    // The allocator begins with a request for random numbers, so this comes before the sandbox.
     void *volatile first = malloc(1);
     free(first);
-    // A lock that none of the threads ever gets: they wait for it until the process ends.
+    // A lock that none of the threads ever gets. They wait for it until the process ends.
     static pthread_mutex_t never = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&never);
     if (strcmp(way, "threads") == 0) {
@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
     enter(way);
     rounds();
     if (strcmp(way, "strict") != 0) {
-        // More than 2 MiB of a new heap, as far as the library can tell.
+        // For the library, these blocks are more than 2 MiB of a new heap.
         for (int i = 0; i < BLOCKS; i++)
             last = memset(malloc(BLOCK), 1, BLOCK);
     }
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
     while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) > 0)
         __builtin_ia32_pause();
     say("went on");
-    // exit() makes a system call that the strict mode forbids.
+    // exit() would make a system call that the strict mode forbids.
     if (strcmp(way, "strict") == 0)
         syscall(SYS_exit, 0);
     exit(0);

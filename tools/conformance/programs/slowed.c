@@ -21,9 +21,9 @@
 
 enum { SECTIONS = 400, TURNS = 200 };
 
-// The microseconds by which a thread's clock advances for each microsecond that the thread really
-// sleeps. So the delays, whose length is chosen for the real run, are small compared with the run
-// by these clocks.
+// For each microsecond that a thread really sleeps, its clock advances by this many microseconds.
+// The length of the delays is chosen for the real run. So by these clocks, the delays are small
+// compared with the run.
 enum { SLOWER = 20 };
 
 struct lock {
@@ -38,7 +38,8 @@ static pthread_barrier_t meeting;
 static int turn;
 static double arrived[2];
 
-// The calling thread's clock, in nanoseconds, and its processor time when it was read.
+// The clock of the calling thread in nanoseconds, and the thread's processor time when that clock
+// was last read.
 static __thread double clock_now, processor;
 
 static double later(double one, double other) { return one > other ? one : other; }
@@ -60,8 +61,8 @@ static void nap(long microseconds, int times)
     clock_now += microseconds * 1000.0 * times;
 }
 
-// Called while the lock is held. The clock continues from the time at which the last holder left
-// the lock, plus the processor time that this thread has spent in it since.
+// Called while the lock is held. Sets the clock to the time at which the last holder left the lock,
+// plus the processor time that this thread has spent since `before`.
 static void took(struct lock *lock, double before)
 {
     double spent = now() - before;
