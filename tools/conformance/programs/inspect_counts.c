@@ -1,11 +1,11 @@
 // Acquisitions that are counted but not traced. The argument says which:
 //
-//   sites   a thread acquires at many places, each a few thousand times in a row, which is few enough
-//           for each to be counted
-//   holds   one lock is held for long, and in it another one often and shortly
+//   sites   a thread acquires at many places, at each a few thousand times in a row; this is so few
+//           that each acquisition is counted
+//   holds   one lock is held for a long time, and meanwhile another one often and for short times
 //   waits   a thread waits for a condition many times, without success
-//   kernel  sections have the kernel fill much memory
-//   killed  a child has half a second of sections, and is killed
+//   kernel  in the sections, the kernel fills much memory
+//   killed  a child has critical sections for half a second, and is then killed
 #include "truth.h"
 
 #include <signal.h>

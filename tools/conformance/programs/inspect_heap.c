@@ -1,8 +1,9 @@
-// Sections that touch blocks of the heap. The blocks' addresses follow from the way in which
-// glibc's allocator cuts blocks from the top of its heap: blocks next to each other, blocks in
-// freed memory, blocks that grow in place. Each line says which block a section's word lies in:
+// Critical sections that touch blocks of the heap. The addresses of the blocks follow from the way
+// in which glibc's allocator cuts blocks from the top of its heap. There are blocks next to each
+// other, blocks in freed memory, and blocks that are made larger without being moved. Each line of
+// the output says which block contains the word that a section touches:
 //
-//   @case NAME LOCK ADDRESS START SIZE    START 0: no block
+//   @case NAME LOCK ADDRESS START SIZE    START is 0 if no block contains it
 #include "truth.h"
 
 #include <stdint.h>

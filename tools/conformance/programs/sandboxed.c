@@ -1,17 +1,18 @@
 // A program that enters a sandbox in which it may only write, wait, enlarge its heap and end. Then
-// it continues to use locks, the threads that it has already, and the heap.
+// it continues to use locks, its existing threads, and the heap. The argument says how it enters
+// the sandbox:
 //
-//   sandboxed WAY     by which it gets there
-//     prctl, syscall    libc's function of that name
-//     strict            the kernel's own strict mode: not even waiting is allowed
-//     threads           for all threads at once, while they hold locks
-//     instruction       a system call instruction of its own, with a lock held
-//     outside           a system call instruction of its own, with no lock held
-//     refused           the same, where all that is forbidden fails
-//     section           libc's function, with a lock held
-//     counter           it forbids itself to read the time stamp counter
-//     asks              it only asks whether there is such a thing
-//     exec              it runs itself in a sandbox, in which a program can be loaded but not traced
+//   sandboxed WAY
+//     prctl, syscall    by the C library's function of this name
+//     strict            into the kernel's strict mode, in which not even waiting is allowed
+//     threads           for all threads at the same time, while they hold locks
+//     instruction       by a system-call instruction of its own, while it holds a lock
+//     outside           by a system-call instruction of its own, while it holds no lock
+//     refused           like `outside`, but a forbidden system call only fails
+//     section           by the C library's function, while it holds a lock
+//     counter           it only forbids itself to read the time stamp counter
+//     asks              it only asks whether sandboxes exist
+//     exec              it runs itself in a sandbox where a program can be loaded but not traced
 #include "truth.h"
 
 #include <linux/filter.h>

@@ -1,16 +1,15 @@
-// What a program under test states about itself.
+// Functions by which a program under test states facts about itself.
 //
-// A line that starts with @ states a fact about this run, and is compared with the
-// recording:
+// A line that begins with @ states a fact about this run, which is compared with the recording:
 //
 //     @PID TID OPERATION LOCK COUNT     TID 0: all threads; LOCK *: all locks;
 //                                       COUNT 5+: five or more
-//     @NAME VALUE                       a value that the test asks for by name
+//     @NAME VALUE                       a value that the test looks up by its name
 //
-// OPERATION is a name of the recording's list, such as MutexLock, and may have a counter:
-// MutexTrylock.refused, CondTimedwait.timeouts. All other lines must be the same with and
-// without recording. Each line is written with one write(2), so that lines of several
-// processes do not mix, and nothing is lost when the program is killed.
+// OPERATION is a name in the recording's list, such as MutexLock. A counter may come after it, as
+// in MutexTrylock.refused or CondTimedwait.timeouts. All other lines must be equal with and without
+// recording. Each line is written by one write(2). So lines of several processes do not mix, and no
+// line is lost when the program is killed.
 #pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
