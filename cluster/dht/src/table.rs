@@ -57,7 +57,7 @@ impl Options {
     }
 }
 
-/// A hash table from bytes to bytes whose parts lie in the memories of all ranks of a fabric.
+/// A hash table from bytes to bytes whose parts are in the memories of all ranks of a fabric.
 ///
 /// A key belongs to one rank, whose part holds the key and its value. Any rank reads and changes
 /// the value without that rank's help. Each rank [opens](Table::open) the table with the same

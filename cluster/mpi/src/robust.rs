@@ -99,7 +99,7 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
 
     fn is_time_to_ask(&self) -> bool {
         let now = Segment::now().as_millis() as u64;
-        // Relaxed: nothing is wrong if two threads check at once.
+        // Relaxed: nothing is wrong if two threads check at the same time.
         let is_time = now.saturating_sub(self.asked.load(Relaxed)) >= ASK_AFTER;
         if is_time {
             self.asked.store(now, Relaxed);

@@ -1,4 +1,4 @@
-// 92,000 locks, acquired one after the other as fast as the machine can.
+// 92,000 locks, acquired one after another as fast as the machine can.
 //
 //     grid ORDER SWEEPS
 //

@@ -39,7 +39,7 @@ pub fn in_use() -> usize {
     IN_USE.iter().fold(0, |sum, number| sum.wrapping_add(number.load(Relaxed)))
 }
 
-// SAFETY: every call goes to the system's allocator; a counter is updated as well.
+// SAFETY: each function calls the system's allocator, and besides only updates a counter.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         mine().fetch_add(layout.size(), Relaxed);

@@ -19,8 +19,8 @@ const WRONG_AT_MOST: usize = 2;
 /// The most verdicts that may be wrong in one run of all programs. More can't be random.
 const WRONG_ONCE_AT_MOST: usize = 6;
 /// The number of problems that are not seen in stripped programs, for three reasons. Without names,
-/// nothing shows that a variable lies next to a lock. Two sides of a queue that were inlined into
-/// one function look like one side. Sections that were inlined into one function look like one
+/// nothing shows that a variable is next to a lock. Two sides of a queue that were inlined into one
+/// function look like one side. Sections that were inlined into one function look like one
 /// function's too, and the report recommends merging them.
 const UNSEEN_STRIPPED: u64 = 3;
 /// The machine has other work if other processes take at least this share of the processors' time.

@@ -1,7 +1,7 @@
 //! A cache line: which caches have it in which state, until when it is busy, and what an access
 //! costs.
 //!
-//! Accesses to one line are served one after the other, in the order of their requests. Each begins
+//! Accesses to one line are served one after another, in the order of their requests. Each begins
 //! when the one before has finished with the line; if lines travel between caches, that is the end
 //! of the access. So a line that many threads want has a queue, and spinning readers fetch the line
 //! again one after the other.

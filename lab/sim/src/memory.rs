@@ -253,8 +253,8 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
 }
 
 /// Ordinary data that several threads access. Handing it out costs a store to each of its lines, or
-/// a load of each if it is only read; these accesses are under way at once. The data's contents
-/// decide what the user does next, so the core waits for them.
+/// a load of each if it is only read; these accesses are under way at the same time. The data's
+/// contents decide what the user does next, so the core waits for them.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,

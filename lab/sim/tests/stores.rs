@@ -107,7 +107,7 @@ fn not_if_both_are_sequentially_consistent_or_a_fence_or_an_atomic_operation_is_
 
 #[test]
 fn stores_of_a_thread_are_seen_in_their_order() {
-    // The first store needs a line from a distant cache, and the others could be done at once.
+    // The first store needs a line from a distant cache, and the others could be complete at once.
     for name in ["xeon", "opteron", "niagara"] {
         let words: [Line; 4] = lines();
         let seen = RefCell::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Runs many measurements: in parallel on simulated machines, and one after the other on this
+//! Runs many measurements: in parallel on simulated machines, and one after another on this
 //! machine.
 
 use std::panic::resume_unwind;

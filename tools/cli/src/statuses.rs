@@ -44,7 +44,7 @@ macro_rules! wrong {
 
 /// For `record`, `exec` and `mpi`, which pass the program's exit status on.
 pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
-/// For `cluster`, which runs several processes at once.
+/// For `cluster`, which runs several processes at the same time.
 pub const CLUSTER: &str = concat!(
     "Exit status:\n",
     "  the program's: that of the first rank that failed, else 0\n  3    a signal ended that rank, or \

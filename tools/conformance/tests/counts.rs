@@ -1,4 +1,5 @@
-//! Every operation is counted exactly, and does and returns the same as without recording.
+//! Every operation is counted exactly, and has the effect and the result that it has without
+//! recording.
 //!
 //! Each program prints the results of its calls and the bytes of its objects, which must be the
 //! same under recording. It also prints how often it did each operation, and the recording must

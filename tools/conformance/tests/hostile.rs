@@ -134,7 +134,7 @@ fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     assert_eq!(moved.len(), 1, "what was recorded before");
 }
 
-/// The folder gets a second name (a hard link) of a file that lies elsewhere. That file would be
+/// The folder gets a second name (a hard link) of a file that is elsewhere. That file would be
 /// truncated if it were taken for a file of this recording.
 #[test]
 fn a_file_with_a_second_name_stays_as_it_is() {

@@ -114,10 +114,10 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
 }
 
 /// Checks that no set has words of the section's own stack. `filldir64` gets a folder's entries,
-/// under the lock of the file's position, and reaches its state, which lies on its caller's stack,
-/// through a pointer. Other tasks' stacks may be in a set: a waiter's queue node lies there.
+/// under the lock of the file's position, and reaches its state, which is on its caller's stack,
+/// through a pointer. Other tasks' stacks may be in a set: a waiter's queue node is there.
 fn no_stack_in_the_sets(out: &Path) {
-    /// The range of addresses where stacks lie.
+    /// The range of addresses that contain stacks.
     const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
     let symbols = std::fs::read_to_string(out.join("kernel/kallsyms")).expect("symbols");
     let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();
@@ -166,8 +166,8 @@ const TIMES: usize = 200;
 /// A section's set: the address of each word, with masks of the bytes that were read and written.
 type Set = Vec<(u64, u8, u8)>;
 
-/// A module with sections for each kind of lock, which two tasks run at once. The bytes that each
-/// section accesses are known.
+/// A module with sections for each kind of lock, which two tasks run at the same time. The bytes
+/// that each section accesses are known.
 #[test]
 fn sections_of_a_module_are_followed_to_the_byte() {
     let folder = scratch();

@@ -218,7 +218,7 @@ fn each_forked_process_has_a_log_of_its_own() {
 }
 
 /// The file's contents are complete even if the process was killed, and even if thousands of
-/// threads have used its records one after the other.
+/// threads have used its records one after another.
 #[test]
 fn timelines_of_the_killed_and_of_the_many() {
     let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");

@@ -50,8 +50,8 @@ fn the_holder_is_blamed_and_times_are_right() {
     let blamed = process.threads.iter().find(|t| t.index == blockers[0].thread).expect("a thread");
     assert!(blamed.rows.iter().any(|r| r.counts.stack == holder.counts.stack));
 
-    // Not every hold is timed. The mean of the timed holds lies between the shortest and the
-    // longest hold.
+    // Not every hold is timed. The mean of the timed holds is between the shortest and the longest
+    // hold.
     let (held, samples) = both.recording.held(holder);
     assert!(samples > 0);
     let (mean, bound) = (held / samples as f64 * 1e6, |name| both.truth.value(name) as f64);

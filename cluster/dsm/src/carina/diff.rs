@@ -7,7 +7,7 @@
 //! plans, as future work, to send whole pages from single writers, without diffs; for the reason
 //! above, this code always makes diffs.
 
-/// The number of bytes that are compared at once: most pages are mostly equal to their twins, and
+/// The number of bytes that one step compares: most pages are mostly equal to their twins, and
 /// equal bytes are skipped in such steps.
 const CHUNK: usize = 64;
 

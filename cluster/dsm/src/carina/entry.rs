@@ -117,7 +117,7 @@ impl Entry {
         }
     }
 
-    /// The entry with one more writer, which becomes a reader as well.
+    /// The entry with one more writer, which also becomes a reader.
     ///
     /// # Panics
     ///

@@ -7,6 +7,6 @@ pub enum Scheme {
     Shared,
     /// P/S: a line that only one node uses is private to it.
     Private,
-    /// P/S3: shared lines are classified by the number of their writers as well.
+    /// P/S3: shared lines are also classified by the number of their writers.
     Writers,
 }

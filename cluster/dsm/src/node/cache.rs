@@ -3,9 +3,9 @@
 //!
 //! A line can be in any of the few slots of its set; if the set is full, the line that came first
 //! leaves. The paper's cache is direct-mapped: it has one slot for each line. That is not enough
-//! here, since an instruction may need four lines at once, if both of its operands cross from one
-//! line into the next. If two of these lines kept evicting each other, the instruction would fault
-//! for ever. With [`WAYS`] slots in a set, the four lines that came last stay.
+//! here, since an instruction may need four lines at the same time, if both of its operands cross
+//! from one line into the next. If two of these lines kept evicting each other, the instruction
+//! would fault for ever. With [`WAYS`] slots in a set, the four lines that came last stay.
 
 use std::ops::Range;
 
@@ -118,7 +118,7 @@ impl Cache {
 mod tests {
     use super::*;
 
-    /// Caches a line in the same way as a node.
+    /// Caches a line like a node.
     fn come(cache: &mut Cache, line: usize) {
         if cache.has(line) {
             return;

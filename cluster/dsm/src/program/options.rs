@@ -11,7 +11,7 @@ use crate::node::WAYS;
 use crate::pages::Side;
 use crate::shape::{MOST_LINE_PAGES, PAGE, Shape};
 
-/// The fewest lines that a cache may have: one instruction may need this many at once.
+/// The fewest lines that a cache may have: one instruction may need this many at the same time.
 pub const LEAST_LINES: usize = WAYS;
 
 /// The fewest pages that a write buffer may have. An instruction that writes across the border of

@@ -88,7 +88,7 @@ mod tests {
                 let bytes: Vec<u8> = (0..length as u8).map(|n| 100 + n).collect();
                 let start = shared.as_mut_ptr().cast::<u8>();
                 let mut found = vec![0; length];
-                // SAFETY: the range lies in the array.
+                // SAFETY: the range is in the array.
                 unsafe {
                     write(start.add(from), &bytes);
                     read(start.add(from), &mut found);

@@ -16,7 +16,7 @@ pub(super) const LONGEST: usize = 1 << 30;
 /// A lower limit, for a caller that has not sent the token yet.
 pub(super) const HELLO: usize = 32;
 const HEAD: usize = 12;
-/// The number of bytes that are read at once.
+/// The number of bytes that one call reads.
 const CHUNK: usize = 16 * 1024;
 
 /// Bytes that have arrived; the first of them may have been taken.

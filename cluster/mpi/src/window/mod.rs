@@ -116,7 +116,8 @@ impl Window {
 
     /// Whether this rank holds any target, or acquires one now.
     fn holds_some(&self) -> bool {
-        // Relaxed: if several threads misuse the window at once, this is not always detected.
+        // Relaxed: if several threads misuse the window at the same time, this is not always
+        // detected.
         self.targets.iter().any(|target| target.state.load(Relaxed) != FREE)
     }
 

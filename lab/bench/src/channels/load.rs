@@ -67,7 +67,7 @@ pub fn transfers(count: u64) -> f64 {
     run(count, vec![Box::new(|| play(0))], || play(1))
 }
 
-/// Sends numbers one after the other, as fast as possible.
+/// Sends numbers one after another, as fast as possible.
 pub fn numbers<C: Contender>(messages: u64) -> f64 {
     let (mut sender, mut receiver) = C::channel::<u64>(ROOM);
     let send = move || (0..messages).for_each(|number| C::send(&mut sender, number));
@@ -76,7 +76,7 @@ pub fn numbers<C: Contender>(messages: u64) -> f64 {
     })
 }
 
-/// Sends messages that fill a line one after the other, as fast as possible.
+/// Sends messages that fill a line one after another, as fast as possible.
 pub fn lines<C: Contender>(messages: u64) -> f64 {
     let (mut sender, mut receiver) = C::channel::<Line>(ROOM);
     let send = move || (0..messages).for_each(|number| C::send(&mut sender, [number; 7]));

@@ -7,7 +7,7 @@
 //!   an empty table.
 //! - Memory per entry.
 //!
-//! In each round, all tables of a case run one after the other on the same streams of steps. A
+//! In each round, all tables of a case run one after another on the same streams of steps. A
 //! table's position in memory matters as much as the table itself, and stays the same in all
 //! rounds. So our best table and the best peer also run in [pairs], for which both tables are
 //! created again from time to time. The ratio comes from these pairs.

@@ -2,11 +2,11 @@
 //!
 //! A core begins the next access before the current one is done, if it can foresee the next one: it
 //! needs the address, and it has to predict the branches in between. So requests for several lines
-//! are under way at once. The accesses nevertheless take effect one after the other, in the order
-//! of the program. An early request makes its access shorter, and has no other effect.
+//! are under way at the same time. The accesses nevertheless take effect one after another, in the
+//! order of the program. An early request makes its access shorter, and has no other effect.
 //!
 //! A simulated thread is always at the access that takes effect next. This module records the
-//! moment at which the thread's core would have requested that access's line, which may lie in the
+//! moment at which the thread's core would have requested that access's line, which may be in the
 //! past.
 
 use std::collections::VecDeque;

@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_LEVELS: usize = 4;
 /// The most stores that a buffer may hold; real buffers hold a hundred at most.
 const MOST_STORES: usize = 1024;
-/// The most accesses that may be under way at once; real cores have a few dozen at most.
+/// The most accesses that may be under way at the same time; real cores have a few dozen at most.
 const MOST_UNDER_WAY: usize = 1024;
 
 fn cores(d: &Description) -> Result<(), String> {

@@ -78,8 +78,8 @@ pub struct Description {
     /// fetched, so that the threads of that cache still use the line; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<f64>,
-    /// The most accesses that a core has under way at once, if none of them needs another one's
-    /// result. If absent, each access waits for the one before.
+    /// The most accesses that a core has under way at the same time, if none of them needs another
+    /// one's result. If absent, each access waits for the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<usize>,
     /// Cycles of a load, by the line's state.

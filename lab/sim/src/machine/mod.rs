@@ -248,7 +248,7 @@ impl Machine {
         self.description.store_buffer.unwrap_or(0)
     }
 
-    /// The number of accesses that a core may have under way at once.
+    /// The number of accesses that a core may have under way at the same time.
     #[inline]
     pub(crate) fn under_way(&self) -> usize {
         self.description.under_way.unwrap_or(1)

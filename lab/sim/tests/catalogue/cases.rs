@@ -107,7 +107,7 @@ pub fn timed<L: TimedLock<Memory = Simulated>>() {
     assert_eq!(scene.sections.get(), 3);
 }
 
-/// Threads that arrive one after the other while the lock is held acquire it in this order.
+/// Threads that arrive one after another while the lock is held acquire it in this order.
 pub fn fifo<L: RawLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     let places = [0, 40, 7, 33, 1, 22, 13];

@@ -13,8 +13,8 @@
 //! after them.
 //! them.
 //!
-//! Not simulated: computing never overlaps with misses; homes serve at once, whatever else they do;
-//! the network has no switches, so only the ports at its ends are congested.
+//! Not simulated: computing never overlaps with misses; homes serve at once, no matter what else
+//! they do; the network has no switches, so only the ports at its ends are congested.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution on
 //! their Head" (HPDC'15), section 5.

@@ -47,7 +47,7 @@ fn tiles_are_kept() {
 }
 
 /// The kernel extends the first thread's stack only when the thread touches it. Syncline's frame
-/// may lie below everything that the thread has touched.
+/// may be below everything that the thread has touched.
 #[test]
 fn a_stack_that_has_not_grown_yet() {
     let program = Program::compile("deep_stack.c");

@@ -245,7 +245,7 @@ fn a_command_that_is_killed_is_mended_by_the_next() {
     };
     kill(running.attach(&folder.path().join("killed")).child);
     running.round();
-    // The command is killed while it attaches, at moments that lie closer together at the
+    // The command is killed while it attaches, at moments that are closer together at the
     // beginning.
     let moments = times(12);
     for n in 0..moments {

@@ -1,5 +1,5 @@
-//! A trace names the heap block in which a word lies. The program knows the right block by
-//! construction, whatever was freed at its address before.
+//! A trace names the heap block that contains a word. The program knows the right block by
+//! construction, no matter which blocks were freed at its address before.
 
 use std::collections::BTreeMap;
 

@@ -111,7 +111,7 @@ fn memcached() {
     });
     let traces = read(&traces);
     let trace = of(&traces, "memcached", 4 * KEYS);
-    // Items lie in the heap, or in memcached's own slabs of it.
+    // Items are in the heap, or in memcached's own slabs of it.
     assert!(trace.sections.iter().any(|s| !s.objects.is_empty()), "no block of the heap");
 }
 

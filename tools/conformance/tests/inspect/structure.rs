@@ -118,8 +118,8 @@ fn begins_and_ends() {
     assert_eq!(last.record.stopped, STOP_NONE);
 }
 
-/// What a signal handler does while a section is traced does not belong to the section, wherever
-/// the handler interrupts the section.
+/// What a signal handler does while a section is traced does not belong to the section, no matter
+/// at which point the handler interrupts the section.
 #[test]
 fn handlers_are_told_from_the_section() {
     let run = Run::of("inspect_handlers.c");
@@ -159,8 +159,7 @@ fn transactions_do_not_begin() {
 /// Only the sections of the locks and call sites that `SYNCLINE_INSPECT_SITES` selects are traced.
 #[test]
 fn what_is_asked_for() {
-    // The program is linked to lie at the same addresses each time, which are also those in the
-    // file.
+    // The program is linked to have the same addresses each time, which are also those in the file.
     let program = Program::compile_with("inspect_structure.c", &["-no-pie", "-fno-pie"]);
     let all = trace(program.path(), [""; 0]);
     let address = addresses(&all.outcome);

@@ -13,7 +13,7 @@ const SOME: [&str; 4] = ["full-support", "fair", "message-immediate", "library"]
 
 #[test]
 fn locks_of_two_thousand_windows_are_held_at_once() {
-    // The libraries run one after the other, since these runs keep the processors busy.
+    // The libraries run one after another, since these runs keep the processors busy.
     for mpi in all() {
         for scheme in ["full-support", "fair"] {
             let printed = mpi.scene(scheme, 2, &["thousands"]);

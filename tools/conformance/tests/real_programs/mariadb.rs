@@ -22,7 +22,8 @@ fn mariadb() {
 }
 
 /// Runs one client, whose work is the same each time, so the tables must be the same after it. Then
-/// runs four clients at once, whose work may differ, so only the number of rows must be the same.
+/// runs four clients at the same time, whose work may differ, so only the number of rows must be
+/// the same.
 fn client(folder: &Path) -> Vec<String> {
     eventually("MariaDB", || try_query(folder, "select 1"));
     query(folder, "create database sbtest");

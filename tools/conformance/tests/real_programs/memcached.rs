@@ -1,4 +1,5 @@
-//! memcached with four threads and four clients at once: clients read back what they stored.
+//! memcached with four threads and four clients that run at the same time: clients read back what
+//! they stored.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

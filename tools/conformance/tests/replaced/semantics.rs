@@ -157,8 +157,8 @@ fn functions_of_the_program_that_lock() {
     }
 }
 
-/// Objects that can't be replaced keep exactly the C library's bytes, whatever lock the other
-/// objects get.
+/// Objects that can't be replaced keep exactly the C library's bytes, no matter which lock the
+/// other objects get.
 #[test]
 fn what_is_left_keeps_its_bytes() {
     let case = Case::new(&Program::compile_with("mutex_kinds.c", &["-lm"]));

@@ -11,9 +11,9 @@ use syncline_conformance::{Case, scratch};
 use crate::programs::{behaviour, installed, script};
 
 /// The server starts on fresh tables. One client does the same work each time. Then several clients
-/// work at once, after which only the number of rows is the same. The folder for temporary tables
-/// is the server's own, since a server that starts removes all tables in that folder, even another
-/// server's.
+/// work at the same time, after which only the number of rows is the same. The folder for temporary
+/// tables is the server's own, since a server that starts removes all tables in that folder, even
+/// another server's.
 pub const MARIADB: &str = r#"
     cd "$1"; threads=$2; rm -rf data
     export TMPDIR="$1/temporary"; mkdir -p "$TMPDIR"

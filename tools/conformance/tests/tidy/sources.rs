@@ -52,7 +52,7 @@ fn is_unsafe(line: &str) -> bool {
     ["unsafe {", "unsafe impl"].iter().any(|start| unquoted.contains(start))
 }
 
-/// Whether a `SAFETY:` comment stands in the last [`COMMENT_REACH`] lines.
+/// Whether a `SAFETY:` comment is in the last [`COMMENT_REACH`] lines.
 fn explained(lines: &[&str]) -> bool {
     lines.iter().rev().take(COMMENT_REACH).any(|line| line.contains("SAFETY:"))
 }

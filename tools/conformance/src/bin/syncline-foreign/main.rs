@@ -66,8 +66,8 @@ fn compare(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(if report.has_unexpected() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Runs several programs at once. Each program is run under all commands before another program is
-/// started in its place.
+/// Runs several programs at the same time. Each program is run under all commands before another
+/// program is started in its place.
 fn run_all(arguments: &Arguments, programs: &[TestProgram], ways: &[Way]) -> Vec<Row> {
     let waiting = Mutex::new(programs.iter());
     let rows = Mutex::new(Vec::new());
