@@ -3,7 +3,6 @@
 //! Bodies make the calls that `gcc -fgnu-tm` generates for instrumented code. An attempt that fails
 //! ends with a long jump, so no value with a destructor may live across an access. That holds,
 //! since operations contain only numbers.
-//! contain only numbers.
 
 use std::cell::UnsafeCell;
 use std::convert::Infallible;

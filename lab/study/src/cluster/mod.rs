@@ -11,7 +11,6 @@
 //! page faults are simulated. A node is one rank. As in the paper's prototype, only one thread of a
 //! node at a time uses the network. So a node's misses follow each other, and its threads compute
 //! after them.
-//! them.
 //!
 //! Not simulated: computing never overlaps with misses; homes serve at once, no matter what else
 //! they do; the network has no switches, so only the ports at its ends are congested.

@@ -1,9 +1,9 @@
 //! What the tests of the built command need: a temporary folder, a C compiler, and a stand-in for
 //! the preload library.
+//!
 //! The stand-in, `library.c`, does only what the command needs from the library: it writes its
 //! environment variables to a file, and leaves a process file with a header. So these tests test
 //! the command alone.
-//! command alone.
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
