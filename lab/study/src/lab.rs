@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::world::World;
 
-/// The effort that a study makes.
+/// How many measurements a study makes for each point of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
     /// As few measurements as are informative; for tests.
@@ -21,7 +21,7 @@ pub enum Effort {
 /// The parameters of a study, besides the machines.
 #[derive(Clone, Copy, Debug)]
 pub struct Lab {
-    /// The effort.
+    /// How many measurements are made for each point.
     pub effort: Effort,
     /// The seed of all random choices.
     pub seed: u64,

@@ -15,11 +15,11 @@ pub struct Fact {
     pub tid: u32,
     /// The operation.
     pub op: Op,
-    /// Which number of the operation is meant.
+    /// Which operations are counted: all that succeeded, were refused, or timed out.
     pub counter: Counter,
     /// The lock, or `None` for all locks.
     pub lock: Option<u64>,
-    /// The number.
+    /// How many of these operations there were.
     pub count: u64,
     /// Whether the recording may have a larger number.
     pub at_least: bool,

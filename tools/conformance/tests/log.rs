@@ -1,5 +1,5 @@
-//! The log of events has each wait and, with `--timeline`, each hold. If there are too many for the
-//! log, it keeps those of some windows of time.
+//! The log of events has each wait and, with `--timeline`, each hold. If it has no room for all
+//! events, it keeps only the events of some windows of time.
 //!
 //! Every other test that needs a complete recording also checks that every wait is logged.
 
@@ -50,7 +50,7 @@ fn a_log_grows_until_it_is_full() {
 }
 
 /// A full log keeps windows that are spread over the whole run, with all their events, and drops
-/// all other events. The program waits for one semaphore after the other in a fixed order, so the
+/// all other events. The program waits for one semaphore after another in a fixed order, so the
 /// test knows which events were dropped.
 #[test]
 fn a_full_log_keeps_windows_of_the_whole_run() {
@@ -227,10 +227,10 @@ fn timelines_of_the_killed_and_of_the_many() {
     case("signals.c", "jump").exact();
 }
 
-/// Waits for a lock whose sections are brief are counted after the release. None may be missing:
-/// not in the row, its holds, the locks that were already held, or the log, even if the thread
-/// waits for something else within the section. On a busy machine a section may be long, so the
-/// program runs again in that case.
+/// Waits for a lock whose sections are brief are counted only after the release. None may be
+/// missing: not in the row, its holds, the locks that were already held, or the log, even if the
+/// thread waits for something else within the section. On a busy machine a section may be long, so
+/// the program runs again in that case.
 #[test]
 fn waits_before_brief_sections_are_complete() {
     let were_brief = || {

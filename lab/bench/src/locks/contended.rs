@@ -17,7 +17,8 @@ pub struct Outcome {
     /// Jain's index over the threads' numbers of sections: 1 if all numbers are equal, 1/threads if
     /// one thread had all sections.
     pub jain: f64,
-    /// The number of sections of the thread with the fewest over that of the thread with the most.
+    /// The number of sections of the thread with the fewest divided by that of the thread with the
+    /// most.
     pub least_share: f64,
     /// Samples of the durations of acquisitions, in nanoseconds.
     pub waits: Vec<u64>,

@@ -38,7 +38,7 @@ pub enum Whom {
     Buffer(ThreadId),
 }
 
-/// An event: its time, and what it is about.
+/// An event: the time at which it happens, and what it is about.
 #[derive(Clone, Copy)]
 pub struct Event {
     pub at: u64,

@@ -1,5 +1,5 @@
 //! Shared memory that caches don't hold: each access goes to the memory at the line's home, which
-//! serves one access after the other. The only atomic operation is test-and-set, on registers that
+//! serves one access after another. The only atomic operation is test-and-set, on registers that
 //! are not memory; the core of each cache has one register. This is the SCC, as in Christgau and
 //! Schnor on MPI's passive target, section 5.
 

@@ -65,7 +65,7 @@ fn a_page_that_was_open_when_a_process_was_forked() {
     let access = || maps().lines().find(|line| line.starts_with(&page)).map(str::to_owned);
     let command = attach(pid, &folder.path().join("recording"), &[]);
     assert!(access().is_some_and(|line| line.contains(" rw-p ")));
-    // Makes the recorder's state the one that a child has that was forked at that moment.
+    // Gives the recorder the state that it would have in a child that was forked at that moment.
     let start = maps().lines().find(|line| line.contains("memfd:syncline-recorder")).map(|line| {
         u64::from_str_radix(line.split('-').next().expect("a range"), 16).expect("hex")
     });
