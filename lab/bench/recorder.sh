@@ -1,7 +1,8 @@
 #!/bin/bash
-# Says which recorder this is: a hash over the sources of what is preloaded, without their comments.
-# It is the same in every clone, however shallow, and after a rebase, where a commit is not; and most
-# commits change nothing of the recorder. `record-overhead` prints it above its figures.
+# Prints the identity of the recorder: a hash over the sources of the preloaded library, without
+# their comments. In contrast to a commit, the hash is the same in every clone, however shallow, and
+# after a rebase. Also, most commits don't change the recorder. `record-overhead` prints the hash
+# above its figures.
 #
 #     recorder.sh            prints it
 #     recorder.sh check      says so if docs/benchmarks.md has figures of another recorder. That is a

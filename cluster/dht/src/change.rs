@@ -1,6 +1,6 @@
 //! Reads and changes the value of a key. A change looks the key up, makes the new entry (a put
-//! makes it first), takes the bucket, stores its slot, releases the bucket, and frees the old
-//! entry's block.
+//! makes it first), locks the bucket, stores to the key's slot, releases the bucket, and frees the
+//! old entry's block.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -13,7 +13,8 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// After about this many failed look-ups or changes, a bucket is held while it is read.
+/// The approximate number of failed look-ups or changes after which a bucket is locked while it is
+/// read.
 const PATIENCE: u32 = 16;
 
 /// The change to make to a key.
@@ -21,11 +22,11 @@ const PATIENCE: u32 = 16;
 pub(crate) enum Next {
     /// The key gets the draft's value.
     Draft,
-    /// The key has no value afterwards.
+    /// The key has no value after the change.
     Nothing,
 }
 
-/// A new entry in a block of its own, which is freed if no slot ever refers to it.
+/// A new entry in its own block, which is freed if no slot ever refers to it.
 pub(crate) struct Draft<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     key: Key<'t>,
@@ -38,7 +39,7 @@ impl<'t, F: Fabric, M: Mode<F>> Draft<'t, F, M> {
         Draft { table, key, block: None, bytes: Vec::new() }
     }
 
-    /// Writes the entry with this value.
+    /// Writes the entry with this value to the part's heap.
     pub fn fill(&mut self, value: &[u8]) -> Result<(), Error> {
         if u32::try_from(value.len()).is_err() {
             return Err(Error::TooLong(value.len()));
@@ -63,7 +64,7 @@ impl<'t, F: Fabric, M: Mode<F>> Draft<'t, F, M> {
         Ok(())
     }
 
-    /// The new content of a slot.
+    /// The new content of the key's slot.
     fn slot(&self) -> Slot {
         let (block, bytes) = self.block.expect("a draft that is used was filled");
         Slot::new(block, bytes / 8, self.key.hash.tag())
@@ -73,15 +74,15 @@ impl<'t, F: Fabric, M: Mode<F>> Draft<'t, F, M> {
 impl<F: Fabric, M: Mode<F>> Drop for Draft<'_, F, M> {
     fn drop(&mut self) {
         if let Some((block, bytes)) = self.block {
-            // If its rank is dead, there is nothing to free.
+            // If the block's rank is dead, there is nothing to free.
             let _ = self.table.layout.heap().give(&self.table.fabric, block, bytes);
         }
     }
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Looks a key up, again if a change disturbed the look-up. Calls a function with the key's
-    /// value, or with `None` if it has none.
+    /// Looks a key up, and again if a change disturbed the look-up. Calls a function with the key's
+    /// value, or with `None` if the key has no value.
     #[inline]
     pub(crate) fn read<R>(
         &self,
@@ -101,8 +102,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         })
     }
 
-    /// Looks a key up again after a change disturbed the first look-up. Returns whether the key has
-    /// a value; its entry is then in the buffer.
+    /// Looks a key up again, after a change disturbed the look-up `first`. Returns whether the key
+    /// has a value; if it has, its entry is in the buffer.
     #[cold]
     fn look_again(&self, key: Key<'_>, first: Look, buffer: &mut Buffer) -> Result<bool, Dead> {
         let (mut look, mut wait, mut looks) = (first, Wait::new(), 1);
@@ -121,8 +122,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Takes the bucket before the look-up, so that changes by other ranks can't disturb it for
-    /// ever.
+    /// Locks the bucket before the look-up, so that changes by other ranks can't disturb the
+    /// look-up for ever.
     #[cold]
     fn look_held(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<(Look, Held<'_, F, M>), Dead> {
         let mut wait = Wait::new();
@@ -141,7 +142,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Changes the value of a key atomically, by a function of the old value. The function may be
-    /// called again if other ranks were faster, or after this call has split the bucket. Returns
+    /// called again, if other ranks were faster or after this call has split the bucket. Returns
     /// whether the key had a value.
     pub(crate) fn change(
         &self,
@@ -177,7 +178,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                     (Next::Draft, Some((place, _))) => (place, draft.slot().0),
                     (Next::Draft, None) => match self.vacancy(&look, has_room)? {
                         Vacancy::At(place) => (place, draft.slot().0),
-                        // Both `split` and `link` take the bucket only if it has not changed since
+                        // Both `split` and `link` lock the bucket only if it has not changed since
                         // it was read.
                         Vacancy::Split => {
                             drop(held);
@@ -219,7 +220,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         })
     }
 
-    /// Frees the block of a slot's entry. `old` has the entry as it was read, which gives the size.
+    /// Frees the block of a slot's entry. `old` is a copy of the entry, which has its size.
     fn give_back(&self, key: Key<'_>, slot: Slot, old: &Buffer) -> Result<(), Dead> {
         if let Some((key_bytes, value)) = old.entry() {
             let bytes = entry::bytes(key_bytes, value);
@@ -228,7 +229,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(())
     }
 
-    /// Decides where a key goes that its bucket does not have: into a slot, into a half of the
+    /// Decides where to put a key that its bucket does not have: into a slot, into a half of the
     /// bucket after a split, or (`None`) into a new line.
     fn vacancy(&self, look: &Look, has_room: bool) -> Result<Vacancy, Dead> {
         if let Some((place, true)) = look.vacancy {

@@ -6,10 +6,10 @@
 //!   ...      the key, the value
 //! ```
 //!
-//! An entry is written before a slot refers to it, and never changed: a new value is a new entry.
-//! When a reader copies a block, the block may already have another owner; the reader then gets
-//! arbitrary bytes. So it checks the lengths against the number of words it read, and the bucket's
-//! version says whether the slot still referred to this entry.
+//! An entry is written before a slot refers to it, and is never changed: a new value is a new
+//! entry. When a reader copies a block, the block may already belong to something else, and the
+//! reader gets arbitrary bytes. So the reader compares the lengths with the number of words that it
+//! read. The bucket's version says whether the slot still referred to this entry.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -17,15 +17,15 @@ use crate::key::Hash;
 use crate::layout::{LONG, Slot};
 
 const HEAD: usize = 16;
-/// The number of words of an entry that can be read without allocating.
+/// The most words of an entry that are read without allocating.
 const FEW: usize = 32;
 
-/// Size of an entry in bytes.
+/// The size of an entry in bytes.
 pub(crate) fn bytes(key: &[u8], value: &[u8]) -> usize {
     (HEAD + key.len() + value.len()).next_multiple_of(8)
 }
 
-/// Fills a buffer with an entry.
+/// Writes an entry to a buffer.
 pub(crate) fn write(into: &mut Vec<u8>, hash: Hash, key: &[u8], value: &[u8]) {
     let lengths = (value.len() as u64) << 32 | key.len() as u64;
     into.clear();
@@ -37,7 +37,7 @@ pub(crate) fn write(into: &mut Vec<u8>, hash: Hash, key: &[u8], value: &[u8]) {
     into.resize(into.len().next_multiple_of(8), 0);
 }
 
-/// Room for reading an entry.
+/// A buffer into which entries are read.
 pub(crate) struct Buffer {
     few: [u64; FEW],
     many: Vec<u64>,
@@ -65,7 +65,7 @@ impl Buffer {
         if self.words == LONG {
             fabric.get(at, bytemuck::cast_slice_mut(&mut self.few[..HEAD / 8]))?;
             let (key, value) = lengths(self.few[1]);
-            // If the block was reused meanwhile, the lengths may be anything; nothing is read
+            // If the block was reused meanwhile, the lengths may have any value, so nothing is read
             // beyond the part.
             let bytes = (HEAD + key + value).next_multiple_of(8).min(fabric.bytes() - at.at);
             self.words = bytes / 8;
@@ -88,7 +88,7 @@ impl Buffer {
         Some((bytes.get(HEAD..key_end)?, bytes.get(key_end..key_end + value)?))
     }
 
-    /// The value, if this is the key's entry.
+    /// The value, if this entry has this key.
     #[inline]
     pub fn value_of(&self, hash: Hash, key: &[u8]) -> Option<&[u8]> {
         if *self.all().first()? != hash.0 {
@@ -102,7 +102,7 @@ fn lengths(word: u64) -> (usize, usize) {
     (word as u32 as usize, (word >> 32) as usize)
 }
 
-/// The hash of the key in a slot.
+/// The hash of the key whose entry a slot refers to.
 pub(crate) fn hash(fabric: &impl Fabric, rank: usize, slot: Slot) -> Result<Hash, Dead> {
     let mut word = [0; 8];
     fabric.get(slot.entry(rank), &mut word)?;

@@ -3,7 +3,7 @@
 use syncline_fabric::{Dead, Full};
 use thiserror::Error as ThisError;
 
-/// Why an operation on a table failed.
+/// The reason for which an operation on a table failed.
 #[derive(Clone, Copy, Debug, ThisError, PartialEq, Eq)]
 pub enum Error {
     /// The key's rank is dead, and its memory is gone: the key and its value are lost.
@@ -30,7 +30,7 @@ pub enum Error {
     Size {
         /// The requested offset of the table in each part.
         at: usize,
-        /// The requested size in each part, in bytes; if none was requested, that of everything
+        /// The requested size in each part, in bytes; if none was requested, the size of everything
         /// behind the offset.
         bytes: usize,
         /// The smallest possible size, in bytes.
@@ -38,7 +38,8 @@ pub enum Error {
         /// The greatest size that fits at this offset, in bytes.
         most: usize,
     },
-    /// Ranks have opened the table with different options, modes or versions of this library.
+    /// Ranks have opened the table with different options, in different modes, or with different
+    /// versions of this library.
     #[error(
         "the table in rank {rank}'s part was opened with other options, in another mode, or by another version"
     )]
@@ -46,7 +47,7 @@ pub enum Error {
         /// The rank.
         rank: usize,
     },
-    /// The table's lock type is too large for a table's parts.
+    /// The table's lock type is too large for the space that a part has for it.
     #[error("a lock of {0} bytes is too large for a table's parts")]
     Lock(usize),
 }

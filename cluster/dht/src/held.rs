@@ -1,7 +1,8 @@
-//! A bucket that this rank holds, and the repair of one whose holder has died.
+//! A bucket that this rank has locked, and the repair of a bucket whose holder has died.
 //!
-//! A rank that dies leaves a bucket as it was before or after a change of one slot: nothing needs
-//! repair. A split has more steps, in this order (`split`); both buckets are marked as split:
+//! If a rank dies while it changes one slot, the bucket is as it was before or after the change,
+//! and nothing needs repair. A split has more steps, which are done in this order (`split`).
+//! Meanwhile both buckets are marked as split:
 //!
 //! 1. the new bucket's slots,
 //! 2. its depth: from here on it is in use,
@@ -10,11 +11,11 @@
 //! 5. the old bucket is released,
 //! 6. the new bucket is released.
 //!
-//! If the new bucket is in use, the split is finished from step 3; otherwise it has not begun, and
-//! the next one begins at step 1. The new bucket stays unchanged until step 5 is done: otherwise
-//! entries that have moved could be freed while the old bucket's slots still refer to them, and
-//! step 4 would read the hash of another entry. So a rank that finds the new bucket left by a dead
-//! rank repairs the old one first.
+//! If the new bucket is in use when its holder dies, the split is finished from step 3. Otherwise
+//! the split has not begun, and the next one begins at step 1. The new bucket stays unchanged until
+//! step 5 is done: otherwise entries that have moved could be freed while the old bucket's slots
+//! still refer to them, and step 4 would read the hash of another entry. So a rank that finds a new
+//! bucket that a dead rank holds repairs the old bucket first.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -25,8 +26,8 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// A bucket that this rank holds. Dropping it releases the bucket: with the next version if a word
-/// was stored, otherwise with the version it had.
+/// A bucket that this rank has locked. When this value is dropped, the bucket is released: with the
+/// next version if a word was stored, and otherwise with the version that it had.
 pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     place: Position,
@@ -35,7 +36,7 @@ pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
 }
 
 impl<'t, F: Fabric, M: Mode<F>> Held<'t, F, M> {
-    /// A bucket that this rank has taken, and will release with the next version.
+    /// A bucket that this rank has locked, and that it will release with the next version.
     pub fn new(table: &'t Table<F, M>, place: Position, held: Version) -> Self {
         Held { table, place, held, changed: true }
     }
@@ -52,22 +53,23 @@ impl<F: Fabric, M: Mode<F>> Drop for Held<'_, F, M> {
     fn drop(&mut self) {
         if M::FINE {
             let free = if self.changed { self.held.next() } else { self.held.free() };
-            // If its rank is dead, so is the bucket, and the next operation returns that error.
+            // If the bucket's rank is dead, so is the bucket, and the next operation returns that
+            // error.
             let _ = self.table.fabric.store(self.place, free.0);
         }
     }
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Takes a bucket if it has not changed since it was read; `None` if it has, or if another rank
-    /// holds it.
+    /// Locks a bucket to change one word of it, if it has not changed since it was read. `None` if
+    /// it has changed, or if another rank holds it.
     #[inline]
     pub(crate) fn hold(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.held(self.fabric.rank()))
     }
 
-    /// Takes a bucket, to change more than one word of it, if it has not changed since it was read;
-    /// `None` if it has, or if another rank holds it.
+    /// Locks a bucket to change more than one word of it, if it has not changed since it was read.
+    /// `None` if it has changed, or if another rank holds it.
     pub(crate) fn hold_to_split(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.split(self.fabric.rank()))
     }
@@ -81,7 +83,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Some(Held { table: self, place: bucket.place, held, changed: false }))
     }
 
-    /// Pauses because a bucket is held; takes over from its holder if that has died.
+    /// Pauses because a bucket is held. Takes the bucket over if its holder has died.
     #[cold]
     pub(crate) fn wait(&self, wait: &mut Wait, bucket: &Bucket) -> Result<(), Dead> {
         if wait.pause(&self.fabric, bucket.place, bucket.seen) {
@@ -91,8 +93,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Releases a bucket whose holder is dead, and finishes its split if it was being split. Leaves
-    /// it held if another rank was faster, or if the bucket that this one came from must be
-    /// repaired first; then it repairs that one, if its holder is dead.
+    /// the bucket held if another rank was faster, or if the bucket from which it was split must be
+    /// repaired first. In the latter case, repairs that bucket if its holder is dead.
     #[cold]
     fn take_over(&self, bucket: &Bucket) -> Result<(), Dead> {
         let Bucket { number, place, seen, .. } = *bucket;
@@ -114,8 +116,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.vacate_moved(&mut held, bucket, depth)
     }
 
-    /// Whether the bucket that this one was split from is not being split any more. If it is, and
-    /// the rank that splits it is dead, this finishes that split and returns `false`.
+    /// Whether the bucket from which this one was split is no longer being split. If it is being
+    /// split by a rank that is dead, finishes that split and returns `false`.
     fn came_from_is_mended(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Bucket { number, place, .. } = *bucket;
         if number >> self.layout.bits == 0 {
@@ -133,7 +135,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(false)
     }
 
-    /// Does step 3 if step 2 was done. Returns the bucket's depth afterwards.
+    /// Does step 3 if step 2 was done. Returns the bucket's depth after that.
     fn finish_split(
         &self,
         held: &mut Held<'_, F, M>,
@@ -155,7 +157,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(depth + 1)
     }
 
-    /// Step 4: vacates slots whose keys are in another bucket.
+    /// Step 4: vacates slots whose keys now belong to another bucket.
     pub(crate) fn vacate_moved(
         &self,
         held: &mut Held<'_, F, M>,
@@ -171,7 +173,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(())
     }
 
-    /// The slots of a bucket that are taken.
+    /// The positions and contents of the bucket's slots that are not vacant.
     pub(crate) fn slots(&self, bucket: Position) -> Result<Vec<(Position, Slot)>, Dead> {
         let mut all = Vec::with_capacity(SLOTS);
         let mut next = Some(bucket);

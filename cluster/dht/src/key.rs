@@ -1,4 +1,4 @@
-//! The position of a key: the rank's part, the bucket, and the tag in its slot.
+//! The position of a key: the rank in whose part it is, its bucket, and the tag in its slot.
 
 use std::hash::BuildHasher;
 
@@ -6,8 +6,8 @@ use foldhash::quality::FixedState;
 
 use crate::layout::mask;
 
-/// An arbitrary constant: all ranks of a table must agree on it, and `probe` checks whether they
-/// do.
+/// The seed of the hash function, an arbitrary constant. All ranks of a table must agree on it;
+/// `probe` checks that.
 const SEED: u64 = 0x5ca1_ab1e_0dd5_eed5;
 
 /// A key's hash.
@@ -20,26 +20,26 @@ impl Hash {
         Hash(FixedState::with_seed(SEED).hash_one(key))
     }
 
-    /// The rank whose part the key is in, by the highest bits.
+    /// The rank in whose part the key is, from the highest bits of the hash.
     #[inline]
     pub fn home(self, ranks: usize) -> usize {
         ((u128::from(self.0) * ranks as u128) >> 64) as usize
     }
 
-    /// The number of the bucket among 2^`bits` buckets, from the lowest bits.
+    /// The number of the key's bucket among 2^`bits` buckets, from the lowest bits of the hash.
     #[inline]
     pub fn bucket(self, bits: u32) -> u64 {
         self.0 & mask(bits)
     }
 
-    /// The tag in a slot, from bits in the middle.
+    /// The tag in the key's slot, from bits in the middle of the hash.
     #[inline]
     pub fn tag(self) -> u64 {
         self.0 >> 36 & mask(20)
     }
 }
 
-/// The hash of a known key: it differs if two programs hash differently.
+/// The hash of a fixed key, which differs between two programs that hash differently.
 pub(crate) fn probe() -> u64 {
     Hash::of(b"syncline-dht").0
 }

@@ -17,13 +17,13 @@
 //!   slot     20 bits tag of the hash | 12 bits words | 32 bits displacement / 64; 0 if vacant
 //! ```
 //!
-//! The depth is the number of hash bits that all keys of a bucket share. The link has it less the
-//! bits of the first row. So in later rows 0 means that the bucket was never used, and that its
-//! keys are in the bucket whose number lacks the highest bit.
+//! The depth is the number of hash bits that all keys of a bucket share. The link stores the depth
+//! minus the bits of the first row. So in later rows, 0 means that the bucket was never used, and
+//! that its keys are in the bucket whose number lacks the highest bit.
 
 use syncline_fabric::{Heap, Position};
 
-/// Size of a line in bytes, and the unit of displacements.
+/// The size of a line in bytes, and the unit of displacements.
 pub(crate) const LINE: usize = 64;
 /// The number of slots of a line.
 pub(crate) const SLOTS: usize = 6;
@@ -31,7 +31,7 @@ pub(crate) const SLOTS: usize = 6;
 pub(crate) const HEAD: usize = 2;
 /// The number of words of a line.
 pub(crate) const WORDS: usize = HEAD + SLOTS;
-/// The most rows of buckets behind the first.
+/// The most rows of buckets after the first.
 pub(crate) const ROWS: usize = 32;
 
 const FORMAT: usize = 0;
@@ -40,10 +40,11 @@ const ROWS_AT: usize = 2 * LINE;
 const GLOBAL: usize = ROWS_AT + 8 * ROWS;
 const PART: usize = GLOBAL + LINE;
 const FIRST: usize = 2048;
-/// The most bytes of a part's lock.
+/// The most bytes that a part's lock may have.
 pub(crate) const LOCK: usize = FIRST - PART;
 
-/// Where a table lies in each rank's part: its offset and size, and the offsets of its areas.
+/// The position of a table in each rank's part: its offset and size, and the number of bits that
+/// determines the offsets of its areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub at: usize,
@@ -57,7 +58,7 @@ impl Layout {
         self.place(rank, FORMAT)
     }
 
-    /// The word that counts lines behind full buckets.
+    /// The word that counts the lines that were linked behind full buckets.
     pub fn linked(self, rank: usize) -> Position {
         self.place(rank, LINKED)
     }
@@ -79,7 +80,7 @@ impl Layout {
         self.place(rank, FIRST + LINE * number as usize)
     }
 
-    /// Size of everything before the heap, in bytes.
+    /// The size of everything before the heap, in bytes.
     pub fn fixed(bits: u32) -> usize {
         FIRST + (LINE << bits)
     }
@@ -93,7 +94,7 @@ impl Layout {
         Position { rank, at: self.at + offset }
     }
 
-    /// The depth of a bucket, from its second word; `None` if it was never used.
+    /// The depth of a bucket, from its second word; `None` if the bucket was never used.
     pub fn depth(self, number: u64, link: Link) -> Option<u32> {
         let is_first = number < 1 << self.bits;
         (is_first || link.depth() > 0).then(|| self.bits + link.depth())
@@ -105,7 +106,7 @@ pub(crate) fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// A bucket's first word.
+/// A bucket's first word: its version, and its holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version(pub u64);
 
@@ -114,7 +115,7 @@ const SPLIT: u64 = 1 << 16;
 const ONE: u64 = 1 << 17;
 
 impl Version {
-    /// The rank that holds the bucket.
+    /// The rank that holds the bucket; `None` if no rank does.
     pub fn holder(self) -> Option<usize> {
         ((self.0 & HOLDER) as usize).checked_sub(1)
     }
@@ -133,18 +134,18 @@ impl Version {
         Version(self.held(rank).0 | SPLIT)
     }
 
-    /// The version after a release without a change.
+    /// The version after a release without changes.
     pub fn free(self) -> Version {
         Version(self.0 & !(HOLDER | SPLIT))
     }
 
-    /// The version after a release with a change.
+    /// The version after a release with changes.
     pub fn next(self) -> Version {
         Version(self.free().0.wrapping_add(ONE))
     }
 }
 
-/// The second word of a line.
+/// The second word of a line: the depth, and the line behind this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link(pub u64);
 
@@ -168,11 +169,11 @@ impl Link {
     }
 }
 
-/// A slot that is taken.
+/// The content of a slot that is not vacant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub u64);
 
-/// Entries of this many words or more have their length in their head.
+/// Entries of this many words or more have their size in their first words only.
 pub(crate) const LONG: usize = 0xfff;
 
 impl Slot {
@@ -186,7 +187,7 @@ impl Slot {
         Position { rank, at: (self.0 & mask(32)) as usize * LINE }
     }
 
-    /// Words of the entry; [`LONG`] means that many or more.
+    /// The number of words of the entry; [`LONG`] means this number or more.
     pub fn words(self) -> usize {
         (self.0 >> 32 & mask(12)) as usize
     }

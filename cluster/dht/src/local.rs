@@ -44,8 +44,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// A key that is present throughout the iteration is returned exactly once, with one of the
     /// values that it had meanwhile. A key that is put or removed meanwhile is returned once or not
-    /// at all. The entries of one bucket are those of one moment; if the bucket has been split less
-    /// often than others, it is copied several times, at a moment each.
+    /// at all. The entries of one bucket are copied at one moment. If the bucket has been split
+    /// less often than others, it is copied several times, each time at one moment.
     pub fn local(&self) -> Entries<'_, F, M> {
         self.entries_of(self.fabric.rank())
     }
@@ -62,8 +62,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Entries { table: self, rank, next: 0, bits, halves, ready, is_lost: false }
     }
 
-    /// Copies the entries whose hashes have an ending of this many bits; `None` if they are in
-    /// several buckets.
+    /// Copies the entries whose hashes have this ending of `bits` bits; `None` if these entries are
+    /// in several buckets.
     fn copy(&self, rank: usize, ending: u64, bits: u32) -> Result<Option<Vec<Entry>>, Dead> {
         let mut wait = Wait::new();
         let mut buffer = Buffer::new();
@@ -82,8 +82,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Copies a bucket's entries with this ending; `None` if a writer has changed the bucket
-    /// meanwhile, or is splitting it.
+    /// Copies a bucket's entries with this ending; `None` if a writer has changed the bucket since
+    /// it was read, or is splitting it.
     fn copy_bucket(
         &self,
         bucket: &Bucket,

@@ -1,13 +1,15 @@
-//! Look-ups: the bucket in which a key belongs, the key's slot there, and the bucket's version.
+//! Look-ups: they find the bucket in which a key belongs, the key's slot there, and the bucket's
+//! version.
 //!
-//! 1. A writer holds a bucket while it changes one slot, or one link, by one atomic store. So a
-//!    reader that comes meanwhile sees the bucket before that store or after it, and does not wait.
+//! 1. A writer that changes one slot or one link does so by one atomic store, while it holds the
+//!    bucket. So a reader that comes at that time sees the bucket before the store or after it, and
+//!    does not wait.
 //! 2. A writer that changes several slots marks the version as split, and readers wait.
-//! 3. An entry's block is freed after the version has changed. So if the version is the same
-//!    afterwards, the entry that a reader has copied was the slot's entry throughout.
-//! 4. A writer looks up without holding the bucket, unless many tries have failed. It takes the
-//!    bucket by an exchange of the version that it has seen. If that succeeds, what it has seen is
-//!    still valid, and it holds the bucket for only two stores.
+//! 3. An entry's block is freed after the version has changed. So if the version is the same before
+//!    and after a reader copies an entry, that entry was the slot's entry throughout.
+//! 4. A writer looks up without holding the bucket, unless many tries have failed. It locks the
+//!    bucket by an exchange of the version that it has seen. If the exchange succeeds, what the
+//!    writer has seen is still valid, and it holds the bucket for only two stores.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -25,7 +27,7 @@ pub(crate) struct Key<'k> {
     pub home: usize,
 }
 
-/// A bucket, and its version.
+/// A bucket, and the version with which it was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     pub number: u64,
@@ -38,15 +40,15 @@ pub(crate) struct Bucket {
 #[derive(Debug)]
 pub(crate) struct Look {
     pub bucket: Bucket,
-    /// The key's slot. The entry is in the buffer.
+    /// The key's slot; `None` if the bucket does not have the key. The entry is in the buffer.
     pub found: Option<(Position, Slot)>,
-    /// A vacant slot, and whether it is in the bucket's first line.
+    /// A vacant slot, and whether it is in the bucket's first line; `None` if no slot is vacant.
     pub vacancy: Option<(Position, bool)>,
-    /// The last line and its link; valid only if the key was not found.
+    /// The bucket's last line and its link; valid only if the key was not found.
     pub last: (Position, Link),
 }
 
-/// Reads a line without its version.
+/// Reads a line, except its first word with the version.
 #[inline]
 pub(crate) fn line(fabric: &impl Fabric, at: Position) -> Result<[u64; WORDS], Dead> {
     let mut words = [0; WORDS];
@@ -54,14 +56,14 @@ pub(crate) fn line(fabric: &impl Fabric, at: Position) -> Result<[u64; WORDS], D
     Ok(words)
 }
 
-/// The position of a slot of a line.
+/// The position of a slot in a line.
 pub(crate) fn slot_place(line: Position, slot: usize) -> Position {
     line.plus(8 * (HEAD + slot))
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// The bucket in which keys with this hash belong, and its first line. If its version says that
-    /// it is being split, the rest is not valid.
+    /// The bucket in which keys with this hash belong, and the words of its first line. If its
+    /// version says that the bucket is being split, everything else is invalid.
     #[inline]
     pub(crate) fn bucket(&self, home: usize, hash: Hash) -> Result<(Bucket, [u64; WORDS]), Dead> {
         let mut number = hash.bucket(self.rows.bits(home));
@@ -81,7 +83,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Looks a key up. The result is valid if the bucket's version is still the same afterwards.
+    /// Looks a key up. The result is valid only if the bucket's version is the same afterwards.
     #[inline]
     pub(crate) fn look(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<Look, Dead> {
         let (bucket, words) = self.bucket(key.home, key.hash)?;
@@ -122,15 +124,16 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Whether what was read of a bucket is valid: no writer has changed the bucket since.
+    /// Whether the data that was read from a bucket is valid: no writer has changed the bucket
+    /// since its version was read.
     #[inline]
     pub(crate) fn unchanged(&self, bucket: &Bucket) -> Result<bool, Dead> {
         if !M::FINE {
             return Ok(true);
         }
         let now = Version(self.fabric.load(bucket.place)?);
-        // Which rank holds it does not matter (rule 1 of the module): nothing is freed before the
-        // version changes (rule 3).
+        // Which rank holds the bucket does not matter (rule 1 of the module), since nothing is
+        // freed before the version changes (rule 3).
         Ok(now.free() == bucket.seen.free() && !now.is_split() && !bucket.seen.is_split())
     }
 }

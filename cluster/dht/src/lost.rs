@@ -1,4 +1,4 @@
-//! Which keys were lost with ranks that have died.
+//! The keys that were lost with ranks that have died.
 
 use syncline_fabric::Fabric;
 
@@ -6,7 +6,7 @@ use crate::key::Hash;
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// The part of the keys that is lost: those whose hashes belong to ranks whose memory is gone.
+/// The keys that are lost: those whose hashes belong to ranks whose memory is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     lost: Vec<usize>,
@@ -14,29 +14,29 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// The ranks whose parts are gone, in order.
+    /// The ranks whose parts are gone, in ascending order.
     pub fn ranks(&self) -> &[usize] {
         &self.lost
     }
 
-    /// Whether a key is lost, if the table had it.
+    /// Whether this key would be lost, if the table had it.
     pub fn has(&self, key: &[u8]) -> bool {
         self.lost.binary_search(&Hash::of(key).home(self.ranks)).is_ok()
     }
 
-    /// The expected share of lost keys, from 0 to 1, if there are many keys.
+    /// The expected share of keys that are lost, from 0 to 1, if there are many keys.
     pub fn share(&self) -> f64 {
         self.lost.len() as f64 / self.ranks as f64
     }
 
-    /// Whether nothing is lost.
+    /// Whether no keys are lost.
     pub fn is_empty(&self) -> bool {
         self.lost.is_empty()
     }
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Finds out which part of the keys is lost. It reads each rank's part once.
+    /// Finds out which keys are lost, by reading each rank's part once.
     pub fn lost(&self) -> Lost {
         let ranks = self.fabric.ranks();
         let is_lost = |rank: &usize| self.fabric.load(self.layout.format(*rank)).is_err();

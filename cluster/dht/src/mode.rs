@@ -1,4 +1,5 @@
-//! The modes of a table: how operations of several ranks on one part exclude each other.
+//! The modes of a table. They differ in how operations of several ranks on one part exclude each
+//! other.
 
 use std::marker::PhantomData;
 
@@ -11,7 +12,7 @@ use syncline_fabric::{Fabric, Here, Position, Region, Window};
 
 /// A mode of a table: [`Fine`], unless a program asks for [`Coarse`].
 pub trait Mode<F: Fabric>: private::Sealed {
-    /// Whether buckets are locked, and their versions read twice.
+    /// Whether writers lock buckets, and readers read their versions twice.
     #[doc(hidden)]
     const FINE: bool;
 
@@ -24,8 +25,8 @@ pub trait Mode<F: Fabric>: private::Sealed {
     fn alone<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
 }
 
-/// Readers copy between two reads of a bucket's version and write nothing; writers lock a bucket
-/// only while they make one change.
+/// The mode in which readers write nothing: they copy between two reads of a bucket's version.
+/// Writers lock a bucket only while they make one change.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fine;
 
@@ -45,11 +46,11 @@ impl<F: Fabric> Mode<F> for Fine {
     }
 }
 
-/// The method of Christgau and Schnor (Figure 2): all of a rank's part has one window lock `L`.
+/// The method of Christgau and Schnor (Figure 2): each rank's whole part has one window lock `L`.
 /// Readers of the part hold it shared, writers exclusively.
 ///
-/// It exists for comparison. A rank that dies while it holds a part blocks all others from it for
-/// ever.
+/// This mode exists for comparison. If a rank dies while it holds a part's lock, all other ranks
+/// are blocked from the part for ever.
 ///
 /// Source: Christgau and Schnor, "Design of MPI Passive Target Synchronization for a
 /// Non-Cache-Coherent Many-Core Processor" (2019), section 2.2.
@@ -85,7 +86,7 @@ where
 {
     fn with<R>(&self, rank: usize, act: impl FnOnce(&Part<'_, W, L>) -> R) -> R {
         // SAFETY: the table reserves these bytes for the locks, as `Layout` says, and all are zero
-        // at first; the rank that opens the table has entered the fabric.
+        // at first. The rank that opens the table has entered the fabric.
         let lock: &L = unsafe { Region::lock::<F, L>(Position { rank, at: self.part }) };
         // SAFETY: as above. `Global` is a word.
         let global = unsafe { Region::value::<Global<W, Window<F>>>(self.global) };
@@ -107,7 +108,7 @@ where
             // SAFETY: the node belongs to this call, and the part is released with it below.
             unsafe { part.acquire_shared(&node) };
             let _release = OnDrop(|| {
-                // SAFETY: acquired with this node.
+                // SAFETY: the part was acquired with this node.
                 unsafe { part.release_shared(&node) };
             });
             act()
@@ -121,7 +122,7 @@ where
             unsafe { part.acquire(&node) };
             let _release = OnDrop(|| {
                 Window::<F>::releasing();
-                // SAFETY: acquired with this node.
+                // SAFETY: the part was acquired with this node.
                 unsafe { part.release(&node) };
             });
             act()
@@ -129,7 +130,7 @@ where
     }
 }
 
-/// Runs even if the caller's function panics.
+/// Calls a function when it is dropped, even if the caller's function panics.
 struct OnDrop<A: FnMut()>(A);
 
 impl<A: FnMut()> Drop for OnDrop<A> {

@@ -1,4 +1,4 @@
-//! The operations of a table: those on a key, and making room.
+//! The operations of a table: those on a key, and `resize`.
 
 use syncline_fabric::Fabric;
 
@@ -19,7 +19,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Key { bytes, hash, home: hash.home(self.fabric.ranks()) }
     }
 
-    /// Returns a copy of a key's value, if it has one.
+    /// Returns a copy of a key's value; `None` if it has none.
     ///
     /// # Errors
     ///
@@ -29,9 +29,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.read(self.key(key), |value| value.map(<[u8]>::to_vec))
     }
 
-    /// Calls a function with a copy of a key's value, if it has one, and returns the function's
-    /// result: [`get`](Self::get) without an allocation. In the coarse mode the function runs while
-    /// the key's part is locked, and must not use the table.
+    /// Calls a function with a copy of a key's value, or with `None` if it has none, and returns
+    /// the function's result. This is [`get`](Self::get) without an allocation. In the coarse mode
+    /// the function runs while the key's part is locked, and must not use the table.
     ///
     /// # Errors
     ///
@@ -73,13 +73,14 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.change(&mut draft, |_, _| Ok(Next::Nothing))
     }
 
-    /// Replaces a key's value atomically with the result of a function of it: `None` removes the
-    /// value, or leaves a key without a value as it is. Returns whether it had a value before.
+    /// Replaces a key's value atomically by the result of a function of the old value. If the
+    /// function returns `None`, the value is removed, and a key without a value stays as it is.
+    /// Returns whether the key had a value before.
     ///
-    /// The function may be called several times: if others change the key's bucket meanwhile, or if
-    /// the bucket has to be split. Only the argument and the result of the last call count. It must
-    /// not use the table: after many failed tries, and always in the coarse mode, it runs while
-    /// other ranks are excluded.
+    /// The function may be called several times, if others change the key's bucket meanwhile or if
+    /// the bucket has to be split. Only the argument and the result of the last call count. The
+    /// function must not use the table, since it may run while other ranks are excluded: after many
+    /// failed tries, and always in the coarse mode.
     ///
     /// # Errors
     ///
@@ -103,9 +104,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Draft::new(self, self.key(key)))
     }
 
-    /// Makes room for this many entries in all, spread over the ranks, so that no row of buckets
-    /// need be added later. Any rank may call it at any time; nothing becomes smaller. Dead ranks
-    /// are left out.
+    /// Makes room for this many entries in total, spread over the ranks, so that no row of buckets
+    /// need be added later. Any rank may call it at any time. It never makes the table smaller.
+    /// Dead ranks are skipped.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! Rows of buckets: the position of a bucket, and the growth by rows.
+//! Rows of buckets: the positions of buckets, and the growth of parts by rows.
 //!
 //! The first row is at the same position in every part. Each later row has as many buckets as there
-//! were before, and never moves, so a rank caches the positions of rows. Their number determines
-//! how many bits a bucket's number has. A rank that knows too few rows notices it by the depth of
-//! the bucket that it reads.
+//! were before, and never moves, so a rank caches the positions of rows. The number of rows
+//! determines the number of bits of a bucket's number. A rank that knows too few rows notices that
+//! by the depth of the bucket that it reads.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{
@@ -14,14 +14,14 @@ use syncline_fabric::{Dead, Fabric, Full, Position};
 
 use crate::layout::{LINE, Layout, ROWS};
 
-/// A piece of zeros: new rows are zeroed piece by piece.
+/// Zeros with which new rows are written, piece by piece.
 const ZEROS: [u8; 4096] = [0; 4096];
 
-/// What a rank knows about the rows of all parts.
+/// The rows of all parts, as far as this rank knows them.
 pub(crate) struct Rows {
     layout: Layout,
-    /// What is known about the later rows of each part; empty until the first call of
-    /// [`learn`](Self::learn) for that part.
+    /// The later rows of each part that this rank knows; empty until the first call of
+    /// [`learn`](Self::learn) for the part.
     parts: Vec<OnceLock<Box<Known>>>,
 }
 
@@ -36,26 +36,27 @@ impl Rows {
         Rows { layout, parts: (0..ranks).map(|_| OnceLock::new()).collect() }
     }
 
-    /// The number of bits of a bucket's number in a part, as far as this rank knows.
+    /// The number of bits of a bucket's number in a part, as far as this rank knows it.
     #[inline]
     pub fn bits(&self, rank: usize) -> u32 {
-        // Acquire: pairs with the Release in `learn`. The positions of this many rows can be read.
+        // Acquire: pairs with the Release in `learn`, after which the positions of this many rows
+        // can be read.
         let rows = self.parts[rank].get().map_or(0, |known| known.rows.load(Acquire));
         self.layout.bits + rows
     }
 
-    /// Reads the rows of the part that this rank does not know yet, and returns the number of bits
-    /// of a bucket's number.
+    /// Learns the rows of the part that this rank does not know yet. Returns the number of bits of
+    /// a bucket's number.
     pub fn learn(&self, fabric: &impl Fabric, rank: usize) -> Result<u32, Dead> {
         let known = self.parts[rank].get_or_init(Box::default);
-        // Relaxed: several threads of this rank may do this at once; they write the same values.
+        // Relaxed: if several threads of this rank do this at once, they write the same values.
         let mut row = known.rows.load(Relaxed) as usize;
         while row < ROWS {
             let at = fabric.load(self.layout.row(rank, row))?;
             if at == 0 {
                 break;
             }
-            // Relaxed: published by the `fetch_max` below.
+            // Relaxed: the position is published by the `fetch_max` below.
             known.at[row].store(at, Relaxed);
             row += 1;
             // Release: pairs with the Acquire in `bits`, which `later` calls.
@@ -64,7 +65,8 @@ impl Rows {
         Ok(self.bits(rank))
     }
 
-    /// The position of a bucket. Its row must exist, as the depth of another bucket has shown.
+    /// The position of a bucket. The row of the bucket must exist, as the depth of another bucket
+    /// has shown.
     #[inline]
     pub fn bucket(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Position, Dead> {
         if number < 1 << self.layout.bits {
@@ -80,18 +82,18 @@ impl Rows {
             assert!(bits - self.layout.bits > row, "a bucket is deeper than there are rows");
         }
         let known = self.parts[rank].get().expect("a later row is known");
-        // Relaxed: stored before `rows`, which `bits` loads with Acquire.
+        // Relaxed: the position was stored before `rows`, which `bits` loads with Acquire.
         let start = known.at[row as usize].load(Relaxed) as usize;
         let within = (number - (1 << number.ilog2())) as usize;
         Ok(Position { rank, at: start + within * LINE })
     }
 
-    /// Adds a row to a part whose bucket numbers have this many bits, if no row was added meanwhile
-    /// and there are fewer than [`ROWS`].
+    /// Adds a row to a part whose bucket numbers have this many bits. Does nothing if a row was
+    /// added meanwhile, or if there are already [`ROWS`] rows.
     ///
     /// # Errors
     ///
-    /// If the part has no room for it, or is lost.
+    /// If the part has no room for the row, or is lost.
     pub fn grow(&self, fabric: &impl Fabric, rank: usize, bits: u32) -> Result<(), Full> {
         let row = (bits - self.layout.bits) as usize;
         if row == ROWS {

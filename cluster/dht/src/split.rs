@@ -1,8 +1,9 @@
 //! Splits a bucket, or adds a line behind a full one.
 //!
-//! A bucket is split when a key finds no vacancy in its first line and the part has more bits than
-//! the bucket's depth. Otherwise a line is linked behind the bucket. When more lines were linked
-//! this way than one per `MOST` buckets, the part gets another row, into which later splits go.
+//! A bucket is split when a key finds no vacancy in the bucket's first line and the part has more
+//! bits than the bucket's depth. Otherwise a line is linked behind the bucket. When more lines have
+//! been linked in this way than one for every `MOST` buckets, the part gets another row, into which
+//! later splits move keys.
 
 use syncline_fabric::{Dead, Fabric, Full, Position};
 
@@ -13,14 +14,14 @@ use crate::look::{Bucket, Look};
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// A part grows when more lines were ever linked behind full buckets than one per this many
-/// buckets; lines that a split makes don't count. That is roughly at four and a half entries per
-/// bucket.
+/// A part grows when more lines have ever been linked behind full buckets than one for every `MOST`
+/// buckets. Lines that a split makes don't count. That happens at roughly four and a half entries
+/// per bucket.
 const MOST: u64 = 8;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Splits a bucket, unless it was changed since it was read, or another rank holds it. Returns
-    /// `false` only if there was no room.
+    /// Splits a bucket, unless it has changed since it was read, or another rank holds it. Returns
+    /// `false` only if there is no room.
     pub(crate) fn split(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Some(held) = self.hold_to_split(bucket)? else { return Ok(true) };
         let rank = bucket.place.rank;
@@ -32,7 +33,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
         let there = bucket.number | 1 << bucket.depth;
         let there = self.rows.bucket(&self.fabric, rank, there)?;
-        // Dropped after `held`, so it is released later.
+        // The sibling is dropped after `held`, so it is released later.
         let Some(_sibling) = self.fill(there, bucket.depth + 1, &moving)? else { return Ok(false) };
         let mut held = held;
         let link = Link(self.fabric.load(bucket.place.plus(8))?);
@@ -41,8 +42,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(true)
     }
 
-    /// Fills a bucket that was never used before, and holds it; `None` if there is no room. No
-    /// other rank uses the bucket; at most, one that died in this function has left it held.
+    /// Fills a bucket that was never used before, and leaves it locked; `None` if there is no room.
+    /// No other rank uses the bucket, except that a rank that died in this function may have left
+    /// it locked.
     fn fill(
         &self,
         there: Position,
@@ -73,7 +75,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Some(held))
     }
 
-    /// Makes linked lines with these slots; `None` if there is no room, `Some(None)` if there are
+    /// Makes linked lines with these slots. `None` if there is no room, `Some(None)` if there are
     /// no slots.
     fn lines(&self, rank: usize, slots: &[u64]) -> Result<Option<Option<Position>>, Dead> {
         let mut lines: Vec<Position> = Vec::new();
@@ -89,7 +91,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Some(lines.pop()))
     }
 
-    /// Makes a new line; `None` if there is no room.
+    /// Makes a new line, with the line `behind` linked behind it; `None` if there is no room.
     fn line(
         &self,
         rank: usize,
@@ -109,8 +111,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Some(line))
     }
 
-    /// Links a line with one slot behind a bucket, if the bucket has not changed since it was read.
-    /// Returns `false` if it has or another rank holds it, and `None` if there is no room.
+    /// Links a line with one slot behind a bucket. `Some(false)` if the bucket has changed since it
+    /// was read, or if another rank holds it; `None` if there is no room.
     pub(crate) fn link(&self, look: &Look, slot: Slot) -> Result<Option<bool>, Dead> {
         let rank = look.bucket.place.rank;
         let Some(line) = self.line(rank, &[slot.0], None)? else { return Ok(None) };
@@ -124,7 +126,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         let lines = self.fabric.add(self.layout.linked(rank), 1)? + 1;
         let bits = self.rows.bits(rank);
         if lines > (1 << bits) / MOST {
-            // Without room for a row the table continues with longer chains.
+            // Without room for a row, the table continues with longer chains of lines.
             match self.rows.grow(&self.fabric, rank, bits) {
                 Err(Full::Dead(dead)) => return Err(dead),
                 Ok(()) | Err(Full::Full { .. }) => {}

@@ -1,4 +1,4 @@
-//! The table, and how each rank opens it.
+//! The table, and the way in which each rank opens it.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::layout::{LINE, LOCK, Layout, REACH};
 use crate::mode::{Coarse, Fine, Mode};
 use crate::rows::Rows;
 
-/// The version of the layout.
+/// The version of the layout of a part.
 const VERSION: u64 = 1;
 
 /// The position and the size of a table in the ranks' parts. All ranks must use the same options.
@@ -24,8 +24,8 @@ pub struct Options {
     /// The table's size in each part, in bytes, rounded down to a multiple of 64. These bytes must
     /// be zero before the first rank opens the table. The default is everything behind `at`.
     pub bytes: Option<usize>,
-    /// The initial number of buckets in each part, rounded up to a power of two: 64 by default. The
-    /// table adds more by itself.
+    /// The initial number of buckets in each part, rounded up to a power of two. 64 by default. The
+    /// table adds buckets when it needs them.
     pub buckets: usize,
 }
 
@@ -36,7 +36,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The layout in parts of this many bytes, of which the table uses the first `reach` at most.
+    /// The layout for parts of `part` bytes, of which the table may use the first `reach` bytes.
     fn layout(self, part: usize, reach: usize) -> Result<Layout, Error> {
         let at = self.at;
         let bits = self.buckets.clamp(1, 1 << 31).next_power_of_two().ilog2();
@@ -50,32 +50,35 @@ impl Options {
         }
     }
 
-    /// The layout in the coarse mode: nodes of its locks come from the table's heap.
+    /// The layout in the coarse mode, in which the nodes of the table's locks come from the table's
+    /// heap.
     fn coarse(self, part: usize) -> Result<Layout, Error> {
         self.layout(part, Region::REACH)
     }
 }
 
-/// A hash table from bytes to bytes whose parts lie in the memories of all ranks of a fabric.
+/// A hash table from bytes to bytes whose parts are in the memories of all ranks of a fabric.
 ///
-/// A key belongs to one rank, whose part holds the key and its value; any rank reads and changes it
-/// without that rank's help. Each rank [opens](Table::open) the table with the same [`Options`].
+/// A key belongs to one rank, whose part holds the key and its value. Any rank reads and changes
+/// the value without that rank's help. Each rank [opens](Table::open) the table with the same
+/// [`Options`].
 ///
-/// Each operation on a key takes effect at one moment while it runs (it is linearizable).
-/// Everything that the caller did before a put is visible to callers that find the value, as far as
-/// the fabric makes it visible.
+/// Each operation on a key takes effect at one moment between its call and its return (it is
+/// linearizable). Everything that a caller did before a put is visible to callers that find the
+/// value, as far as the fabric makes it visible.
 ///
-/// **Deaths.** When a rank dies, the keys of other ranks remain. If its part is gone with it,
-/// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which keys those
-/// are; on a fabric whose parts outlive their ranks, such as [`Host`](syncline_fabric::Host),
+/// **Deaths.** When a rank dies, the keys of other ranks remain. If the dead rank's part is gone
+/// too, operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which keys
+/// these are. On a fabric whose parts outlive their ranks, such as [`Host`](syncline_fabric::Host),
 /// nothing is lost. An operation in which a rank died has either taken effect or not. If the rank
-/// held a bucket, others that need it wait until the fabric knows of the death, and take the bucket
-/// over about 100 ms after that at the latest. A block of memory that it had taken may stay unused.
+/// held a bucket, other ranks that need it wait until the fabric knows of the death, and take the
+/// bucket over at most about 100 ms later. A block of memory that the dead rank had allocated may
+/// stay unused.
 ///
-/// **Threads.** A table may be used by several threads of a rank if the fabric may.
+/// **Threads.** Several threads of a rank may use a table if they may use the fabric.
 ///
-/// **Memory.** A new value is written beside the old one, whose memory is then reused. Buckets are
-/// never freed.
+/// **Memory.** A new value is written to new memory, and the old value's memory is then reused.
+/// Buckets are never freed.
 pub struct Table<F, M = Fine> {
     pub(crate) fabric: F,
     pub(crate) layout: Layout,
@@ -84,8 +87,8 @@ pub struct Table<F, M = Fine> {
 }
 
 impl<F: Fabric> Table<F> {
-    /// Opens the table as this rank. The first rank need not wait for the others: zeros are an
-    /// empty table.
+    /// Opens the table as this rank. The first rank need not wait for the others, since zeros are
+    /// an empty table.
     ///
     /// # Errors
     ///
@@ -106,14 +109,15 @@ where
     F: Here,
     L: RawSharedLock<Memory = Window<F>> + Zeroable + 'static,
 {
-    /// Opens the table in the [coarse mode](Coarse), under locks `L`. The calling thread must have
-    /// entered the fabric ([`Host::enter`](syncline_fabric::Host::enter)) with the heap that
-    /// [`nodes`](Self::nodes) names, as must all threads that use the table.
+    /// Opens the table in the [coarse mode](Coarse), with locks of type `L`. Every thread that uses
+    /// the table, including the calling thread, must have entered the fabric
+    /// ([`Host::enter`](syncline_fabric::Host::enter)) with the heap that [`nodes`](Self::nodes)
+    /// returns.
     ///
     /// # Errors
     ///
-    /// Same errors as [`open`](Table::open), and an error if the lock is too large. Locks and their
-    /// nodes lie in the first 4 GiB of a part, so the table must end there.
+    /// Same errors as [`open`](Table::open), and [`Error::Lock`] if the lock is too large. Locks
+    /// and their nodes must be in the first 4 GiB of a part, so the table must end there.
     ///
     /// # Panics
     ///
@@ -142,7 +146,8 @@ where
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// Compares this rank's options and mode with those that other ranks have recorded in rank 0's
-    /// part and in this rank's, and records them if none has. `lock` identifies the mode.
+    /// part and in this rank's part. Records them where none are recorded. `lock` identifies the
+    /// mode.
     fn agree(self, lock: u64) -> Result<Self, Error> {
         assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for 65,534 ranks");
         let Layout { at, bytes, bits } = self.layout;
@@ -160,12 +165,12 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(self)
     }
 
-    /// The fabric.
+    /// The fabric of the table.
     pub fn fabric(&self) -> &F {
         &self.fabric
     }
 
-    /// The rank that a key belongs to.
+    /// The rank to which a key belongs.
     pub fn home(&self, key: &[u8]) -> usize {
         Hash::of(key).home(self.fabric.ranks())
     }
@@ -182,7 +187,7 @@ impl<F: Fabric, M> fmt::Debug for Table<F, M> {
 mod tests {
     use super::*;
 
-    /// The message for a table of this size at this offset of parts of a mebibyte.
+    /// The error message for a table of this size at this offset, in parts of one mebibyte.
     fn refused(at: usize, bytes: Option<usize>) -> String {
         let options = Options { at, bytes, ..Options::default() };
         options.layout(1 << 20, REACH).expect_err("it does not fit").to_string()

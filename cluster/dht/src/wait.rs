@@ -1,4 +1,4 @@
-//! Waits for a rank that holds a bucket, and detects its death.
+//! Waits until a bucket's holder releases it, and detects the holder's death.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use syncline_fabric::{Fabric, Position};
 
 use crate::layout::Version;
 
-/// After a wait of this length, a waiter checks whether the holder lives; then after twice as long,
-/// and so on up to `RARELY`. A holder has few operations to do, so the check is made only for
-/// holders that were preempted, or died.
+/// A waiter checks for the first time after this time whether the holder lives. The time to the
+/// next check doubles with each check, up to `RARELY`. A holder has few operations to do, so checks
+/// are made only if the holder was preempted or has died.
 const ASK: Duration = Duration::from_millis(1);
 const RARELY: Duration = Duration::from_millis(100);
-/// The clock is read once in this many polls.
+/// The number of polls after which the clock is read.
 const LOOKS: u32 = 16;
 
 /// A wait in progress.
 pub(crate) struct Wait {
     looks: u32,
-    /// When to check next, if the clock was read before; and the length of the wait before that
-    /// check.
+    /// The time of the next check; `None` if the clock has not been read yet. `again` is the length
+    /// of the wait before that check.
     ask_at: Option<Duration>,
     again: Duration,
 }
@@ -29,7 +29,7 @@ impl Wait {
     }
 
     /// Pauses before the next read of a bucket's version. Returns whether the rank that holds the
-    /// bucket, according to its version, is known to be dead.
+    /// bucket, according to `version`, is known to be dead.
     #[cold]
     pub fn pause(&mut self, fabric: &impl Fabric, at: Position, version: Version) -> bool {
         self.looks += 1;

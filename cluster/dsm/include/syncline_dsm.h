@@ -24,21 +24,21 @@ extern "C" {
  * started without `syncline cluster` is the only rank. */
 int syncline_dsm_init(size_t bytes);
 
-/* Ends this rank's part in the program, after all ranks have called this. A rank that ends without
- * this call counts as dead, and all others are ended. Shared memory must not be accessed
- * afterwards. */
+/* Ends this rank's participation in the program, after all ranks have called this function. A
+ * rank that ends without this call counts as dead, and all others are ended. Shared memory must
+ * not be accessed after this call. */
 void syncline_dsm_finish(void);
 
 int syncline_dsm_rank(void);
 int syncline_dsm_ranks(void);
 
-/* Runs a function in this many threads of this rank, one of which is the caller, and returns when
- * all have returned. All ranks call it with the same number. */
+/* Runs a function in this many threads of this rank, one of which is the caller, and returns
+ * when all have returned. All ranks must call it with the same number. */
 void syncline_dsm_run(int threads, void (*body)(void *argument), void *argument);
 
-/* In syncline_dsm_run: this thread's number among the threads of all ranks, from 0, and the number of
- * these threads. Outside of it, and in threads that the program has started itself: the number of the
- * rank, and that of all ranks. */
+/* Within syncline_dsm_run: the number of this thread among the threads of all ranks, from 0, and
+ * the number of these threads. Outside of it, and in threads that the program has started
+ * itself: the number of the rank, and the number of all ranks. */
 int syncline_dsm_thread(void);
 int syncline_dsm_threads(void);
 
@@ -47,25 +47,26 @@ int syncline_dsm_threads(void);
  * NULL, with errno ENOMEM, if not enough memory is left. */
 void *syncline_dsm_alloc_all(size_t bytes);
 
-/* Allocates memory for this rank alone, at a multiple of 64; it is not zeroed. Returns NULL as
- * above. Any rank may free it, with the same size. */
+/* Allocates memory for this rank alone, at a multiple of 64; it is not zeroed. Returns NULL,
+ * with errno ENOMEM, if not enough memory is left. Any rank may free the memory, with the same
+ * size. */
 void *syncline_dsm_alloc(size_t bytes);
 void syncline_dsm_free(void *block, size_t bytes);
 
-/* A hint: places the lines of a range at a rank, if no rank has touched them yet. Returns how many
- * of the lines are placed there. */
+/* A hint: places the lines of a range at a rank, except lines that a rank has already touched.
+ * Returns how many of the lines are placed at that rank. */
 size_t syncline_dsm_place(const void *from, size_t bytes, int rank);
 
-/* Waits until all threads of all ranks have come. What any of them wrote before is visible to all
- * of them afterwards. */
+/* Waits until all threads of all ranks have called this function. Everything that any of them
+ * wrote before is visible to all of them afterwards. */
 void syncline_dsm_barrier(void);
 
-/* A barrier for the end of a program's initialisation: it forgets which ranks have written what,
- * so that all ranks keep data that is only read from then on. */
+/* A barrier for the end of a program's initialisation. It forgets which ranks have written which
+ * data, so that all ranks keep data that is only read from then on. */
 void syncline_dsm_reset(void);
 
-/* Locks have numbers. Those below SYNCLINE_DSM_LOCKS exist; up to 3,072 new ones are given out on
- * request. */
+/* Locks have numbers. The locks below SYNCLINE_DSM_LOCKS exist from the start; up to 3,072
+ * further ones are created on request. */
 #define SYNCLINE_DSM_LOCKS 1024
 unsigned syncline_dsm_new_lock(void);
 void syncline_dsm_lock(unsigned lock);
@@ -86,15 +87,15 @@ void syncline_dsm_wait_section(syncline_dsm_section_t *section);
 void syncline_dsm_let_go(syncline_dsm_section_t *section);
 
 /* Each lock's number is also the number of a counter, which starts at zero and is independent of
- * the lock. `count` adds to it atomically and returns its old value, and orders no other memory.
- * `wait` waits until it is at least `least`, and then sees what the threads that called `signal`
- * wrote before. */
+ * the lock. `count` adds to the counter atomically and returns the old value, and orders no
+ * other memory. `wait` waits until the counter is at least `least`, and then sees what the
+ * threads that called `signal` wrote before. */
 uint64_t syncline_dsm_count(unsigned counter, uint64_t add);
 void syncline_dsm_signal(unsigned counter, uint64_t add);
 void syncline_dsm_wait(unsigned counter, uint64_t least);
 
-/* For synchronization by other means, such as messages: what is written before the release is
- * visible after a later acquire. */
+/* For synchronization by other means, such as messages: everything that is written before the
+ * release is visible after a later acquire. */
 void syncline_dsm_acquire(void);
 void syncline_dsm_release(void);
 
@@ -104,7 +105,7 @@ void syncline_dsm_release(void);
  * cache. */
 void syncline_dsm_touch(void *from, size_t bytes, int write);
 
-/* What this rank has done so far. */
+/* The counts of this rank's operations so far. */
 typedef struct {
     uint64_t misses;
     uint64_t bytes_fetched;
@@ -120,7 +121,7 @@ typedef struct {
 } syncline_dsm_counts_t;
 void syncline_dsm_counts(syncline_dsm_counts_t *counts);
 
-/* The fault side: "uffd", "uffd-handler" or "sigsegv". */
+/* The way in which page faults are handled: "uffd", "uffd-handler" or "sigsegv". */
 const char *syncline_dsm_faults(void);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ type Function = unsafe extern "C" fn(*mut c_void);
 #[derive(Clone, Copy)]
 struct Call(Function, *mut c_void);
 
-// SAFETY: the interface requires that the function may run in another thread.
+// SAFETY: the C interface requires that the function may run in another thread.
 unsafe impl Send for Call {}
 // SAFETY: as above.
 unsafe impl Sync for Call {}
@@ -49,7 +49,7 @@ fn pointer(block: Result<NonNull<u8>, OutOfMemory>) -> *mut c_void {
     match block {
         Ok(block) => block.as_ptr().cast(),
         Err(_) => {
-            // SAFETY: this thread's `errno`.
+            // SAFETY: the pointer is to this thread's `errno`.
             unsafe { *libc::__errno_location() = libc::ENOMEM };
             null_mut()
         }
@@ -265,7 +265,7 @@ pub unsafe extern "C" fn syncline_dsm_counts(counts: *mut CountsOfC) {
     unsafe { counts.write(CountsOfC(named.map(|(_, count)| count))) };
 }
 
-/// `syncline_dsm_counts_t`: the counts in the order of their table.
+/// `syncline_dsm_counts_t`: the counts, in the order of the table of counts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CountsOfC([u64; COUNTS]);

@@ -1,13 +1,14 @@
 //! Where lines live: which rank's memory has a line's bytes and its directory entry.
 //!
-//! A line has no home until a rank touches it. The first rank to touch it claims the line's word in
-//! the table of homes by a compare-and-swap from `NONE` to `CLAIMED`, takes a slot at the rank that
-//! the placement wants, and writes rank and slot into the word. Other ranks wait until then.
+//! A line has no home until a rank touches it. The first rank that touches it claims the line's
+//! word in the table of homes, by a compare-and-swap from `NONE` to `CLAIMED`. It takes a slot at
+//! the rank that the placement wants, and writes rank and slot into the word. Other ranks that
+//! touch the line wait until then.
 //!
-//! So all placements are one mechanism. If lines are interleaved or in blocks, the wanted rank is a
-//! function of the line. With first touch it is the rank that claims. To place a line by hand is to
-//! claim it before any rank touches it. A full rank passes the line to the next one. Every node
-//! caches the homes that it has learnt, since a home never moves.
+//! So one mechanism serves all placements. If lines are interleaved or in blocks, the wanted rank
+//! is a function of the line. With first touch it is the rank that claims. A program places a line
+//! by hand by claiming it before any rank touches it. If the wanted rank is full, the line goes to
+//! the next rank. A home never moves, so each node caches the homes that it has learnt.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -45,7 +46,7 @@ impl Placement {
 pub struct Home {
     /// The rank.
     pub rank: usize,
-    /// The line's number among those of that rank.
+    /// The number of the line among the lines that live at that rank.
     pub slot: usize,
 }
 
@@ -64,11 +65,11 @@ impl Home {
     }
 }
 
-/// What a node knows about homes.
+/// The homes that a node knows.
 #[derive(Debug)]
 pub struct Homes {
     placement: Placement,
-    /// Each line's word of the table, or `NONE` if the node has not read it.
+    /// Each line's word in the table of homes, or `NONE` if this node has not read it.
     known: Vec<u64>,
 }
 
@@ -78,7 +79,7 @@ impl Homes {
         Homes { placement, known: vec![NONE; shape.lines] }
     }
 
-    /// A line's home. A line without one gets one.
+    /// Returns a line's home. If the line has none, this gives it one.
     ///
     /// # Errors
     ///
@@ -101,8 +102,8 @@ impl Homes {
         Ok(Home::from_bits(self.known[line]))
     }
 
-    /// Gives a line a home at this rank, and returns where the line lives: elsewhere if it had a
-    /// home already, or if the rank is full.
+    /// Gives a line a home at this rank, and returns the line's home. That is another one if the
+    /// line had a home already, or if the rank is full.
     ///
     /// # Errors
     ///
@@ -120,7 +121,8 @@ impl Homes {
     }
 }
 
-/// Returns the line's word of the table, and writes it first if it was `NONE`.
+/// Returns the line's word in the table of homes. If it is `NONE`, this rank claims the line and
+/// writes it.
 fn claim(
     fabric: &impl Fabric,
     shape: &Shape,
@@ -157,7 +159,7 @@ fn take(fabric: &impl Fabric, shape: &Shape, layout: &Layout, wanted: usize) -> 
     let mut rank = wanted;
     loop {
         let count: Position = layout.control(rank, Control::Lines);
-        // Loaded first, so that a full rank's counter does not grow.
+        // The counter is loaded first, so that the counter of a full rank does not grow.
         if (fabric.load(count)? as usize) < shape.capacity() {
             let slot = fabric.add(count, 1)? as usize;
             if slot < shape.capacity() {

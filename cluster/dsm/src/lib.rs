@@ -1,14 +1,15 @@
-//! Shared memory over ranks, by page faults, with coherence that every node decides for itself.
+//! Distributed shared memory: ranks share memory by page faults, and every node decides about
+//! coherence for itself.
 //!
-//! [`carina`] decides, as pure functions and lists of steps, what a node does at a miss, a
-//! downgrade and a fence. [`node`] performs these steps on copies of pages over a fabric.
-//! [`program`] makes a process a rank, whose page faults are a node's misses. `tests/carina` runs
-//! the protocol alone on a simulated network, and `tests/nodes` runs the nodes' own code; each
-//! compares with a sequentially consistent oracle.
+//! [`carina`] decides, as pure functions and lists of steps, what a node does at a miss, at a
+//! downgrade and at a fence. [`node`] performs these steps on copies of pages, over a fabric.
+//! [`program`] makes a process a rank, and the process's page faults become its node's misses.
+//! `tests/carina` runs the protocol alone on a simulated network, and `tests/nodes` runs the nodes'
+//! own code. Both compare the results with a sequentially consistent oracle.
 //!
-//! Responsible for: which nodes get which notices, what is kept, and what goes home in which order;
-//! a program's page faults, locks, barriers and allocation. Not for: transport, which is a
-//! fabric's. A program that uses it must have no data races.
+//! Responsible for: which nodes get which notices, which lines are kept, and what is sent home in
+//! which order; a program's page faults, locks, barriers and allocation. Not responsible for:
+//! transport, which is the fabric's task. A program on this memory must have no data races.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution
 //! on their Head" (HPDC'15), sections 3 and 4.

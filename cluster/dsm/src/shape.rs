@@ -1,29 +1,29 @@
-//! The size of a shared memory, and the layout of each rank's part.
+//! The sizes of a shared memory, and the layout of each rank's part.
 //!
 //! ```text
-//!   control     words of this rank: who it is, barriers, counters     CONTROL bytes
-//!   locks       a global lock each, and its counter                   LOCK bytes each
+//!   control     words about this rank: its state, barriers, counters      CONTROL bytes
+//!   locks       global locks, each with a counter                         LOCK bytes each
 //!   nodes       the heap from which waiters for these locks take their nodes
 //!   summary     a bit for each word of notices that is not zero
 //!   notices     a bit for each line of which this rank got a notice
 //!   homes       this rank's share of the table of homes: a word for each of these lines
-//!   log         notices to all nodes of lines that live here
+//!   log         notices to all nodes about lines that live here
 //!   entries     the directory: a word for each line that lives here
-//!   data        the lines that live here
+//!   data        the bytes of the lines that live here
 //! ```
 //!
 //! All ranks compute the same layout from the same [`Shape`].
 
 use syncline_fabric::{Heap, Position};
 
-/// The size of a page in bytes, on real memory.
+/// The size of a page in bytes, except in simulations.
 pub const PAGE: usize = 4096;
-/// Bytes of a global lock and its counter.
+/// The size of a global lock and its counter, in bytes.
 pub const LOCK: usize = 256;
-/// The most pages that a line has.
+/// The most pages that a line may have.
 pub const MOST_LINE_PAGES: usize = 64;
 
-/// What all ranks agree upon before they start.
+/// The sizes that all ranks must have in common before they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The number of ranks.
@@ -64,7 +64,8 @@ impl Shape {
         self.lines * self.line_pages
     }
 
-    /// The most lines that can live at one rank: twice its share, so that placements may be uneven.
+    /// The most lines that can live at one rank: twice its fair share, so that a placement may be
+    /// uneven.
     pub fn capacity(&self) -> usize {
         (2 * self.lines.div_ceil(self.ranks)).min(self.lines)
     }
@@ -93,7 +94,7 @@ impl Shape {
     }
 }
 
-/// Displacements in each rank's part.
+/// The offsets of the areas in each rank's part.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     control: usize,
@@ -112,39 +113,42 @@ pub struct Layout {
     pub bytes: usize,
 }
 
-/// Words of a rank's control block. Words that many ranks change are on lines of their own.
+/// The words of a rank's control block. Each word that many ranks change is in a cache line of its
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// A hash of the rank's program and of the options that must be equal on all ranks.
     Identity = 0,
-    /// 1 once it has joined, 2 once it has left.
+    /// 1 once the rank has joined, 2 once it has left.
     State = 8,
-    /// What it has requested last: a page's displacement, or a lock's number with [`ASKED_LOCK`].
+    /// What the rank has requested last: the offset of a page, or the number of a lock with the bit
+    /// [`ASKED_LOCK`].
     Asked = 16,
     /// The number of notices that the rank has got.
     Notices = 64,
-    /// The number of entries that its home's log ever had.
+    /// The number of entries that were ever appended to the log of this home.
     LogTail = 128,
-    /// The number of its lines that are taken.
+    /// The number of slots for lines that are taken at this rank.
     Lines = 192,
-    /// Rank 0: the number of entries that all logs ever had.
+    /// At rank 0: the number of entries that were ever appended to all logs.
     LogCount = 256,
-    /// Rank 0: how much memory is allocated from below, and from above.
+    /// At rank 0: the numbers of pages that are taken from the low end of the memory and from its
+    /// high end.
     Allocated = 320,
-    /// A machine's first rank: how often its ranks have come to barriers.
+    /// At the first rank of a machine: how often ranks of this machine have come to barriers.
     Arrived = 384,
-    /// A machine's first rank: the number of barriers that are over.
+    /// At the first rank of a machine: the number of barriers that are over.
     Over = 448,
-    /// Rank 0: how often machines have come to barriers.
+    /// At rank 0: how often machines have come to barriers.
     Machines = 512,
-    /// Rank 0: the number of barriers that are over for machines.
+    /// At rank 0: the number of barriers that are over for all machines.
     MachinesOver = 576,
-    /// Rank 0: the number of locks that were given out.
+    /// At rank 0: the number of locks that `new_lock` has returned.
     Locks = 640,
 }
 
 const CONTROL: usize = 704;
-/// In [`Control::Asked`]: marks the rest of the word as a lock's number.
+/// A bit of [`Control::Asked`]: the rest of the word is a lock's number.
 pub const ASKED_LOCK: u64 = 1 << 63;
 
 impl Layout {
@@ -153,22 +157,22 @@ impl Layout {
         Position { rank, at: self.control + word as usize }
     }
 
-    /// A lock, by its number.
+    /// The position of a lock with this number.
     pub fn lock(&self, shape: &Shape, number: usize) -> Position {
         Position { rank: number % shape.ranks, at: self.locks + number / shape.ranks * LOCK }
     }
 
-    /// The counter that goes with a lock.
+    /// The position of the counter with the same number as a lock.
     pub fn counter(&self, shape: &Shape, number: usize) -> Position {
         self.lock(shape, number).plus(LOCK / 2)
     }
 
-    /// The word that says where a line lives.
+    /// The word in the table of homes that says where a line lives.
     pub fn home(&self, shape: &Shape, line: usize) -> Position {
         Position { rank: line % shape.ranks, at: self.homes + line / shape.ranks * 8 }
     }
 
-    /// An entry of a home's log.
+    /// An entry of the log at a rank.
     pub fn log(&self, shape: &Shape, rank: usize, number: u64) -> Position {
         Position { rank, at: self.log + (number as usize & (shape.log - 1)) * 8 }
     }

@@ -1,6 +1,8 @@
-//! What page faults do, with several threads in a rank. The ranks are processes of this test.
+//! Tests of page faults, with several threads in a rank. The ranks are processes that the test
+//! starts.
 //!
-//! A rank's process runs this program again. Its environment makes it a [`rank`].
+//! A rank's process runs this test program again, with a variable that makes the test [`rank`] play
+//! a scene.
 
 use std::cell::UnsafeCell;
 use std::env;
@@ -16,10 +18,10 @@ use syncline_dsm::program::{self, Error, Options, Program};
 use syncline_fabric::Host;
 use syncline_fabric::host::Job;
 
-/// The environment variable that names the scene that a rank plays.
+/// The environment variable with the name of the scene that a rank plays.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 const MEMORY: usize = 4 << 20;
-/// How long a rank may take before it counts as stuck.
+/// A rank that takes longer than this counts as stuck.
 const LATE: Duration = Duration::from_secs(60);
 
 fn ranks(ranks: usize, scene: &str, options: Options) -> Vec<Option<ExitStatus>> {
@@ -35,7 +37,7 @@ fn ranks(ranks: usize, scene: &str, options: Options) -> Vec<Option<ExitStatus>>
     ended(started.expect("ranks start"), ranks)
 }
 
-/// The exit statuses of the ranks. If one rank fails, those that wait for it have none.
+/// The exit statuses of the ranks. If a rank fails, ranks that have not ended then have none.
 fn ended(mut job: Job, ranks: usize) -> Vec<Option<ExitStatus>> {
     let start = Instant::now();
     loop {
@@ -48,12 +50,12 @@ fn ended(mut job: Job, ranks: usize) -> Vec<Option<ExitStatus>> {
     }
 }
 
-/// Runs a scene under each fault side.
+/// Runs a scene under each fault side, with the default options.
 fn scene(count: usize, name: &str, scheme: Scheme) {
     with(count, name, Options { memory: MEMORY, scheme, ..Options::default() });
 }
 
-/// Runs a scene with options.
+/// Runs a scene under each fault side, with these options.
 fn with(count: usize, name: &str, options: Options) {
     for side in Side::ALL {
         let statuses = ranks(count, name, Options { side: Some(side), ..options });
@@ -62,7 +64,7 @@ fn with(count: usize, name: &str, options: Options) {
     }
 }
 
-/// What a rank's process does; in other processes, nothing.
+/// Plays the scene in a rank's process. In other processes it does nothing.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };
@@ -90,7 +92,7 @@ fn words(program: &Program, count: usize) -> *mut u64 {
 #[derive(Clone, Copy)]
 struct Shared(*mut u64);
 
-// SAFETY: threads access words of their own, or under locks.
+// SAFETY: each thread accesses its own words, or words under a lock that it holds.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -107,8 +109,8 @@ impl Shared {
     }
 }
 
-/// Single instructions that write to two pages, or that need four lines at once. All these lines
-/// are in the same set of the cache.
+/// Single instructions that write to two pages, or that need four lines at once. The cache is so
+/// small that all these lines are in one set of it.
 fn crossing() {
     const LINES: usize = 12;
     let program = begin();
@@ -132,10 +134,10 @@ fn crossing() {
     program.finish();
 }
 
-/// Copies a word by one instruction that reads and writes memory, where there is one.
+/// Copies a word by a single instruction that reads and writes memory, on processors that have one.
 #[cfg(target_arch = "x86_64")]
 fn copy(from: *mut u8, to: *mut u8) {
-    // SAFETY: the caller's words. The direction flag is clear, as it is by convention.
+    // SAFETY: the caller's words. The calling convention keeps the direction flag clear.
     unsafe {
         std::arch::asm!("movsq", inout("rsi") from => _, inout("rdi") to => _, options(nostack));
     }
@@ -155,15 +157,15 @@ fn an_instruction_that_crosses_pages_gets_all_that_it_needs() {
     }
 }
 
-/// All threads write their own words in pages that they share, while other threads of the same rank
-/// take a lock and so drop those pages. No write may be lost.
+/// All threads write words of their own in pages that they share. Meanwhile other threads of the
+/// same rank take a lock, and so drop these pages. No write may be lost.
 fn writers() {
     const PAGES: usize = 6;
     const ROUNDS: u64 = 3000;
     let program = begin();
     let shared = Shared(words(program, PAGES * 512));
     let sum = Shared(words(program, 1));
-    // Outside of a run, each rank counts as one thread.
+    // Outside of `Threads::run`, each rank counts as one thread.
     let numbers = || (program::thread(), std::thread::spawn(program::thread).join().ok());
     let outside = (program.rank(), Some(program.rank()));
     assert_eq!((numbers(), program.threads.count()), (outside, program.ranks()));
@@ -200,7 +202,7 @@ fn no_write_is_lost_while_another_thread_invalidates() {
 
 static CAUGHT: AtomicUsize = AtomicUsize::new(0);
 
-/// Jumps out of a handler.
+/// The place to which the handler jumps back.
 struct Back(UnsafeCell<[u64; 64]>);
 
 // SAFETY: one thread uses it.
@@ -215,15 +217,16 @@ unsafe extern "C" {
 }
 
 extern "C" fn own_handler(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the kernel passes these arguments; the jump goes to a frame that is still there.
+    // SAFETY: the kernel passes these arguments; the function to which it jumps has not returned
+    // yet.
     unsafe {
         CAUGHT.store((*info).si_addr().addr() ^ signal as usize, Relaxed);
         siglongjmp(BACK.0.get().cast(), 1);
     }
 }
 
-/// The program's own handlers get signals that are not the memory's, and the memory's handlers
-/// still work afterwards.
+/// The program's own handlers get the signals for other addresses than the shared memory's. Shared
+/// memory works afterwards.
 fn handlers() {
     for signal in [libc::SIGBUS, libc::SIGSEGV] {
         // SAFETY: installs a handler.
@@ -238,7 +241,7 @@ fn handlers() {
     let program = begin();
     let shared = Shared(words(program, 4096));
     let elsewhere = 0x10_usize;
-    // SAFETY: the frame of this function stays until the jump comes back to it.
+    // SAFETY: this function does not return before the jump comes back to it.
     if unsafe { sigsetjmp(BACK.0.get().cast(), 1) } == 0 {
         // SAFETY: this faults on purpose, and the handler jumps away.
         unsafe { std::ptr::with_exposed_provenance::<u8>(elsewhere).read_volatile() };
@@ -256,7 +259,8 @@ fn handlers_of_the_program_get_what_is_not_ours() {
     scene(2, "handlers", Scheme::Writers);
 }
 
-/// System calls fail with EFAULT on absent pages, and succeed on touched ones.
+/// System calls fail with EFAULT on absent pages, and succeed on pages that `touch` has made
+/// present.
 fn calls() {
     let program = begin();
     let shared = Shared(words(program, 4 * 512));
@@ -270,7 +274,7 @@ fn calls() {
             assert_eq!(*libc::__errno_location(), libc::EFAULT);
             program.memory.touch(at, bytes, false);
             assert_eq!(libc::write(pipe[1], at.cast(), bytes), bytes as isize);
-            // The pages are present now, and what a system call writes goes home like any other
+            // The pages are present now. What a system call writes to them goes home like any other
             // write.
             program.memory.touch(at, bytes, true);
             assert_eq!(libc::write(pipe[1], c"written".as_ptr().cast(), 8), 8);
@@ -287,7 +291,7 @@ fn calls() {
     program.finish();
 }
 
-/// An allocation that requests too much fails, and the program goes on.
+/// An allocation that requests too much returns an error, and the program goes on.
 fn memory() {
     let program = begin();
     assert!(matches!(program::start(1), Err(Error::Twice)));
@@ -317,7 +321,7 @@ fn too_much_is_the_allocations_error() {
     scene(3, "memory", Scheme::Writers);
 }
 
-/// An access outside of all allocations is the program's own fault.
+/// An access outside of all allocations ends the rank, as without shared memory.
 fn wild() {
     let program = begin();
     words(program, 512);
@@ -344,11 +348,11 @@ fn an_access_outside_of_all_allocations_ends_the_rank() {
 static TICKS: AtomicUsize = AtomicUsize::new(0);
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// The rank's thread, by the kernel's number.
+/// The kernel's number of the rank's thread.
 static RANKS_THREAD: AtomicI32 = AtomicI32::new(0);
 
-/// The timer's signal goes to any thread of the process. The test harness has a thread of its own,
-/// which the node doesn't know; that thread sends the signal on.
+/// The handler of the timer's signal, which any thread of the process may get. The test harness has
+/// a thread of its own, which is not a thread of the rank; that thread sends the signal on.
 extern "C" fn tick(_: libc::c_int) {
     let thread = RANKS_THREAD.load(Relaxed);
     // SAFETY: numbers, and a signal to a thread of this process.
@@ -364,7 +368,7 @@ extern "C" fn tick(_: libc::c_int) {
     TICKS.fetch_add(1, Relaxed);
 }
 
-/// A signal handler of the program may access shared memory, whatever it has interrupted.
+/// A signal handler of the program may access shared memory, no matter what it has interrupted.
 fn signals() {
     let program = begin();
     let shared = Shared(words(program, 1024));

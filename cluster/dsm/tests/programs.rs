@@ -1,9 +1,9 @@
-//! The programs of workloads/dsm, in C, on ranks that are processes: each verifies what it computes,
-//! under every scheme, fault side, size of the write buffer and number of ranks.
+//! The C programs of workloads/dsm, on ranks that are processes. Each program verifies what it
+//! computes. They run under every scheme, fault side, size of the write buffer and number of ranks.
 //!
-//! By default a program runs in a dozen settings, in which every value of every setting occurs (the
-//! NAS programs in three or four). `SYNCLINE_DSM_PROGRAMS=all` runs all combinations of fault side,
-//! scheme, write buffer and number of ranks, which takes about half an hour.
+//! By default a program runs in a dozen settings, in which every value of every option occurs; the
+//! NAS programs run in three or four. `SYNCLINE_DSM_PROGRAMS=all` runs all combinations of fault
+//! side, scheme, write buffer and number of ranks, which takes about half an hour.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -18,20 +18,21 @@ use syncline_fabric::Host;
 
 const SCHEMES: [Scheme; 3] = [Scheme::Shared, Scheme::Private, Scheme::Writers];
 const BUFFERS: [Option<usize>; 4] = [None, Some(1), Some(7), Some(64)];
-/// Pairs of a number of ranks and the threads of each.
+/// Numbers of ranks, each with the number of threads in a rank.
 const RANKS: [(usize, usize); 6] = [(1, 2), (2, 1), (2, 2), (3, 1), (4, 2), (8, 1)];
 const LINES: [usize; 3] = [1, 4, 16];
-/// Pages that a rank caches, but at least eight lines: the programs go along six arrays at once.
+/// The most pages that a rank caches. [`settings`] makes that at least eight lines, since the
+/// programs go through six arrays at once.
 const CACHES: [Option<usize>; 3] = [None, None, Some(48)];
 
-/// How long a program may take before it counts as stuck.
+/// A program that takes longer than this counts as stuck.
 const LATE: Duration = Duration::from_secs(120);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/dsm")
 }
 
-/// The folder of the libraries that were built with this test.
+/// The folder with the libraries that were built together with this test.
 fn libraries() -> PathBuf {
     env::current_exe().expect("this program").parent().expect("its folder").to_owned()
 }
@@ -57,7 +58,7 @@ fn build(source: &Path, program: &Path, plain: bool) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Runs a program on ranks, all of which have to succeed.
+/// Runs a program on ranks, all of which must succeed.
 fn run(program: &Path, (ranks, threads): (usize, usize), options: Options, arguments: &[&str]) {
     let bytes = options.shape(ranks).layout().bytes;
     let started = Host::launch(ranks, bytes, |_| {
@@ -79,10 +80,10 @@ fn run(program: &Path, (ranks, threads): (usize, usize), options: Options, argum
     }
 }
 
-/// The ranks and threads, and the options.
+/// The number of ranks with their threads, and the options.
 type Setting = ((usize, usize), Options);
 
-/// All settings, or those of the short run.
+/// All settings, or this many of them for the short run.
 fn settings(runs: usize) -> Vec<Setting> {
     let mut all = Vec::new();
     for side in Side::ALL {
@@ -113,7 +114,7 @@ fn settings(runs: usize) -> Vec<Setting> {
     if env::var("SYNCLINE_DSM_PROGRAMS").is_ok_and(|value| value == "all") {
         return all;
     }
-    // With this step, every value of every setting occurs within twelve runs; a test checks that.
+    // With this step, twelve runs have every value of every option; a test below checks that.
     (0..runs).map(|run| all[run * 179 % all.len()]).collect()
 }
 
@@ -193,7 +194,7 @@ fn the_books_example_runs() {
     let (source, program) = (folder.path().join("book.c"), folder.path().join("book"));
     std::fs::write(&source, example).expect("a program");
     build(&source, &program, false);
-    // Without `syncline cluster` it is the only rank.
+    // `syncline cluster` has not started the program, so it is the only rank.
     let output = Command::new(&program).output().expect("it starts");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "998001\n");

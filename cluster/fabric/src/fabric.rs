@@ -1,34 +1,35 @@
-//! The trait: what a rank can do with other ranks' memory, and what the fabric promises.
+//! The trait `Fabric`: what a rank can do with other ranks' memory, and what a fabric promises.
 //!
-//! Every rank has a *part* of the same size, initially zero; a [`Position`] is a rank and a
-//! displacement in its part. The promises are the weakest of one-sided MPI (MPI 4.1, 12.7), so that
-//! code written over them runs on any carrier:
+//! Every rank has a *part*: memory of the same size on all ranks, zero at first. A [`Position`] is
+//! a rank and an offset in its part. The promises are the weakest ones of one-sided MPI (MPI 4.1,
+//! 12.7), so code that relies on them runs on any fabric:
 //!
-//! 1. A change of a word, and a load of one by [`Fabric::load`], is atomic and has taken effect
-//!    when it returns; all of them are in one order on which all ranks agree.
-//! 2. A put takes effect, word by word and in any order, between its call and the end of the next
-//!    flush of that rank. Until then another put, a get or a change of the same rank may overtake it.
-//! 3. A get has read when it returns, word by word in any order. Data that other ranks put at the
-//!    same time may be seen in part; aligned words of 64 bits are never torn.
-//! 4. A word has one kind of access while it is shared: either changes and loads, or puts and gets.
-//!    The result of a put and a change of the same word at the same time is unspecified. A get may
-//!    read words that are changed, and sees each before or after the change.
+//! 1. A change of a word, and a load of a word by [`Fabric::load`], is atomic and has taken effect
+//!    when its call returns. All changes and loads are in one order on which all ranks agree.
+//! 2. A put takes effect word by word, in any order, between its call and the end of the next flush
+//!    of its target. Until then, a later put, get or change by the same rank may overtake it.
+//! 3. A get has read everything when it returns, word by word and in any order. It may see a part
+//!    of what other ranks put at the same time; aligned words of 64 bits are never torn.
+//! 4. While a word is shared, it is accessed in one way only: either by changes and loads, or by
+//!    puts and gets. The result of a put and a change of one word at the same time is unspecified.
+//!    As an exception, a get may read words that are changed, and sees each as before or after the
+//!    change.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// The position of a byte or word: a rank, and a displacement in its part.
+/// The position of a byte or word in the ranks' memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
     /// The rank.
     pub rank: usize,
-    /// The displacement in bytes; for a word, a multiple of 8.
+    /// The offset in the rank's part, in bytes; for a word, a multiple of 8.
     pub at: usize,
 }
 
 impl Position {
-    /// The position this many bytes further on.
+    /// The position that is this many bytes after this one.
     #[must_use]
     pub fn plus(self, bytes: usize) -> Position {
         Position { at: self.at + bytes, ..self }
@@ -38,15 +39,16 @@ impl Position {
 /// How a word is changed, given an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The word stays the same: an atomic load.
+    /// The word keeps its value: this is an atomic load.
     Keep,
     /// The operand replaces the word.
     Replace,
-    /// The sum, wrapping around; with a negated operand, the difference.
+    /// The sum of word and operand, which wraps around. With a negated operand it is the
+    /// difference.
     Add,
-    /// The bits that are set in both.
+    /// The bits that are set in both word and operand.
     And,
-    /// The bits that are set in either.
+    /// The bits that are set in word or operand.
     Or,
 }
 
@@ -63,7 +65,7 @@ impl Change {
     }
 }
 
-/// The error for a rank that has died together with its part.
+/// The error for a rank that has died, so that its part is lost.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("rank {rank} is dead, and so is its memory")]
 pub struct Dead {
@@ -71,13 +73,14 @@ pub struct Dead {
     pub rank: usize,
 }
 
-/// One rank's access to the parts of all; see [the crate](crate) for the fabrics that exist.
+/// One rank's access to the parts of all ranks. [The crate](crate) lists the fabrics.
 ///
-/// All functions that access a [`Position`] panic if it is not within the part of an existing rank,
-/// and those for words if it is not a multiple of 8: that is a mistake of the caller on any fabric.
+/// All functions that access a [`Position`] panic if it is not within the part of an existing rank.
+/// Functions that access a word also panic if the position is not a multiple of 8. These are
+/// mistakes of the caller on any fabric.
 ///
-/// An error means that the target has died; from then on nothing in its part can be accessed. A
-/// fabric whose parts outlive their ranks, such as [`Host`](crate::Host), returns none.
+/// The error means that the target has died. From then on its part can't be accessed. On fabrics
+/// whose parts outlive their ranks, such as [`Host`](crate::Host), no function returns it.
 pub trait Fabric {
     /// The number of the calling rank, from 0.
     fn rank(&self) -> usize;
@@ -88,8 +91,8 @@ pub trait Fabric {
     /// The size of each rank's part in bytes.
     fn bytes(&self) -> usize;
 
-    /// Writes bytes; they are complete after the next [`flush`](Self::flush) of that rank. The
-    /// caller may reuse `bytes` at once. The flush reports a dead target.
+    /// Writes bytes. The write is complete after the next [`flush`](Self::flush) of the target. The
+    /// caller may reuse `bytes` at once. If the target is dead, the flush reports it.
     fn put(&self, to: Position, bytes: &[u8]);
 
     /// Reads bytes, and waits for them.
@@ -99,8 +102,8 @@ pub trait Fabric {
     /// If the target is dead; the contents of `into` are then unspecified.
     fn get(&self, from: Position, into: &mut [u8]) -> Result<(), Dead>;
 
-    /// Writes `new` to a word that holds `old`. Returns what the word held: `old`, if `new` was
-    /// written.
+    /// Writes `new` to a word if it holds `old`. Returns the value that the word held: `old` if
+    /// `new` was written.
     ///
     /// # Errors
     ///
@@ -114,32 +117,32 @@ pub trait Fabric {
     /// If the target is dead.
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead>;
 
-    /// Waits until everything that this rank has put to that one has taken effect. Waits for no
-    /// other rank if nothing was put there since the last flush.
+    /// Waits until everything that this rank has put to the other one has taken effect. If nothing
+    /// was put to it since its last flush, this returns without communication.
     ///
     /// # Errors
     ///
     /// If the target is dead.
     fn flush(&self, rank: usize) -> Result<(), Dead>;
 
-    /// [`flush`](Self::flush) of every rank to which something was put since its last flush; dead
-    /// ranks are not reported.
+    /// Calls [`flush`](Self::flush) for every rank to which something was put since its last flush.
+    /// Dead ranks are not reported.
     fn flush_all(&self);
 
-    /// The pause between two polls of a word; `looks` counts the polls since the wait began, from
-    /// 1, and lets the pauses grow. A fabric may return early when the word changes.
+    /// The pause between two polls of a word. `looks` is the number of polls since the wait began,
+    /// from 1; pauses grow with it. A fabric may return early when the word changes.
     fn pause(&self, at: Position, looks: u32);
 
-    /// Makes no memory access for roughly this time.
+    /// Waits for roughly this time, without accesses to memory.
     fn rest(&self, time: Duration);
 
-    /// Whether a rank lives, as far as this one knows. It may take a while until a death is known.
-    /// Once it is, nothing that the dead rank has begun will take effect any more. Before, an
-    /// operation on its part may already fail: a rank that takes over from a dead one waits until
-    /// this returns `false`.
+    /// Whether a rank lives, as far as this rank knows. It may take a while until a death is known.
+    /// Once this returns `false`, no operation that the dead rank began will take effect any more.
+    /// Operations on the dead rank's part may fail earlier than that. So a rank that takes over
+    /// from a dead one must wait until this returns `false`.
     fn is_alive(&self, rank: usize) -> bool;
 
-    /// The number of the rank's machine, from 0: ranks of one machine are near each other.
+    /// The number, from 0, of the machine of a rank. Ranks on one machine are near each other.
     fn machine(&self, rank: usize) -> usize;
 
     /// The time since some moment in the past.
@@ -155,8 +158,8 @@ pub trait Fabric {
         self.fetch_and(at, Change::Keep, 0)
     }
 
-    /// Stores a word atomically; the store has taken effect when this returns. Earlier puts may not
-    /// have: a store that publishes them must come after a flush.
+    /// Stores a word atomically. The store has taken effect when this returns, but earlier puts may
+    /// not have: a store that publishes what was put must come after a flush.
     ///
     /// # Errors
     ///

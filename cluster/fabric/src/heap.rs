@@ -1,20 +1,21 @@
-//! A heap in each rank's part: blocks of any size, taken and freed by any rank.
+//! A heap in each rank's part: blocks of any size, which any rank can take and free.
 //!
 //! ```text
-//!   top                 how far the heap was ever used
-//!   free[class]         a stack of free blocks of 64 << class bytes: tag | displacement / 64
-//!   blocks ...          a free block's first word: displacement / 64 of the next one of its stack
+//!   top                 how much of the heap was ever used
+//!   free[class]         a stack of free blocks of 64 << class bytes: tag | offset / 64
+//!   blocks ...          the first word of a free block: offset / 64 of the next one in its stack
 //! ```
 //!
-//! A block's size is a power of two, at least a line, and it occupies lines of its own. A block is
-//! popped by reading the top, then its successor, and exchanging the top. The tag counts exchanges:
-//! if another rank has popped the block in between, the successor may be any value, and the
-//! exchange fails by the tag. The successor is read by a get, which may coincide with a put of the
-//! block's new owner as well as with a change by the rank that frees it. An owner has flushed its
-//! puts before it frees a block. A tag has 24 bits, so an error would require exactly a multiple of
-//! sixteen million exchanges between two accesses of a rank.
+//! The size of a block is a power of two and at least a cache line, so blocks share no lines. To
+//! pop a block, a rank reads the word of the stack, then the block's first word, which gives the
+//! next block, and exchanges the word of the stack. The tag counts these exchanges. If another rank
+//! has popped the block in between, the block's first word may have any value, but then the tag has
+//! changed too, and the exchange fails. The first word is read by a get, which may coincide with a
+//! put of the block's new owner, and also with a change by the rank that frees it. An owner has
+//! flushed its puts before it frees a block. A tag has 24 bits, so an error would require that an
+//! exact multiple of sixteen million exchanges happens between two accesses of a rank.
 //!
-//! A rank that dies between taking a block and linking it to something leaves the block unused for
+//! If a rank takes a block and dies before it links the block to something, the block is lost for
 //! ever.
 //!
 //! Source: Treiber, "Systems Programming: Coping with Parallelism" (IBM, 1986), with the tag of
@@ -24,23 +25,24 @@ use thiserror::Error;
 
 use crate::fabric::{Dead, Fabric, Position};
 
-/// Size of the smallest block, and the unit of displacements, in bytes.
+/// The size of the smallest block in bytes, and the unit in which offsets are stored.
 const LINE: usize = 64;
-/// Number of block sizes: up to 64 << 31 bytes.
+/// The number of block sizes: the largest is 64 << 31 bytes.
 const CLASSES: usize = 32;
-/// Bits of a displacement in lines in a stack's word: 64 TiB.
+/// The number of bits of an offset in the word of a stack, enough for 64 TiB in units of `LINE`.
 const BITS: u32 = 40;
 const DISPLACEMENT: u64 = (1 << BITS) - 1;
-/// Size of the words before the first block, in bytes.
+/// The size in bytes of the words before the first block.
 const HEAD: usize = (8 * (1 + CLASSES)).next_multiple_of(LINE);
 
 /// A range of every rank's part from which blocks are taken. This value only describes the range:
-/// ranks that name the same range use the same heap.
+/// ranks that describe the same range use the same heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heap {
-    /// The range's offset in each part; a multiple of 64. The bytes there must be zero at first.
+    /// The range's offset in each part, a multiple of 64. The bytes of the range must be zero at
+    /// first.
     pub at: usize,
-    /// Its size in bytes.
+    /// The range's size in bytes.
     pub bytes: usize,
 }
 
@@ -92,8 +94,8 @@ impl Heap {
         let mut seen = fabric.load(free)?;
         while seen & DISPLACEMENT != 0 {
             let block = Position { rank, at: (seen & DISPLACEMENT) as usize * LINE };
-            // A get, because the block's new owner may already put to it. If the get sees a part of
-            // that put, the exchange fails by the tag.
+            // This is a get, because the block's new owner may put to it already. If the get sees a
+            // part of such a put, the exchange fails because of the tag.
             let mut next = [0; 8];
             fabric.get(block, &mut next)?;
             let next = u64::from_ne_bytes(next);
@@ -106,7 +108,8 @@ impl Heap {
         self.fresh(fabric, rank, Self::block(bytes))?.ok_or(full)
     }
 
-    /// Takes a block that was never used; `None` if the heap's end is reached.
+    /// Takes a block that was never used before. Returns `None` if the rest of the heap is too
+    /// small.
     fn fresh(
         &self,
         fabric: &impl Fabric,
@@ -128,11 +131,12 @@ impl Heap {
         }
     }
 
-    /// Frees a block that was taken with this size. All puts to it must have been flushed.
+    /// Frees a block. `bytes` is the size with which it was taken. All puts to the block must have
+    /// been flushed.
     ///
     /// # Errors
     ///
-    /// If the rank is dead. Then the block is gone too.
+    /// If the rank is dead. Then its blocks are lost too.
     pub fn give(&self, fabric: &impl Fabric, block: Position, bytes: usize) -> Result<(), Dead> {
         let free = self.free(block.rank, Self::class(bytes));
         let mut seen = fabric.load(free)?;
@@ -148,7 +152,7 @@ impl Heap {
     }
 }
 
-/// A stack's word with another displacement and the next tag.
+/// The word of a stack, with another offset and the next tag.
 fn tagged(old: u64, displacement: u64) -> u64 {
     ((old >> BITS) + 1) << BITS | displacement & DISPLACEMENT
 }

@@ -1,18 +1,18 @@
-//! Fabrics on which running code finds its own rank.
+//! Fabrics on which code can find the rank that it runs in.
 
 use crate::fabric::Fabric;
 use crate::heap::Heap;
 
-/// A fabric on which running code can find its own rank, as words of a [`Window`](crate::Window)
-/// must.
+/// A fabric on which code can find the rank that it runs in. [`Window`](crate::Window) needs this
+/// for its words.
 pub trait Here: Fabric + Sized + 'static {
     /// Calls a function with the rank in which this code runs.
     ///
     /// # Panics
     ///
-    /// If it runs in no rank.
+    /// If the code does not run in a rank.
     fn here<R>(then: impl FnOnce(&Self) -> R) -> R;
 
-    /// The heap for this rank's lock nodes; all ranks use one heap, each in its own part.
+    /// The heap from which lock nodes are taken. All ranks use one heap, each in its own part.
     fn nodes(&self) -> Heap;
 }

@@ -1,19 +1,20 @@
-//! One-sided memory between ranks: each has a part that all others read and change without its help.
+//! One-sided memory between ranks: each rank has a part, which all other ranks can read and change
+//! without that rank's help.
 //!
 //! ```text
-//!   fabric      the trait: put, get, compare-and-swap, fetch-and-op, flush; what they promise
-//!   heap        blocks of a part, taken and given back by any rank
-//!   here        the trait of fabrics on which running code finds its rank by itself
-//!   process     whether a rank's process lives
-//!   host        ranks of one machine, processes or threads, over a shared mapping
+//!   fabric      the trait of all fabrics: put, get, compare-and-swap, fetch-and-op, flush
+//!   heap        blocks of memory in a part, which any rank can take and free
+//!   here        the trait of fabrics on which code can find the rank that it runs in
+//!   process     whether a rank's process is alive
+//!   host        ranks on one machine, processes or threads, over a shared mapping
 //!   server      messages between processes, and a thread that answers them
 //!   simulated   ranks as coroutines of one thread: delays, queues at ports, reordering, deaths
-//!   window      a memory of the lock library: the catalogue's locks over a fabric's words
+//!   window      memory for the lock library: runs the catalogue's locks on a fabric's words
 //! ```
 //!
-//! The structures on a fabric (the hash table, shared memory, locks) are written once over
-//! [`Fabric`], checked on [`Simulated`], and run on [`Host`]. There is no fabric over MPI or over a
-//! network yet.
+//! The structures on a fabric (the hash table, shared memory, locks) are written once, over
+//! [`Fabric`]. They are checked on [`Simulated`] and run on [`Host`]. There is no fabric over MPI
+//! or over a network yet.
 //!
 //! ```
 //! use syncline_fabric::{Fabric, Host, Position};
@@ -47,7 +48,7 @@ pub use process::Process;
 pub use simulated::Simulated;
 pub use window::{Distance, Region, Window, WindowData, WindowLink, WindowWord};
 
-/// The example of the crate's page runs as a test.
+/// Runs the example on the crate's page as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

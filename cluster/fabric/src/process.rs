@@ -1,14 +1,16 @@
-//! Whether a process lives, for ranks that wait for what it holds.
+//! Whether a process is alive. A rank that waits for something that another rank holds needs to
+//! know that.
 //!
-//! A number alone does not identify a process: after some time it is given to another one. So a
-//! process is identified by its start time as well. Processes that see different process numbers,
-//! in a container or on another host, can't check each other, and take each other for alive.
+//! A process number alone does not identify a process: after the process has ended, another one may
+//! get the number. So a process is identified by its start time as well. Processes in different
+//! containers or on different hosts count process numbers separately. They can't check each other,
+//! and take each other for alive.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Error;
 
-/// The identity of a process. All zero stands for one that can't be checked.
+/// The identity of a process. A value of zeros stands for a process that can't be checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Process {
@@ -16,7 +18,7 @@ pub struct Process {
     pub number: u64,
     /// When the process was started, in clock ticks since the machine was started.
     pub started: u64,
-    /// The namespace in which its number and its start are counted.
+    /// A hash of the namespaces in which the number and the start time are counted.
     pub space: u64,
 }
 
@@ -36,38 +38,39 @@ impl Process {
         }
     }
 
-    /// Whether the process lives, as far as this process can see. `judge` is the identity of this
-    /// process. A dead process stays dead; one that can't be checked counts as alive.
+    /// Whether the process is alive, as far as this process can see. `judge` is the identity of
+    /// this process. Once the answer is no, it stays no. A process that can't be checked counts as
+    /// alive.
     pub fn lives(&self, judge: &Process) -> bool {
         let Ok(number) = libc::pid_t::try_from(self.number) else { return true };
         if number == 0 || self.space != judge.space || self == judge {
             return true;
         }
-        // SAFETY: signal 0 is never delivered.
+        // SAFETY: signal 0 is only a check, and is never delivered.
         let gone = unsafe { libc::kill(number, 0) } != 0
             && Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
-        // A process that exists, but whose state can't be read, may live.
+        // If a process exists and its state can't be read, it may be alive.
         let is_other = |now: State| now.ended || now.started != self.started;
         !gone && !state(number.unsigned_abs()).is_some_and(is_other)
     }
 }
 
-/// The kernel's information about a process.
+/// What the kernel says about a process.
 struct State {
-    /// Whether it has ended but was not waited for.
+    /// Whether it has ended, and its parent has not waited for it yet.
     ended: bool,
     started: u64,
 }
 
 fn state(number: u32) -> Option<State> {
     let text = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The name before it may have spaces and parentheses of its own.
+    // The process's name comes before it, and may contain spaces and parentheses.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let letter = fields.next()?;
-    // Fields 20 and 22; the state letter was the third.
+    // Fields 20 and 22 of the line; the state's letter was field 3.
     let threads: u64 = fields.nth(16)?.parse().ok()?;
     let started = fields.nth(1)?.parse().ok()?;
-    // A process may continue in other threads after its first thread has ended.
+    // After its first thread has ended, a process may continue in other threads.
     Some(State { ended: matches!(letter, "Z" | "X") && threads <= 1, started })
 }
 

@@ -1,7 +1,8 @@
-//! Ranks of one machine, as processes and as threads: sums under locks are exact, and a rank that
-//! dies leaves its part.
+//! Tests of ranks on one machine, as processes and as threads: sums under locks are exact, and the
+//! part of a rank that dies remains.
 //!
-//! A process that is a rank runs this program again; its environment makes it a [`rank`].
+//! A process that is a rank runs this test program again, with a variable that makes the test
+//! [`rank`] do what the rank does.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
@@ -17,7 +18,7 @@ use syncline_fabric::{Fabric, Heap, Host, Position, Region, Window};
 
 const BYTES: usize = 1 << 20;
 const NODES: Heap = Heap { at: 64 * 1024, bytes: BYTES - 64 * 1024 };
-/// The number of sections of each rank under each lock.
+/// The number of critical sections of each rank under each lock.
 const TIMES: u64 = 2_000;
 const WORDS: usize = 4;
 const DONE: Position = Position { rank: 0, at: 64 };
@@ -25,7 +26,7 @@ const LATE: Duration = Duration::from_secs(60);
 
 type Memories = Window<Host>;
 
-/// Names what a rank does.
+/// The environment variable that says what a rank does.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 
 fn processes(ranks: usize, scene: &str) -> Job {
@@ -39,7 +40,7 @@ fn processes(ranks: usize, scene: &str) -> Job {
     started.expect("processes start")
 }
 
-/// The code of a process that is a rank; does nothing otherwise.
+/// Does the work of a rank, if this process is one. In other processes it does nothing.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };
@@ -54,14 +55,15 @@ fn rank() {
     }
 }
 
-/// Rank 1 writes into its own part, says so, and is killed; rank 0 reads what it has written.
+/// Rank 1 writes into its own part, sets a word when it has done so, and is killed. Then rank 0
+/// reads what rank 1 has written.
 fn death(host: &Host) {
     let (left, said) = (Position { rank: 1, at: 4096 }, Position { rank: 0, at: 128 });
     if host.rank() == 1 {
         host.put(left, b"what is left");
         host.flush(1).unwrap();
         host.store(said, 1).unwrap();
-        // SAFETY: ends this process.
+        // SAFETY: kills this process.
         unsafe { libc::raise(libc::SIGKILL) };
     }
     let start = Instant::now();
@@ -94,16 +96,16 @@ fn all_sums(host: &Host) {
     sums::<FairRw<Spin, Memories>>(host, 4);
 }
 
-/// Adds to words of the last rank under a lock of the first.
+/// Every rank adds to words in the last rank's part, under a lock in the part of rank 0.
 fn sums<L: RawLock<Memory = Memories> + Zeroable + 'static>(host: &Host, number: u64) {
     let data = Position { rank: host.ranks() - 1, at: 1024 * number as usize };
     let place = Position { rank: 0, at: 8192 * number as usize };
-    // SAFETY: the part is zero, and these bytes are for this lock alone.
+    // SAFETY: the part is zero at first, and only this lock uses these bytes.
     let lock: &L = unsafe { Region::lock::<Host, L>(place) };
     let mut sums = [0u64; WORDS];
     for _ in 0..TIMES {
         let node = Own::<L::Node, Memories>::default();
-        // SAFETY: the node is this call's, and released with below.
+        // SAFETY: only this call uses the node, and the release below gets the same node.
         unsafe { lock.acquire(&node) };
         host.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
         sums = sums.map(|sum| sum + 1);

@@ -1,5 +1,6 @@
-//! Messages between a server and its callers: each is answered once and to the peer that asked,
-//! requests that wait don't delay others, and a peer that has gone is noticed.
+//! Tests of messages between a server and its callers. Each request is answered once, to the caller
+//! that sent it. A request that waits does not delay others. The server and a caller notice when
+//! the other one is gone.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use syncline_fabric::server::{Answers, Card, Gone, Link, Peer, Service, serve};
 
-/// Answers with the request itself, or waits for the switch if the request is "wait"; counts the
-/// peers that have left.
+/// A service that answers a request with the request's own bytes. The request "wait" is answered
+/// only when the switch is on. The service counts the callers that have left.
 #[derive(Clone, Default)]
 struct Echo {
     switch: Arc<AtomicBool>,
@@ -82,7 +83,7 @@ fn who_waits_holds_nobody_up() {
     let (echo, card) = started();
     let links = [(); 3].map(|()| Link::connect(&card).expect("a connection"));
     let waits = links[0].ask(b"wait").expect("it is there");
-    // Long enough that the server sleeps between polls.
+    // This is so long that the server already sleeps between its polls.
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(30) {
         assert_eq!(links[1].call(b"other", rest).as_deref(), Ok(&b"other"[..]));
@@ -123,7 +124,7 @@ fn who_does_not_know_the_token_is_not_let_in() {
     assert!(Link::connect(&card).is_ok());
 }
 
-/// A server that ends: this program again, in a process of its own.
+/// The server that ends is this test program again, in another process.
 #[test]
 fn a_caller_hears_that_the_server_has_ended() {
     const CARD: &str = "SYNCLINE_TEST_CARD";

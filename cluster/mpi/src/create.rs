@@ -1,8 +1,8 @@
-//! Creates windows under the scheme that their ranks request, if possible.
+//! Creates windows with the lock scheme that their ranks request, if that is possible.
 //!
-//! The ranks agree on a scheme ([`Ranks`]), and meet: those of each host then share a segment
-//! ([`Meeting`]). If all ranks are on one host, `MPI_Win_allocate` makes a shared window, unless
-//! the Info forbids it or the MPI library can't.
+//! The ranks agree on a scheme ([`Ranks`]). Then they meet, so that the ranks of each host share a
+//! segment of memory ([`Meeting`]). If all ranks are on one host, `MPI_Win_allocate` makes a window
+//! of shared memory, unless the Info object forbids it or the MPI library can't.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -23,17 +23,17 @@ use crate::window::{Made, Window};
 /// The owner of a window's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The program, separately at each rank.
+    /// The program: each rank provides its own memory.
     Private,
-    /// The MPI library.
+    /// The MPI library allocates it at each rank.
     Allocated,
-    /// The MPI library, with all ranks' memory mapped at each rank.
+    /// The MPI library allocates it, and all ranks' memory is mapped at each rank.
     Shared,
 }
 
-/// Makes a window of the ranks of `comm` by calling `make`, which writes the handle to `window`.
-/// `make` gets the Info to use, and whether to make a window of shared memory; the latter is
-/// requested for [`Kind::Allocated`] only.
+/// Makes a window of the ranks of `comm`. For that it calls `make`, which writes the window's
+/// handle to `window`. `make` gets the Info object to use, and whether to make a window of shared
+/// memory; this is requested only for [`Kind::Allocated`].
 pub fn create(
     kind: Kind,
     info: Word,
@@ -44,7 +44,7 @@ pub fn create(
     let Some(mpi) = constants() else { return make(false, info) };
     let mut ranks = Ranks { mpi, comm, rank: 0, count: 0 };
     // SAFETY: both numbers are written to. If `comm` is not a communicator they stay unchanged, and
-    // the library below reports it.
+    // the MPI library reports it later.
     unsafe {
         below::PMPI_Comm_rank(comm, &raw mut ranks.rank);
         below::PMPI_Comm_size(comm, &raw mut ranks.count);
@@ -67,7 +67,7 @@ pub fn create(
     let code = if shared_below { SUCCESS } else { make(false, info) };
     if code == SUCCESS {
         prepare();
-        // SAFETY: the library below has written the window's handle there.
+        // SAFETY: the MPI library has written the window's handle there.
         let handle = unsafe { mpi.read_handle(window) };
         let (rank, count) = (ranks.rank as usize, ranks.count as usize);
         let locks = agreed_locks(agreed.scheme, meeting, number, rank);
@@ -81,8 +81,8 @@ pub fn create(
             parts,
             shared_below,
             served,
-            // The program accesses shared memory without calls, so nothing would trigger a deferred
-            // acquisition.
+            // The program accesses shared memory without calls, so no call would perform an
+            // acquisition that was deferred.
             deferred: agreed.scheme == Scheme::MessageDeferred && kind != Kind::Shared,
             unified: is_unified(mpi, handle),
             threads: has_threads(mpi),
@@ -92,11 +92,11 @@ pub fn create(
     code
 }
 
-/// Makes the locks of a window, as this rank uses them.
+/// Makes the locks of a window for this rank.
 fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) -> Arc<dyn Locks> {
     let Meeting { area, firsts, peers } = meeting;
     let (ranks, first) = (firsts.len(), firsts[rank]);
-    // On one host, `hierarchical` is the host's queue alone.
+    // On one host, `hierarchical` needs only the queue of the host.
     let is_flat = peers.is_none() && scheme == Scheme::Hierarchical;
     let scheme = if is_flat { Scheme::Fair } else { scheme };
     let own = |rank| locks(scheme, Arc::clone(&area), rank, ranks, Process::own());
@@ -116,14 +116,14 @@ fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) ->
 /// Whether a rank's own accesses and those of other ranks use the same memory of a window.
 fn is_unified(mpi: &Constants, window: Word) -> bool {
     let (mut model, mut found) = (ptr::null(), 0);
-    // SAFETY: a live window; if the attribute is found, the address of a number is written.
+    // SAFETY: the window exists. If the attribute is found, the address of a number is written.
     unsafe {
         below::PMPI_Win_get_attr(window, mpi.win_model, &raw mut model, &raw mut found);
         found != 0 && model.as_ref() == Some(&mpi.win_unified)
     }
 }
 
-/// Whether threads may call MPI at the same time; true if unknown.
+/// Whether threads may call MPI at the same time. If that is unknown, the answer is yes.
 fn has_threads(mpi: &Constants) -> bool {
     let mut level = mpi.thread_multiple;
     // SAFETY: the level is written to.

@@ -1,20 +1,21 @@
-//! Error classes that are added to MPI's.
+//! The error classes that this library adds to MPI's.
 
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
 use crate::library::{SUCCESS, below};
 
-/// An error class that is added to MPI's.
+/// An error class that this library adds to MPI's.
 #[derive(Clone, Copy, Debug)]
 pub struct Added {
     /// The error class.
     pub class: c_int,
-    /// An error code of that class; Open MPI does not map an added class itself to a class.
+    /// An error code of that class. In Open MPI an added class is not an error code itself.
     pub code: c_int,
 }
 
-/// The error for a lock whose owner has died. The lock is held, and its data may be half changed.
+/// The error for a lock whose owner has died. The caller holds the lock, and its data may be half
+/// changed.
 #[cold]
 pub fn owner_died() -> Added {
     static ADDED: OnceLock<Added> = OnceLock::new();
@@ -24,7 +25,7 @@ pub fn owner_died() -> Added {
     })
 }
 
-/// The error for a part that can't be locked any more. It is not held.
+/// The error for a part that can't be locked any more. The caller does not hold its lock.
 #[cold]
 pub fn rank_gone() -> Added {
     static ADDED: OnceLock<Added> = OnceLock::new();
@@ -35,8 +36,8 @@ pub fn rank_gone() -> Added {
 }
 
 fn add(text: &CStr) -> Added {
-    // If the library has no room for more classes, this is `MPI_ERR_OTHER` in Open MPI, and
-    // `MPI_ERR_INTERN` in MPICH.
+    // The values for the case that the MPI library has no room for more classes. 16 is
+    // `MPI_ERR_OTHER` in Open MPI, and `MPI_ERR_INTERN` in MPICH.
     let (mut class, mut code) = (16, 16);
     // SAFETY: the numbers are written to, and the text is a string.
     unsafe {

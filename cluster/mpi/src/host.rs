@@ -1,13 +1,13 @@
-//! Windows whose memory is mapped at all ranks: how they are made, and how they are accessed by
-//! copying.
+//! Windows whose memory is mapped at all ranks: how they are made, and how puts and gets are
+//! performed as copies.
 //!
-//! A window of `MPI_Win_allocate` whose ranks are on one host is made by `MPI_Win_allocate_shared`
-//! below, with each rank's part on pages of its own. Some windows of the MPI libraries can't be
-//! made so; then the program's own call is made after all.
+//! If all ranks are on one host, `MPI_Win_allocate` makes the window by the MPI library's
+//! `MPI_Win_allocate_shared`, and each rank's part begins on its own page. The MPI libraries can't
+//! make some windows in this way. For them, the program's own call is passed on.
 //!
-//! A put or get of basic datatypes is then a copy of bytes, which is complete when it returns. All
-//! other operations go to the MPI library, including accumulates: these are atomic with respect to
-//! each other because one library performs them all.
+//! Then a put or a get of basic datatypes is a copy of bytes, and is complete when it returns. All
+//! other operations go to the MPI library. Among them are all accumulates: they are atomic with
+//! respect to each other because one library performs them all.
 
 use std::ffi::c_int;
 use std::ptr::{self, with_exposed_provenance, with_exposed_provenance_mut};
@@ -18,19 +18,20 @@ use crate::library::{Constants, SUCCESS, Word, below};
 /// The arguments of an `MPI_Put` or `MPI_Get`.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// Whether data moves to the target; otherwise it moves from the target.
+    /// Whether data moves from the caller to the target. Otherwise it moves from the target to the
+    /// caller.
     pub put: bool,
     /// The address of the caller's memory.
     pub origin: Word,
-    /// The number of elements there.
+    /// The number of elements in the caller's memory.
     pub count: isize,
-    /// The type of these elements.
+    /// The datatype of these elements.
     pub kind: Word,
-    /// The position in the target's part, in the part's displacement units.
+    /// The position in the target's part, in units of the part's displacements.
     pub at: isize,
-    /// The number of elements there.
+    /// The number of elements at that position.
     pub target_count: isize,
-    /// The type of these elements.
+    /// The datatype of these elements.
     pub target_kind: Word,
 }
 
@@ -46,11 +47,11 @@ struct Part {
 }
 
 impl Parts {
-    /// Queries the parts of a shared window of this many ranks.
+    /// Queries where the parts of a shared window are. `ranks` is the number of its ranks.
     pub fn of(window: Word, ranks: c_int) -> Option<Parts> {
         let part = |rank| {
             let (mut size, mut unit, mut base) = (0, 0, 0);
-            // SAFETY: a window of shared memory and a rank of it; three values are written.
+            // SAFETY: a window of shared memory, and one of its ranks. Three values are written.
             let code = unsafe {
                 let size = &raw mut size;
                 below::PMPI_Win_shared_query(window, rank, size, &raw mut unit, &raw mut base)
@@ -61,13 +62,14 @@ impl Parts {
         (0..ranks).map(part).collect::<Option<_>>().map(Parts)
     }
 
-    /// Moves elements of these sizes. Returns `false` without an effect if copying is not possible;
-    /// then the MPI library gets the call, and reports any error.
+    /// Moves elements of these sizes, in the caller's memory and in the part. If that can't be done
+    /// by a copy, it returns `false` and has no effect; then the call goes to the MPI library,
+    /// which also reports any error.
     ///
     /// # Safety
     ///
-    /// The caller's memory is as `it` says, the caller may access this part now, and the rank
-    /// exists.
+    /// The caller's memory is as `it` describes it, the caller may access this part now, and the
+    /// rank exists.
     pub unsafe fn copy(&self, rank: usize, it: &Transfer, sizes: (usize, usize)) -> bool {
         let part = &self.0[rank];
         let bytes = |count: isize, size: usize| usize::try_from(count).ok()?.checked_mul(size);
@@ -82,24 +84,24 @@ impl Parts {
         let there = part.base + at;
         let (from, to) = if it.put { (it.origin, there) } else { (there, it.origin) };
         // SAFETY: there are this many bytes in the part, which is mapped here, and in the caller's
-        // memory. MPI's rules forbid other processes to access them at the same time.
+        // memory. By MPI's rules, no other process accesses them at the same time.
         unsafe { copy(with_exposed_provenance(from), with_exposed_provenance_mut(to), length) };
         true
     }
 }
 
-/// Copies bytes; the ranges may overlap. Another thread never sees half of an aligned word of 4 or
-/// 8 bytes that is copied alone.
+/// Copies bytes. The ranges may overlap. If the copy is one aligned word of 4 or 8 bytes, no other
+/// thread ever sees half of it.
 ///
 /// # Safety
 ///
-/// Same requirements as [`ptr::copy`].
+/// The caller promises what [`ptr::copy`] requires.
 #[inline]
 unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     let is_aligned = (from.addr() | to.addr()) & (length - 1) == 0;
-    // SAFETY: our caller's promise; the words are aligned. Memory that is only read may be
-    // read-only: a load of a word is one instruction that only reads. Relaxed: a lock or a fence
-    // orders the copy.
+    // SAFETY: our caller's promise; the words are aligned. The source may be read-only memory,
+    // which is sound because a load of a word is one instruction that only reads. Relaxed: a lock
+    // or a fence orders the copy.
     unsafe {
         match length {
             8 if is_aligned => {
@@ -115,8 +117,9 @@ unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// Calls `make` to make a shared window, with an Info that lets each rank's part begin at a page.
-/// Returns the error of `make`, if any, regardless of the communicator's error handler.
+/// Calls `make` to make a shared window, with an Info object that lets each rank's part begin at a
+/// page. If `make` fails, returns its error code, no matter which error handler the communicator
+/// has.
 pub fn make_shared(
     mpi: &Constants,
     info: Word,
@@ -125,8 +128,9 @@ pub fn make_shared(
 ) -> c_int {
     let (mut handler, mut own) = (0, 0);
     let is_null = mpi.handle(info) == mpi.info_null;
-    // SAFETY: a live communicator, on which no other collective call runs meanwhile; the words have
-    // room for either kind of handle. The Info is live or null, and the strings are terminated.
+    // SAFETY: the communicator exists, and no other collective call on it runs meanwhile. The words
+    // have room for either kind of handle. The Info object exists or is null, and the strings end
+    // with zero.
     unsafe {
         let copied = if is_null {
             below::PMPI_Info_create(&raw mut own)

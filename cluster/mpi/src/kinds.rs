@@ -1,9 +1,9 @@
-//! The sizes of basic datatypes whose elements lie in memory contiguously: operations on such types
-//! may be copies.
+//! The sizes of basic datatypes whose elements are contiguous in memory. A put or get of such types
+//! may be performed as a copy.
 //!
-//! A type is queried only after the MPI library has accepted it: a query with an invalid handle
-//! would be an error that the library has to report to the program. The result stays valid, since
-//! basic types are never freed. Derived types are left to the library.
+//! A type is queried only after the MPI library has accepted it: with an invalid handle, the query
+//! would be an error that the program would see. The result stays valid, since basic types are
+//! never freed. Operations on derived types are left to the MPI library.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::library::{Constants, SUCCESS, Word, below};
 
-/// A table of types: each slot has the handle, of which 56 bits are used, and the size in the
-/// lowest byte. A type is in one of a few consecutive slots; if all are taken it replaces another.
+/// A hash table of types. A slot has the type's handle, of which 56 bits are used, and in the
+/// lowest byte the size. A type is in one of `IN_A_ROW` consecutive slots. If all of these are
+/// taken, it replaces another type.
 static KNOWN: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 const PLACES: usize = 128;
 const IN_A_ROW: usize = 4;
@@ -27,12 +28,12 @@ fn places(handle: u64) -> impl Iterator<Item = &'static AtomicU64> {
 #[inline]
 pub fn size(mpi: &Constants, kind: Word) -> Option<usize> {
     let handle = mpi.handle(kind) as u64;
-    // Relaxed: the word has all the data.
+    // Relaxed: the word contains all the data.
     let mut known = places(handle).map(|place| place.load(Relaxed));
     known.find(|known| known >> 8 == handle && *known != 0).map(|known| (known & 0xff) as usize)
 }
 
-/// Queries a type that the MPI library has accepted.
+/// Queries the size of a type that the MPI library has accepted, and stores it in the table.
 #[cold]
 pub fn learn(mpi: &Constants, kind: Word) {
     static NAMED: OnceLock<Option<c_int>> = OnceLock::new();
@@ -48,13 +49,13 @@ pub fn learn(mpi: &Constants, kind: Word) {
         let code = below::PMPI_Type_size(handle, &raw mut size);
         (code, below::PMPI_Type_get_extent(handle, &raw mut lower, &raw mut extent))
     };
-    // Pairs such as `MPI_DOUBLE_INT` end in padding.
+    // This excludes types such as `MPI_DOUBLE_INT`, whose elements end with padding.
     let dense = lower == 0 && extent == size as isize;
     if codes == (SUCCESS, SUCCESS) && dense && (1..256).contains(&size) && handle >> 56 == 0 {
         let handle = handle as u64;
         let known = handle << 8 | size as u64;
-        // Relaxed: as in `size`. Another thread may take the same slot; then the type is queried
-        // again.
+        // Relaxed: the word contains all the data. Another thread may take this slot at the same
+        // time; then one of the two types is queried again later.
         let is_free = |place: &&AtomicU64| [0, known].contains(&place.load(Relaxed));
         if let Some(place) = places(handle).find(is_free).or_else(|| places(handle).next()) {
             place.store(known, Relaxed);
@@ -62,7 +63,7 @@ pub fn learn(mpi: &Constants, kind: Word) {
     }
 }
 
-/// The combiner of a type: how it was made.
+/// The combiner of a type, which says how the type was made.
 fn combiner(kind: Word) -> Option<c_int> {
     let (mut integers, mut addresses, mut kinds, mut combiner) = (0, 0, 0, 0);
     // SAFETY: a type that the library knows; the four numbers are written.

@@ -1,44 +1,47 @@
-//! The library that `syncline mpi` preloads into MPI programs: it gives each window another lock
-//! scheme, chosen by an Info key, without recompiling the program.
+//! The library that `syncline mpi` preloads into MPI programs. It gives each window the lock scheme
+//! that an Info key requests; the program need not be compiled again.
 //!
 //! ```text
-//!   program --> entries    one function for each of MPI's that a window's locks concern
+//!   program --> entries    one function for each of MPI's that concerns a window's locks
 //!                 |
-//!               create     a window under the scheme that its ranks request
+//!               create     makes a window under the scheme that its ranks request
 //!               ranks      how the ranks agree on the scheme
-//!               registry   from MPI's handle to the window
+//!               registry   finds the window with an MPI handle
 //!               window     which targets are held, and which must be flushed
 //!                 |
 //!               hosts      which ranks share a segment; locks between hosts, by messages
 //!               host       windows whose memory all ranks have mapped: puts and gets as copies
 //!               kinds      the datatypes that can be copied
-//!               scheme     the locks of each scheme: the lock library's own code, over a segment
-//!               locks      what a rank can do with them
+//!               scheme     the locks of each scheme: the lock library's own code, on a segment
+//!               locks      what a rank can do with the locks of a window
 //!               robust     the locks without queues
-//!               ordered    the locks with queues in front
-//!               queues     the locks of windows for which a server notices deaths
-//!               segment    a memory whose references mean the same to all ranks of a host
-//!               library    which MPI is loaded, its constants, its functions behind ours
+//!               ordered    the locks with queues in front of them
+//!               queues     the locks of windows whose servers notice deaths
+//!               segment    memory in which references mean the same to all ranks of a host
+//!               library    which MPI is loaded, its constants and its own functions
 //!               errors     the error classes that are added to MPI's
 //!               say        messages on standard error
 //! ```
 //!
-//! **Lock words lie in memory that the ranks of a host share**, and are changed by the processor's
-//! atomic instructions. Words in an MPI window, changed by MPI's atomics, would cost more than the
-//! MPI library's own lock. Ranks of other hosts are served by messages (`hosts`). If a rank can
-//! make no shared memory, or no server for other hosts, the window keeps the library's lock.
+//! **The words of locks are in memory that the ranks of a host share.** The processor's atomic
+//! instructions change them. Words in an MPI window that MPI's atomic operations change would cost
+//! more than the MPI library's own lock. Ranks of other hosts lock by messages (`hosts`). If a rank
+//! can't make shared memory, or can't make a server for other hosts, the window keeps the MPI
+//! library's lock.
 //!
-//! **The program's window stays in one epoch of the library below**, `lock_all` with
-//! `MPI_MODE_NOCHECK`: it is opened at the first lock, and closed at the end or before another kind
-//! of epoch. An unlock flushes only the targets to which the rank has sent something.
+//! **In the MPI library, the program's window stays in one epoch**: `lock_all` with
+//! `MPI_MODE_NOCHECK`. It is opened at the first lock, and closed at the end of the window or
+//! before an epoch of another kind. An unlock flushes only the targets to which the rank has sent
+//! something.
 //!
-//! **A waiter drives MPI's progress**, since the holder may be waiting in its flush for this very
-//! rank.
+//! **A rank that waits lets MPI make progress**, since the holder of the lock may be in a flush
+//! that needs this very rank.
 //!
-//! **One library works with all MPIs**: a handle is a word (`library`), so this library is built
-//! without any MPI's headers.
+//! **One binary works with all MPI libraries**: a handle is passed as a word (`library`), so no MPI
+//! headers are needed to build this.
 //!
-//! A window without a scheme, for which no rank has requested one, is passed through unchanged.
+//! If no rank has requested a scheme for a window, all calls on it are passed to the MPI library
+//! unchanged.
 
 #![allow(non_snake_case, clippy::too_many_arguments, reason = "names and arguments are MPI's")]
 

@@ -1,8 +1,8 @@
-//! The locks of the schemes with queues, in a segment: the words of [`robust`](crate::robust),
-//! followed by a queue for each part ([`Table`]).
+//! The locks of the schemes with queues, in a segment: the words of [`robust`](crate::robust), and
+//! after them a queue for each part ([`Table`]).
 //!
-//! A rank that waits in a queue which a death has broken leaves it by unwinding its stack
-//! ([`unless`]) from where the queue's own code waits.
+//! A death can break a queue. A rank that waits in it leaves it then: its stack is unwound
+//! ([`unless`]) from the place where the queue's code waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -18,7 +18,7 @@ use crate::queues::{Table, table_size};
 use crate::robust::{self, Words};
 use crate::segment::{Area, Segment, unless};
 
-/// Size in bytes of a segment for this many ranks.
+/// The size in bytes of a segment for this many ranks.
 pub fn size(ranks: usize) -> usize {
     queues_at(ranks) + table_size(ranks)
 }
@@ -30,13 +30,13 @@ fn queues_at(ranks: usize) -> usize {
 struct Orders<L> {
     words: Words<false>,
     queues: Table<L>,
-    /// For each part that this rank holds: whether it acquired the part through the queue, which
-    /// its release must then leave.
+    /// For each part that this rank holds, whether it acquired the part through the queue. If so,
+    /// the release must leave the queue.
     lined: Box<[AtomicBool]>,
 }
 
-/// Makes the locks in a segment of that size, as this rank or its stand-in uses them; `process` is
-/// the rank's process.
+/// Makes the locks in a segment of that size, for this rank or its stand-in. `process` is the
+/// rank's process.
 pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
     area: Arc<Area>,
     rank: usize,
@@ -89,8 +89,8 @@ impl<L: RawSharedLock<Memory = Segment>> Orders<L> {
 
 impl<L: RawSharedLock<Memory = Segment>> Locks for Orders<L> {
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
-        // SAFETY: nothing uses the segment after the window's end. Where this is called, nothing
-        // else uses this rank's node for this target, so it may be written.
+        // SAFETY: the segment is not used after the window has ended. Only this call uses the
+        // rank's node for this target now, so it may write the node.
         let lined = unsafe {
             if exclusive {
                 self.locks().acquire(target, || self.queues.new_node::<L::Node>(target))
@@ -99,7 +99,7 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Orders<L> {
                     .acquire_shared(target, || self.queues.new_node::<L::SharedNode>(target))
             }
         };
-        // Relaxed, here and below: read only by this rank's own release.
+        // Relaxed, here and below: only this rank's own release reads it.
         self.lined[target].store(lined, Relaxed);
         Ok(())
     }
@@ -117,7 +117,7 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Orders<L> {
 
     unsafe fn release(&self, target: usize, exclusive: bool) {
         let lined = self.lined[target].load(Relaxed);
-        // SAFETY: the caller holds the part, with the node that `acquire` has used.
+        // SAFETY: the caller holds the part, and the node is the one that `acquire` has used.
         unsafe {
             if exclusive {
                 let node = self.queues.node::<<L as RawLock>::Node>(target);

@@ -1,15 +1,15 @@
-//! The queue locks in a segment, for windows whose server notices the deaths of ranks, and (behind
-//! other words) for those of [`ordered`](crate::ordered) and [`Cohort`](crate::hosts::Cohort):
+//! The queue locks in a segment. Windows whose servers notice the deaths of ranks use them alone;
+//! [`ordered`](crate::ordered) and [`Cohort`](crate::hosts::Cohort) use them after other words:
 //!
 //! ```text
 //!   0    the segment's token
 //!   128  Global
-//!   256  a lock for each rank, 128 bytes apart, and whether its owner has died
-//!   ...  queue nodes: a row for each rank, with one for each target
+//!   256  for each rank a lock, 128 bytes apart, with a word that says whether an owner has died
+//!   ...  queue nodes: a row for each rank, with one node for each target
 //! ```
 //!
-//! A rank uses only the nodes of its own row. It holds or waits for a target once at a time, so one
-//! node for each target is enough, however many targets it holds at once.
+//! A rank uses only the nodes of its own row. It holds or waits for a target only once at a time,
+//! so one node for each target is enough, even if it holds several targets at once.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use syncline::window::{Global, Part};
 use crate::locks::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
 use crate::segment::{Area, Segment};
 
-/// Size reserved for a queue node, in bytes.
+/// The size that is reserved for a queue node, in bytes.
 const NODE: usize = 64;
 
-/// Size in bytes of the locks for this many ranks.
+/// The size of the locks for this many ranks, in bytes.
 pub fn table_size(ranks: usize) -> usize {
     (nodes(ranks) + ranks * ranks * NODE).next_multiple_of(LINE)
 }
 
-/// Offset of the nodes.
+/// The offset of the queue nodes.
 fn nodes(ranks: usize) -> usize {
     LOCKS + ranks * LINE
 }
@@ -38,14 +38,14 @@ fn nodes(ranks: usize) -> usize {
 /// Queue locks in a segment, one for each part, and the window's word.
 pub struct Table<L> {
     area: Arc<Area>,
-    /// Offset of the locks in the segment.
+    /// The offset of the locks in the segment.
     at: usize,
     rank: usize,
     ranks: usize,
     lock: PhantomData<fn() -> L>,
 }
 
-/// Makes the locks at the start of a segment, as this rank uses them.
+/// Makes the locks at the start of a segment, for this rank.
 pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
     area: Arc<Area>,
     rank: usize,
@@ -55,7 +55,7 @@ pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
 }
 
 impl<L: RawSharedLock<Memory = Segment>> Table<L> {
-    /// Makes the locks at offset `at` of a segment, as this rank uses them.
+    /// Makes the locks at offset `at` of a segment, for this rank.
     pub fn new(area: Arc<Area>, at: usize, rank: usize, ranks: usize) -> Self {
         const {
             assert!(size_of::<L>() <= ORPHANED && align_of::<L>() <= LINE);
@@ -65,14 +65,14 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         Table { area, at, rank, ranks, lock: PhantomData }
     }
 
-    /// Size in bytes of the locks for this many ranks.
+    /// The size of the locks for this many ranks, in bytes.
     pub fn size(ranks: usize) -> usize {
         table_size(ranks)
     }
 
     fn global(&self) -> &Global<Yield, Segment> {
-        // SAFETY: the segment has the word at this position. Zeros are its initial state, and all
-        // processes change it only by atomics.
+        // SAFETY: the segment has the word at this position. Its initial state is zero, and all
+        // processes change it only by atomic operations.
         unsafe { &*self.area.at(self.at + GLOBAL) }
     }
 
@@ -80,9 +80,9 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         Part { global: self.global(), lock: self.lock(target) }
     }
 
-    /// A part's lock.
+    /// The lock of a part.
     pub fn lock(&self, target: usize) -> &L {
-        // SAFETY: the segment has a lock for each rank, initially zeros, as above.
+        // SAFETY: the segment has a lock for each rank, zero at first, as above.
         unsafe { &*self.place(target) }
     }
 
@@ -91,25 +91,26 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         self.area.at(self.at + LOCKS + target * LINE)
     }
 
-    /// Resets all locks to their initial state, whatever state they are in.
+    /// Resets all locks to their initial state. They may be in any state before.
     ///
     /// # Safety
     ///
-    /// No living rank uses one of the locks, and none will before this returns.
+    /// No living rank uses one of the locks, and none will use one before this returns.
     pub unsafe fn renew(&self) {
         for target in 0..self.ranks {
-            // SAFETY: our caller's promise; zeros are a lock's initial state.
+            // SAFETY: our caller's promise; a lock's initial state is zero.
             unsafe { self.place(target).write_bytes(0, 1) };
         }
     }
 
     fn orphaned(&self, target: usize) -> &AtomicU32 {
         assert!(target < self.ranks);
-        // SAFETY: the segment has a word there, initially zero and changed only by atomics.
+        // SAFETY: the segment has a word there, which is zero at first and changed only by atomic
+        // operations.
         unsafe { &*self.area.at(self.at + LOCKS + target * LINE + ORPHANED) }
     }
 
-    /// This rank's node for a target.
+    /// This rank's queue node for a target.
     pub fn node<T>(&self, target: usize) -> *mut T {
         if size_of::<T>() == 0 {
             return std::ptr::dangling_mut();
@@ -119,14 +120,15 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 }
 
 impl<L: RawSharedLock<Memory = Segment>> Table<L> {
-    /// This rank's node for a target, reset.
+    /// This rank's queue node for a target, with its initial value.
     ///
     /// # Safety
     ///
-    /// The node is not in use, and is of this type until the next call.
+    /// The node is not in use, and is used as this type until the next call.
     pub unsafe fn new_node<T: Default>(&self, target: usize) -> &T {
         let node = self.node::<T>(target);
-        // SAFETY: the segment has room for the node, which nothing else uses, and stays mapped.
+        // SAFETY: the segment has room for the node and stays mapped, and nothing else uses the
+        // node.
         unsafe {
             node.write(T::default());
             &*node
@@ -137,8 +139,8 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
         let part = self.part(target);
-        // SAFETY: the rank has no other use for its node of this target, so the node may be
-        // written. It stays in the segment at least until the release.
+        // SAFETY: the rank uses its node for this target only here, so the node may be written. It
+        // stays in the segment at least until the release.
         unsafe {
             if exclusive {
                 part.acquire(self.new_node(target));
@@ -151,7 +153,7 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
 
     unsafe fn release(&self, target: usize, exclusive: bool) {
         let part = self.part(target);
-        // SAFETY: the caller holds the part, with the node that `acquire` has used.
+        // SAFETY: the caller holds the part, and the node is the one that `acquire` has used.
         unsafe {
             if exclusive {
                 part.release(&*self.node::<<L as RawLock>::Node>(target));
@@ -175,17 +177,17 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
     }
 
     fn is_orphaned(&self, target: usize) -> bool {
-        // Relaxed: marked before the release of the lock that let this rank in.
+        // Relaxed: the mark was set before the release of the lock that let this rank acquire it.
         self.orphaned(target).load(Relaxed) != 0
     }
 
     fn orphan(&self, target: usize) {
-        // Relaxed: the release of the part publishes it.
+        // Relaxed: the release of the part publishes the mark.
         self.orphaned(target).store(1, Relaxed);
     }
 
     fn make_consistent(&self, target: usize) {
-        // Relaxed: as above.
+        // Relaxed: the release of the part publishes it.
         self.orphaned(target).store(0, Relaxed);
     }
 }

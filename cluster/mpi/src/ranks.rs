@@ -1,8 +1,8 @@
-//! The ranks that make a window, and the scheme that they agree on.
+//! The ranks that make a window, and how they agree on a scheme.
 //!
-//! Making a window is collective, so the ranks can communicate. Each rank sends the name of the
-//! scheme that it was given, by the Info key or else by the environment. All ranks see all names,
-//! and so reach the same result, which may be an error.
+//! Making a window is a collective call, so the ranks can communicate in it. Each rank sends the
+//! name of the scheme that it was given: by the Info key or, without one, by the environment. All
+//! ranks see all names, and so come to the same result, which may be an error.
 
 use std::env;
 use std::ffi::{CStr, c_char, c_int};
@@ -20,21 +20,21 @@ use crate::segment::{can_interrupt, position, use_fences};
 pub const KEY: &CStr = c"passive_sync_mode";
 /// The Info key that says whether `MPI_Win_allocate` may make shared memory: `false` forbids it.
 pub const HOST_MEMORY: &CStr = c"syncline_host_memory";
-/// The variable that names the scheme for windows without the key.
+/// The environment variable that names the scheme for windows without the key.
 const VARIABLE: &str = "SYNCLINE_PASSIVE_SYNC_MODE";
 
-/// Bytes for a scheme's name; a longer name is cut off, in messages too.
+/// The size in bytes for a scheme's name. A longer name is cut off, in messages too.
 const NAME: usize = 56;
 
-/// The name of the scheme that this rank requests: by the key, else by the variable, else
-/// [`LIBRARY`].
+/// The name of the scheme that this rank requests. The key comes first, then the variable; without
+/// either it is [`LIBRARY`].
 pub fn told(mpi: &Constants, info: Word) -> String {
     let by_key = value(mpi, info, KEY).filter(|value| !value.is_empty());
     let by_variable = || env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
     by_key.or_else(by_variable).filter(|name| !name.is_empty()).unwrap_or_else(|| LIBRARY.into())
 }
 
-/// Why an Info object has a value that one of our keys can't have; `None` if it has none.
+/// What is wrong with the values of our keys in an Info object; `None` if nothing is.
 pub fn wrong(mpi: &Constants, info: Word) -> Option<String> {
     let scheme = value(mpi, info, KEY).filter(|name| !name.is_empty() && !is_scheme(name));
     if let Some(name) = scheme {
@@ -54,7 +54,7 @@ fn schemes() -> String {
     format!("{}, {LIBRARY}", Scheme::ALL.map(Scheme::name).join(", "))
 }
 
-/// What a value of [`HOST_MEMORY`] says; `None` if it says nothing.
+/// The meaning of a value of [`HOST_MEMORY`]; `None` if it has none.
 fn host_memory(value: &str) -> Option<bool> {
     match value {
         "true" => Some(true),
@@ -78,7 +78,7 @@ fn value(mpi: &Constants, info: Word, key: &CStr) -> Option<String> {
     (code == SUCCESS && found != 0).then(|| text(&value))
 }
 
-/// The text before the first zero, without spaces around it.
+/// The text before the first zero byte, without spaces around it.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim().into()
@@ -86,28 +86,29 @@ fn text(bytes: &[u8]) -> String {
 
 /// The ranks that make a window.
 pub struct Ranks {
-    /// The library's constants.
+    /// The constants of the MPI library.
     pub mpi: &'static Constants,
     /// The communicator of these ranks.
     pub comm: Word,
-    /// The calling rank.
+    /// The number of the calling rank.
     pub rank: c_int,
     /// The number of ranks.
     pub count: c_int,
 }
 
-/// The number of bytes that each rank sends first: the scheme's name, the position where it can map
-/// a segment, the number that identifies its host, whether its memory may be shared, and whether it
-/// can execute the rare side of the segment's barrier.
+/// The number of bytes that each rank sends first. They are the scheme's name, the position at
+/// which the rank can map a segment, the number that identifies its host, whether its memory may be
+/// shared, and whether it can execute the rarely used side of the segment's barrier.
 const OFFER: usize = NAME + 18;
-/// In place of whether its memory may be shared: the rank's key has another value.
+/// Sent in the place of whether the memory may be shared, if the rank's key has an invalid value.
 const WRONG: u8 = 2;
 
 /// What the ranks agreed on.
 pub struct Agreed {
     /// The scheme.
     pub scheme: Scheme,
-    /// Where to map the segment; no other window of any of these ranks has this number.
+    /// The number of the position at which the segment is mapped. No other window of any of these
+    /// ranks has it.
     pub position: usize,
     /// Whether the ranks' memory may be shared.
     pub host_memory: bool,
@@ -116,8 +117,8 @@ pub struct Agreed {
 }
 
 impl Ranks {
-    /// Exchanges the ranks' requests, and returns what they agree on; `None` if the window keeps
-    /// the MPI library's own locks.
+    /// Exchanges the ranks' requests, and returns what the ranks agree on. Returns `None` if the
+    /// window keeps the MPI library's own locks.
     pub fn agree(&self, info: Word) -> Result<Option<Agreed>, c_int> {
         let name = told(self.mpi, info);
         let mut offer = [0; OFFER];
@@ -174,16 +175,17 @@ impl Ranks {
         Ok(Some(Agreed { scheme, position: highest as usize, host_memory, places }))
     }
 
-    /// Whether all ranks call this with `true`; `false` also if they can't communicate.
+    /// Whether `own` is true at all ranks. Returns `false` also if the ranks can't communicate.
     pub fn all(&self, own: bool) -> bool {
         self.gather(&[own.into()]).is_ok_and(|answers| answers.iter().all(|answer| *answer == 1))
     }
 
-    /// Exchanges bytes. Returns those of all ranks, in the order of the ranks; each passes as many.
+    /// Exchanges bytes: returns the bytes of all ranks, in the order of the ranks. All ranks must
+    /// pass the same number of bytes.
     pub fn gather(&self, own: &[u8]) -> Result<Vec<u8>, c_int> {
         let each = own.len() as c_int;
         let mut all = vec![0; own.len() * self.count as usize];
-        // SAFETY: each rank sends this many bytes, and there is room for those of all.
+        // SAFETY: each rank sends this many bytes, and there is room for the bytes of all ranks.
         let code = unsafe {
             below::PMPI_Allgather(
                 own.as_ptr(),
@@ -198,18 +200,18 @@ impl Ranks {
         if code == SUCCESS { Ok(all) } else { Err(code) }
     }
 
-    /// Prints at rank 0 which value of a key is wrong, reports the error to the communicator's error
-    /// handler, and returns it.
+    /// Prints at rank 0 what is wrong, reports the error to the communicator's error handler, and
+    /// returns it.
     fn refuse(&self, why: &str) -> c_int {
         if self.rank == 0 {
             say(why);
         }
-        // SAFETY: a live communicator.
+        // SAFETY: the communicator exists.
         unsafe { below::PMPI_Comm_call_errhandler(self.comm, self.mpi.err_info_value) };
         self.mpi.err_info_value
     }
 
-    /// Says at rank 0, the first time, why windows keep the library's own locks.
+    /// Prints at rank 0, only once, why windows keep the MPI library's own locks.
     pub fn keep(&self, why: &str) {
         static SAID: Once = Once::new();
         if self.rank == 0 {

@@ -1,7 +1,7 @@
-//! Maps MPI's handles to windows under a scheme.
+//! The table from MPI's handles to the windows that are under a scheme.
 //!
-//! A thread remembers the window that it used last, so that a lock costs no look-up. What it
-//! remembers is valid until any window is made or freed, which changes the number `CHANGES`.
+//! A thread remembers the window that it used last, so that a lock needs no look-up. It may use
+//! what it remembers until a window is made or freed, which changes the number `CHANGES`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use crate::window::Window;
 
 static WINDOWS: LazyLock<RwLock<HashMap<Word, Arc<Window>>>> = LazyLock::new(RwLock::default);
 
-/// The number of additions and removals of windows; 0 before the first window.
+/// The number of windows that were added or removed; 0 before the first window.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// The last look-up: `CHANGES`, the handle, and the window or null.
+    /// The last look-up of this thread: the value of `CHANGES`, the handle, and the window or null.
     static LAST: Cell<(u64, Word, *const Window)> = const { Cell::new((0, 0, null())) };
 }
 
@@ -31,7 +31,7 @@ pub fn add(handle: Word, window: Arc<Window>) {
     CHANGES.fetch_add(1, Release);
 }
 
-/// Removes a window that is about to be freed. By MPI's rules no thread uses it any more.
+/// Removes a window that will be freed now. By MPI's rules, no thread uses it any more.
 pub fn remove(handle: Word) -> Option<Arc<Window>> {
     let mut windows = WINDOWS.write().unwrap_or_else(PoisonError::into_inner);
     let window = windows.remove(&handle);
@@ -40,10 +40,11 @@ pub fn remove(handle: Word) -> Option<Arc<Window>> {
     window
 }
 
-/// Calls `f` with the window of a handle that the program passed; `None` if it is under no scheme.
+/// Calls `f` with the window of a handle that the program has passed. Returns `None` if the window
+/// is under no scheme.
 #[inline]
 pub fn with<R>(handle: Word, f: impl FnOnce(&Window) -> R) -> Option<R> {
-    // Acquire: pairs with the Release of the last change that the program knows of.
+    // Acquire: pairs with the Release of the last change that this thread has to see.
     let changes = CHANGES.load(Acquire);
     if changes == 0 {
         return None;
@@ -54,9 +55,9 @@ pub fn with<R>(handle: Word, f: impl FnOnce(&Window) -> R) -> Option<R> {
         window = find(handle);
         LAST.set((changes, handle, window));
     }
-    // SAFETY: the window was in the table when `CHANGES` was read, and has not been removed since:
-    // removal is a part of freeing the window, which the program does not do while another thread
-    // uses it.
+    // SAFETY: the window was in the table when `CHANGES` was read, and has not been removed since.
+    // Removal is a part of freeing the window, and the program does not free a window while a
+    // thread uses it.
     unsafe { window.as_ref() }.map(f)
 }
 

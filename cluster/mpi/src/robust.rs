@@ -1,13 +1,13 @@
-//! The locks in a segment of the schemes that survive the death of a rank:
+//! The locks of the schemes that survive the death of a rank, in a segment:
 //!
 //! ```text
 //!   0     the segment's token
-//!   64    the repairing rank, and whether the queues are broken; often read, rarely written
+//!   64    the rank that repairs after a death, and whether the queues are broken; often read
 //!   128   Global
-//!   256   a lock for each rank, 128 bytes apart, and whether its owner has died
-//!   ...   a row for each rank: its process, in how many queues it is, and what it has added to the
-//!         words
-//!   ...   queues in front, if the scheme has some (`ordered`)
+//!   256   for each rank a lock, 128 bytes apart, with a word that says whether an owner has died
+//!   ...   a row for each rank: its process, the number of queues that it is in, and what it has
+//!         added to the words
+//!   ...   queues in front of the locks, if the scheme has them (`ordered`)
 //! ```
 
 use std::sync::Arc;
@@ -24,13 +24,14 @@ use crate::segment::{Area, Segment};
 
 const REPAIRER: usize = 64;
 const BROKEN: usize = 68;
-/// Failed tries check for deaths at most once in this many milliseconds.
+/// After a failed attempt, a rank checks for deaths at most once in this many milliseconds.
 const ASK_AFTER: u64 = 100;
-/// Offset in a rank's row of the number of queues that the rank is in; its process comes before.
+/// The offset, in a rank's row, of the number of queues that the rank is in. The rank's process
+/// comes before it.
 const LINED: usize = 60;
 const ENTRIES: usize = 64;
 
-/// Size in bytes of a segment for this many ranks.
+/// The size in bytes of a segment for this many ranks.
 pub fn size(ranks: usize) -> usize {
     rows(ranks) + ranks * row(ranks)
 }
@@ -43,18 +44,18 @@ fn row(ranks: usize) -> usize {
     (ENTRIES + (ranks + 1) * size_of::<u32>()).next_multiple_of(LINE)
 }
 
-/// The words of that segment, as one rank uses them.
+/// The words of such a segment, for one rank.
 pub struct Words<const BACK_OFF: bool> {
     area: Arc<Area>,
     own: Process,
     rank: usize,
     ranks: usize,
-    /// When a failed try last checked which ranks live, in milliseconds.
+    /// The time in milliseconds at which a failed attempt last checked which ranks are alive.
     asked: AtomicU64,
 }
 
-/// Makes the locks in a segment of that size, as this rank or its stand-in uses them; `process` is
-/// the rank's process.
+/// Makes the locks in a segment of that size, for this rank or its stand-in. `process` is the
+/// rank's process.
 pub fn table<const BACK_OFF: bool>(
     area: Arc<Area>,
     rank: usize,
@@ -65,13 +66,13 @@ pub fn table<const BACK_OFF: bool>(
 }
 
 impl<const BACK_OFF: bool> Words<BACK_OFF> {
-    /// The words as this rank or its stand-in uses them; `process` is the rank's process.
+    /// The words for this rank or its stand-in. `process` is the rank's process.
     pub fn new(area: Arc<Area>, rank: usize, ranks: usize, process: Process) -> Self {
         const { assert!(size_of::<Process>() <= LINED) };
         let words = Words { area, own: Process::own(), rank, ranks, asked: AtomicU64::new(0) };
-        // SAFETY: the row's beginning belongs to this rank, and no rank reads it before this rank
-        // has added something to the words. A process that is read half-written could only be taken
-        // for a living one.
+        // SAFETY: the beginning of the row belongs to this rank, and no other rank reads it before
+        // this rank has added something to the words. If it were read half-written, the process
+        // would be taken for alive, and nothing worse.
         unsafe { words.process(rank).write_volatile(process) };
         words
     }
@@ -98,7 +99,7 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
 
     fn is_time_to_ask(&self) -> bool {
         let now = Segment::now().as_millis() as u64;
-        // Relaxed: two threads may check at once.
+        // Relaxed: nothing is wrong if two threads check at the same time.
         let is_time = now.saturating_sub(self.asked.load(Relaxed)) >= ASK_AFTER;
         if is_time {
             self.asked.store(now, Relaxed);
@@ -107,8 +108,8 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
     }
 
     fn word(&self, at: usize) -> &AtomicU32 {
-        // SAFETY: the segment has a word at this position, initially zero, which all processes
-        // change only by atomics.
+        // SAFETY: the segment has a word at this position, which is zero at first. All processes
+        // change it only by atomic operations.
         unsafe { &*self.area.at(at) }
     }
 
@@ -136,14 +137,14 @@ impl<const BACK_OFF: bool> Table<BACK_OFF, Yield, Segment> for Words<BACK_OFF> {
     }
 
     fn global(&self) -> &Global<Yield, Segment> {
-        // SAFETY: the segment has the word at this position. Zeros are its initial state, and all
-        // processes change it only by atomics.
+        // SAFETY: the segment has the word at this position. Its initial state is zero, and all
+        // processes change it only by atomic operations.
         unsafe { &*self.area.at(GLOBAL) }
     }
 
     fn part(&self, target: usize) -> &BestEffort<BACK_OFF, Yield, Segment> {
         assert!(target < self.ranks);
-        // SAFETY: the segment has a lock for each rank, initially zeros, as above.
+        // SAFETY: the segment has a lock for each rank, zero at first, as above.
         unsafe { &*self.area.at(LOCKS + target * LINE) }
     }
 
@@ -162,7 +163,8 @@ impl<const BACK_OFF: bool> Table<BACK_OFF, Yield, Segment> for Words<BACK_OFF> {
     }
 
     fn lives(&self, rank: usize) -> bool {
-        // SAFETY: a row's beginning is written once, before its rank adds anything to the words.
+        // SAFETY: the beginning of a row is written once, before its rank adds anything to the
+        // words.
         unsafe { self.process(rank).read_volatile() }.lives(&self.own)
     }
 }
@@ -182,9 +184,9 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
     ) -> Result<bool, Refusal> {
         // SAFETY: our caller's promise.
         let mut taken = unsafe { self.take(target, exclusive, Some(deadline)) };
-        // A rank that only ever tries must also check for deaths now and then.
+        // A rank that never waits for a lock must also check for deaths from time to time.
         if !taken && self.is_time_to_ask() && self.locks().repair_after_deaths() {
-            // SAFETY: our caller's promise, since nothing was acquired.
+            // SAFETY: our caller's promise still holds, since nothing was acquired.
             taken = unsafe { self.take(target, exclusive, Some(Segment::now())) };
         }
         Ok(taken)
@@ -219,7 +221,7 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
     }
 
     fn orphan(&self, target: usize) {
-        // Relaxed: the release of the part publishes it.
+        // Relaxed: the release of the part publishes the mark.
         self.orphaned(target).store(1, Relaxed);
     }
 

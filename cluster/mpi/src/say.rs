@@ -1,10 +1,10 @@
-//! Prints messages of this library on standard error. Callers make sure that only one of many ranks
-//! prints a message, unless it is about what a single rank has done.
+//! Prints this library's messages on standard error. If a message is about all ranks, the callers
+//! make sure that only one rank prints it.
 
 use std::io::{Write, stderr};
 
 /// Prints a sentence.
 pub fn say(sentence: &str) {
-    // Standard error may be closed, and there is no other output.
+    // An error is ignored: standard error may be closed, and there is no other place for messages.
     let _ = writeln!(stderr(), "syncline: {sentence}");
 }

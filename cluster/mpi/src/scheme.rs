@@ -1,8 +1,8 @@
-//! The locks of a window under each scheme.
+//! The locks of a window, for each scheme.
 //!
-//! A scheme consists of a lock of the library for each rank's part, and one word for the whole
-//! window before them ([`syncline::window`]). Schemes without queues are in [`robust`], those with
-//! queues in [`ordered`]; if a server notices deaths, [`queues`](crate::queues) suffices.
+//! A scheme has one of the library's locks for each rank's part, and before them one word for the
+//! whole window ([`syncline::window`]). The schemes without queues are in [`robust`], and those
+//! with queues in [`ordered`]. If a server notices deaths, [`queues`](crate::queues) is enough.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::{ordered, robust};
 /// The name of the scheme that keeps the MPI library's own locks.
 pub const LIBRARY: &str = "library";
 
-/// The most ranks of a window under a scheme: with this number the nodes take a quarter of a
-/// gigabyte, and they grow with its square.
+/// The most ranks that a window under a scheme can have. With this number, the queue nodes take a
+/// quarter of a gigabyte; their size grows with the square of the number.
 pub const MOST_RANKS: usize = 2048;
 
-/// Size in bytes of a segment for this many ranks.
+/// The size in bytes of a segment for this many ranks.
 pub fn size(scheme: Scheme, ranks: usize) -> usize {
     match scheme {
         Scheme::FullSupport | Scheme::BestEffort => robust::size(ranks),
@@ -35,19 +35,19 @@ pub fn size(scheme: Scheme, ranks: usize) -> usize {
     }
 }
 
-/// Offset of a host's own locks under `hierarchical`: behind those between hosts. They are followed
-/// by what the host holds of each part's lock, [`LINE`] bytes each.
+/// The offset of a host's own locks under `hierarchical`. They come after the locks between hosts.
+/// After them, [`LINE`] bytes for each part say how the host holds the part's lock between hosts.
 pub fn local_at(ranks: usize) -> usize {
     table_size(ranks).next_multiple_of(LINE)
 }
 
-/// Whether all requests go to the part's own rank by messages, even those of its own host.
+/// Whether ranks lock every part by a message to the part's rank, even on their own host.
 pub fn goes_by_messages(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::MessageDeferred | Scheme::MessageImmediate)
 }
 
-/// Makes the locks in a segment of that size, as this rank or a stand-in for it uses them;
-/// `process` is the rank's process, or one that can't be checked.
+/// Makes the locks in a segment of that size, for this rank or its stand-in. `process` is the
+/// rank's process, or a value for a process that can't be checked.
 pub fn locks(
     scheme: Scheme,
     area: Arc<Area>,

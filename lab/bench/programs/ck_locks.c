@@ -1,7 +1,8 @@
-// The locks of Concurrency Kit, in the same loops as those of `src/locks/arena.rs` for all others.
+// The locks of Concurrency Kit (ck), in the same loops as `src/locks/arena.rs` has for all other
+// locks.
 //
-// ck is a library of headers, so its locks inline into these loops, as those of the Rust
-// libraries do into theirs. Each lock is a type, a thread's node, and two functions;
+// ck is a library of headers, so its locks inline into these loops, as the locks of Rust libraries
+// inline into theirs. For each lock, this file has a type, a thread's node, and two functions;
 // LOOPS makes the rest.
 
 #include <ck_cohort.h>
@@ -17,7 +18,7 @@
 
 #define LINE 128
 
-// As `Work` in src/locks/work.rs.
+// The layout of `Work` in src/locks/work.rs.
 struct work {
     const volatile bool *stop;
     uint32_t mask, writes, section, outside;
@@ -29,7 +30,7 @@ struct work {
     void (*record)(struct work *, uint64_t nanoseconds);
 };
 
-// As `Peer` in src/locks/ck.rs.
+// The layout of `Peer` in src/locks/ck.rs.
 struct peer {
     const char *name, *kind;
     size_t lock_bytes, node_bytes, cell_bytes;
@@ -146,7 +147,7 @@ static void *line_of_zeros(void) {
     static inline struct N##_thread N##_enter(void) { return (struct N##_thread){}; }              \
     static inline void N##_leave(struct N##_thread *thread) { (void)thread; }
 
-// One of ck's locks that is a word or two.
+// One of ck's locks that takes one or two words.
 #define WORD(N)                                                                                    \
     struct N {                                                                                     \
         struct ck_spinlock_##N own;                                                                \
@@ -193,7 +194,7 @@ static inline void anderson_release(struct anderson *lock, struct anderson_threa
 }
 EXCLUSIVE(anderson)
 
-// MCS: the node is on the stack.
+// MCS, whose node is on the stack.
 
 struct mcs {
     ck_spinlock_mcs_t *tail;
@@ -212,8 +213,8 @@ static inline void mcs_release(struct mcs *lock, struct mcs_thread *thread) {
 }
 EXCLUSIVE(mcs)
 
-// CLH: a thread leaves its node to its successor and goes on with its predecessor's. Which thread
-// has which node at the end is unknown, so nodes are never freed.
+// CLH: a thread leaves its node to its successor and continues with its predecessor's node. Which
+// thread has which node at the end is unknown, so nodes are never freed.
 
 struct clh {
     ck_spinlock_clh_t *tail;
@@ -233,7 +234,7 @@ static inline void clh_release(struct clh *lock, struct clh_thread *thread) {
 }
 EXCLUSIVE(clh)
 
-// Hierarchical: a cohort of two ticket locks, all threads in one group.
+// A cohort of two ticket locks (hierarchical), with all threads in one group.
 
 static inline void ticket_in(void *lock, void *thread) {
     (void)thread;
@@ -294,7 +295,7 @@ static inline void hclh_release(struct hclh *lock, struct hclh_thread *thread) {
 }
 EXCLUSIVE(hclh)
 
-// Readers and writers.
+// Reader-writer locks.
 
 #define SHARED_LOCK(N, OWN, INIT, LOCK, UNLOCK, READ, UNREAD)                                      \
     struct N {                                                                                     \

@@ -1,4 +1,4 @@
-// What the programs share: time, places to run, numbers that look random, and a way to fail.
+// The parts that the programs share: the time, pinning to processors, random numbers, and errors.
 #ifndef COMMON_H
 #define COMMON_H
 
@@ -35,9 +35,9 @@ static inline void require(int condition, const char *what) {
     }
 }
 
-// Keeps the calling thread on one of the processors that the process may use, threads with
-// different numbers on different ones if there are enough. Otherwise short runs mostly show
-// whether the scheduler happened to start two threads on one processor.
+// Pins the calling thread to one of the processors that the process may use. Threads with different
+// numbers get different processors if there are enough. Without pinning, short runs mostly show
+// whether the scheduler started two threads on one processor.
 static inline void keep_apart(int thread) {
     cpu_set_t allowed, own;
     require(sched_getaffinity(0, sizeof allowed, &allowed) == 0, "sched_getaffinity");
@@ -48,7 +48,7 @@ static inline void keep_apart(int thread) {
     require(sched_setaffinity(0, sizeof own, &own) == 0, "sched_setaffinity");
 }
 
-// A count on the command line, at least `least`.
+// A number on the command line, which must be at least `least`.
 static inline long count_argument(const char *text, long least) {
     long count = strtol(text, NULL, 10);
     require(count >= least, "an argument is too small");

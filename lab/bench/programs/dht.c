@@ -1,12 +1,13 @@
-/* A distributed hash table over MPI, written plainly. Each rank has a window of slots. A key's hash gives
- * its rank and its slot; if another key has that slot, the next ones are tried. Each operation locks the
- * rank's window: shared to read, exclusive to write (Christgau and Schnor, 2019, Figure 2). Keys and
- * values have 8 bytes.
+/* A simple distributed hash table over MPI. Each rank has a window of slots. The hash of a key gives its
+ * rank and its slot; if another key is in that slot, the next slots are tried. Each operation locks the
+ * rank's window, shared for a read and exclusive for a write (Christgau and Schnor, 2019, Figure 2). Keys
+ * and values have 8 bytes.
  *
  *     dht ENTRIES OPERATIONS PERCENT
  *
- * Fills a quarter to a half of the slots, then each rank does OPERATIONS operations, PERCENT of them
- * reads, on random keys. Prints the operations of all ranks per second, and how many reads found nothing.
+ * First fills between a quarter and a half of the slots. Then each rank makes OPERATIONS operations on
+ * random keys; PERCENT of them are reads. Prints how many operations per second all ranks made together,
+ * and how many reads found nothing.
  */
 #include "common.h"
 
@@ -19,7 +20,7 @@ typedef struct {
 enum { WORDS = sizeof(slot) / 8 };
 
 static int rank, ranks;
-static uint64_t slots; /* of each rank, a power of two */
+static uint64_t slots; /* the number of slots of each rank, a power of two */
 static MPI_Win window;
 
 static uint64_t hash(uint64_t x) {
@@ -35,7 +36,7 @@ static void fetch(int target, uint64_t at, slot *into) {
     MPI_Win_flush(target, window);
 }
 
-/* Finds the slot of the key, or the first vacant one. Returns 0 if all belong to other keys. */
+/* Finds the slot of the key, or the first free one. Returns 0 if all slots have other keys. */
 static int find(int target, uint64_t hashed, uint64_t key, uint64_t *at, slot *found) {
     for (uint64_t step = 0; step < slots; step++) {
         *at = (hashed + step) & (slots - 1);

@@ -1,15 +1,14 @@
-/* What a page costs in memory that two ranks share. Prints five figures, in microseconds of processor time,
- * all of rank 1:
- *   a miss of a page (of a part of a line, if lines have several) that no rank has touched before: for half of
- *   the pages it is this rank that has them at home. With ours the page also gets its home by the miss;
- *   the first write to a page that is here, and at home at rank 0;
- *   a barrier, for each of the DIRTY pages that were written before it;
- *   a barrier before which none was written, for each page that is here;
- *   and memcpy of a page.
+/* What a page costs in memory that two ranks share. Prints five figures. They are in microseconds of rank 1's
+ * processor time:
+ *   - a miss of a page that no rank has touched before (or of a part of a line, if lines have several pages).
+ *     Rank 1 is the home of half of the pages. With Syncline, the miss also gives the page its home;
+ *   - the first write to a page that is cached here and has its home at rank 0;
+ *   - a barrier, for each of the DIRTY pages that were written before it;
+ *   - a barrier before which no page was written, for each cached page;
+ *   - memcpy of a page.
  *
- * With -DPEER the memory is made as the public ArgoDSM does it: SIGSEGV, mprotect and a lock, a get
- * or a put, and an unlock of an MPI window for each page. Pages that it knows to be unchanged stay
- * in the rank's memory. */
+ * With -DPEER, the shared memory works as in the public ArgoDSM: by SIGSEGV and mprotect, and for each page
+ * a lock, a get or a put, and an unlock of an MPI window. A page that is known to be unchanged stays cached. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

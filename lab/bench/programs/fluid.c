@@ -1,13 +1,14 @@
-// 92,000 locks with work between them: a fluid in a grid of cells.
+// 92,000 locks, with work between the acquisitions: a fluid in a grid of cells.
 //
 //     fluid SWEEPS
 //
-// The shape of PARSEC's fluidanimate with its physics (`grid` has its locks alone): a mutex for each
-// cell, and some particles in it. For each cell, a thread computes what its particles add to the
-// density around those of the cell and of its 13 neighbours that come later in the grid, and adds
-// that to each of these cells under the cell's lock. Two threads have half of the grid each.
+// The structure is that of PARSEC's fluidanimate with its physics (`grid` has only its locks): each
+// cell has a mutex and some particles. For each cell, a thread computes what the cell's particles
+// add to the density around its own particles and around those of its 13 neighbours that come later
+// in the grid. The thread adds the results to each of these cells under the cell's lock. Two
+// threads have half of the grid each.
 //
-// Prints how many locks it took.
+// Prints the number of acquisitions.
 #include "common.h"
 
 #include <pthread.h>
@@ -22,7 +23,7 @@ static struct cell {
 
 static long all_taken[THREADS], sweeps;
 
-// A kernel of smoothed particles: (h^2 - r^2)^3 within the radius h, which is a cell's side.
+// The kernel of smoothed particles: (h^2 - r^2)^3 within the radius h, which is the side of a cell.
 static void densities(const struct cell *a, const struct cell *b, float *added) {
     for (int q = 0; q < PARTICLES; q++) {
         added[q] = 0;
@@ -47,7 +48,7 @@ static void update(const struct cell *cell, struct cell *other) {
     pthread_mutex_unlock(&other->mutex);
 }
 
-// Updates a cell and its later neighbours, and says how many these are.
+// Updates a cell and its later neighbours. Returns the number of updated cells.
 static int sweep_cell(int x, int y, int z) {
     int updated = 0, cell = (z * Y + y) * X + x;
     for (int dz = 0; dz <= 1; dz++)

@@ -2,10 +2,10 @@
 //
 //     forks CHILDREN
 //
-// Two children at a time. Each takes a few locks and ends, every other one with _exit, which runs
-// no exit handlers, and the others with exit. So each process lives only briefly.
+// Two children run at a time. Each acquires a few locks and ends: every other child with _exit,
+// which runs no exit handlers, and the others with exit. So each process lives only briefly.
 //
-// Prints how many locks it took, all processes together.
+// Prints the number of acquisitions of all processes together.
 #include "common.h"
 
 #include <pthread.h>
@@ -35,7 +35,7 @@ static void start(long number) {
     number % 2 ? _exit(taken) : exit(taken);
 }
 
-// How many locks the next child to end took.
+// Waits for a child to end. Returns the number of its acquisitions.
 static long end(void) {
     int status;
     require(wait(&status) > 0 && WIFEXITED(status), "a child ends in order");

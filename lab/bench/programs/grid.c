@@ -1,15 +1,15 @@
-// 92,000 locks, taken one after the other as fast as the machine can.
+// 92,000 locks, acquired one after another as fast as the machine can.
 //
 //     grid ORDER SWEEPS
 //
-// The shape of PARSEC's fluidanimate, without its physics: a grid of cells, a mutex in each.
-// For each cell, a thread updates it and its 13 neighbours that come later in the grid
-// (so that each pair of neighbours is met once), each under its own lock. Two threads have
-// half of the grid each. With ORDER `grid` the cells come in the order of memory; with
-// `random` the same list of updates is shuffled, which no cache can foresee.
+// The structure is that of PARSEC's fluidanimate, without its physics: a grid of cells with a mutex
+// in each. For each cell, a thread updates the cell and its 13 neighbours that come later in the
+// grid (so that it meets each pair of neighbours once), each under its own lock. Two threads have
+// half of the grid each. With ORDER `grid`, the updates come in the order of memory; with `random`,
+// the same list of updates is shuffled, so that no cache can predict it.
 //
-// Prints two figures in nanoseconds: the first sweep, in which every lock is new, and the
-// mean of the SWEEPS after it.
+// Prints two figures in nanoseconds: the time of the first sweep, in which every lock is new, and
+// the mean time of the SWEEPS after it.
 #include "common.h"
 
 #include <pthread.h>
@@ -58,7 +58,7 @@ static void shuffle(struct share *share, uint64_t seed) {
     }
 }
 
-// Never inlined: the first sweep and the later ones have one call site in common.
+// Never inlined, so that the first sweep and the later ones share one call site.
 __attribute__((noinline)) static void sweep(const struct share *share) {
     for (size_t i = 0; i < share->length; i++) {
         uint32_t cell = share->updates[i];

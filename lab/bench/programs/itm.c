@@ -1,6 +1,6 @@
-/* Transactions of GCC's libitm: begin, run, commit. These are the calls that gcc -fgnu-tm makes for
-   __transaction_atomic. Here it would leave them out, because it can't see that the body reads and writes
-   (through _ITM_RU8 and _ITM_WU8). */
+/* Transactions of GCC's libitm: begin, run, commit. gcc -fgnu-tm would make these calls for
+ * __transaction_atomic. Here it would leave them out, because it can't see that the body reads
+ * and writes (through _ITM_RU8 and _ITM_WU8). */
 
 #include <stdint.h>
 

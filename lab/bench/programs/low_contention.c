@@ -1,10 +1,10 @@
-// Two threads that mostly work and seldom meet.
+// Two threads that mostly work and seldom want the same lock.
 //
 //     low_contention ROUNDS
 //
-// In each round a thread does some arithmetic, and in one round of four it then takes one
-// of 256 locks, picked at random, and counts under it. Prints the nanoseconds from the
-// first thread's start to the last one's end.
+// In each round a thread does some arithmetic. In every fourth round it then acquires one of 256
+// locks, chosen at random, and counts under the lock. Prints the nanoseconds from the first
+// thread's start to the last one's end.
 #include "common.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
-// How much memory LOCKS mutexes take beyond their own bytes, after each was used once.
+// The memory that LOCKS mutexes take beyond their own bytes, after each was used once.
 //
 //     many_locks LOCKS
 //
-// Prints by how many bytes the resident memory grows while all are locked and unlocked for the
-// first time. Their own pages are touched before that.
+// Prints the bytes by which the resident memory grows while all mutexes are locked and unlocked for
+// the first time. The pages of the mutexes are touched before that.
 #include "common.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     pthread_mutex_t *locks = malloc((size_t)count * sizeof *locks);
     require(locks != NULL, "malloc");
     for (long i = 0; i < count; i++) pthread_mutex_init(&locks[i], NULL);
-    // What the first query and the first lock allocate is not counted.
+    // The memory that the first query and the first lock allocate is not counted.
     resident();
     pthread_mutex_lock(&locks[0]);
     pthread_mutex_unlock(&locks[0]);

@@ -1,11 +1,11 @@
-// What one uncontended pair of calls costs, such as lock and unlock.
+// The cost of an uncontended pair of calls, such as lock and unlock.
 //
 //     pair OPERATION THREADS BATCHES PAIRS
 //
-// Runs BATCHES times a loop of PAIRS pairs, and prints the median over the batches of the
-// nanoseconds that a pair took. A batch is short, so that an interrupt spoils one batch
-// and not the median. If THREADS is 2, a second thread exists, which only sleeps: in a process
-// with a second thread, glibc no longer leaves out the atomic instructions.
+// Runs a loop of PAIRS pairs BATCHES times. Prints the median over the batches of the nanoseconds
+// that a pair took. A batch is short, so an interrupt disturbs one batch and not the median. If
+// THREADS is 2, there is a second thread, which only sleeps: in a process with a second thread,
+// glibc no longer leaves out the atomic instructions.
 #include "common.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ static sem_t semaphore;
 
 static volatile long counter;
 
-// Each operation has a loop of its own, so that nothing but the calls is in it.
+// Each operation has a loop of its own, so that the loop has nothing but the calls.
 #define LOOP(name, pair)               \
     static void name(long pairs) {     \
         for (long i = 0; i < pairs; i++) { \

@@ -3,11 +3,12 @@
 //     server REQUESTS
 //
 // A client puts requests into a queue with a mutex and a condition variable, and has at most 256
-// in progress. A worker takes one, hashes its text, changes the item under one of 4,096 locks, puts it
-// into the list of recent ones and counts it, each under a lock that all share, and answers. So a
-// request takes seven locks, most of which are free.
+// requests in progress. A worker takes a request, hashes its text, changes the item under one of
+// 4,096 locks, adds it to the list of recent items, counts it, and answers. The list and the
+// counter each have a lock that all workers share. So a request makes seven acquisitions, most of
+// them of free locks.
 //
-// Prints how many locks it took.
+// Prints the number of acquisitions.
 #include "common.h"
 
 #include <pthread.h>
@@ -54,7 +55,7 @@ static long get(struct queue *queue) {
     return request;
 }
 
-// FNV-1a of a text that is made of the request's number.
+// The FNV-1a hash of a text that is derived from the request's number.
 static uint64_t hash(long request) {
     uint64_t state = (uint64_t)request, hash = 0xcbf29ce484222325;
     for (int i = 0; i < TEXT_BYTES; i += 8)

@@ -1,12 +1,13 @@
-// Very short sections on two locks: tiles of a picture, which threads take from queues.
+// Very short sections under two locks: tiles of a picture, which threads take from queues.
 //
 //     tiles FRAMES
 //
-// The shape of Splash's volrend. Each thread has a queue of tiles, and takes the next one under the
-// queue's lock; when its own is empty it takes from the other's, so that threads seldom meet. A tile
-// is a ray through a medium, which takes about a hundred nanoseconds.
+// The structure is that of Splash's volrend. Each thread has a queue of tiles, and takes the next
+// tile under the queue's lock. When its own queue is empty, it takes from the other thread's queue,
+// so threads seldom want the same lock. A tile is a ray through a medium, which takes about a
+// hundred nanoseconds.
 //
-// Prints how many locks it took.
+// Prints the number of acquisitions.
 #include "common.h"
 
 #include <pthread.h>
@@ -26,7 +27,7 @@ static struct share {
 static long frames;
 static pthread_barrier_t line;
 
-// The next tile of a queue, or -1.
+// The next tile of a queue; -1 if the queue is empty.
 static long take(struct queue *queue, struct share *share) {
     pthread_mutex_lock(&queue->mutex);
     long tile = queue->next < TILES ? queue->next++ : -1;

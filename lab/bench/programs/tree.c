@@ -1,14 +1,14 @@
-// A tree that two threads build and walk, with a lock for each node: Barnes and Hut's.
+// The tree of Barnes and Hut, which two threads build and walk, with a lock for each node.
 //
 //     tree STEPS
 //
-// The shape of Splash's barnes. In each step the threads put bodies into an octree, and then walk it
-// once for each body: a distant node counts as one body, a near one is visited. Both recurse, so
-// that locks are taken at many depths of the stack, at eight call sites, and another lock at a
-// ninth, for a new node. A node's lock is one of 2,048, by its number. Between most locks of the
-// walk, a thread computes a pull on a body.
+// The structure is that of Splash's barnes. In each step the threads put bodies into an octree, and
+// then walk it once for each body: a distant node counts as one body, a near one is visited. Both
+// functions recurse, so locks are acquired at many depths of the stack, at eight call sites. At a
+// ninth, another lock is acquired for a new node. The number of a node selects its lock among
+// 2,048. Between most acquisitions of the walk, a thread computes a pull on a body.
 //
-// Prints how many locks it took.
+// Prints the number of acquisitions.
 #include "common.h"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ static _Thread_local long taken;
 static long all_taken[THREADS], steps;
 static pthread_barrier_t line;
 
-// A macro, so that each use is a call site of its own.
+// This is a macro, so that each use is a call site of its own.
 #define LOCKED(node, section)                                       \
     do {                                                            \
         pthread_mutex_t *lock = &locks[((node) - nodes) % LOCKS];   \
@@ -74,7 +74,7 @@ static void into_part(double *centre, double half, int part) {
     for (int i = 0; i < 3; i++) centre[i] += (part >> i & 1) ? half / 2 : -half / 2;
 }
 
-// Puts the body below a node, which is a cube around its centre.
+// Puts the body below a node, which is a cube around `centre`.
 static void insert(struct node *node, const struct body *body, const double *centre, double half,
                    int depth) {
     require(depth < DEEPEST, "no two bodies are at one place");
@@ -92,7 +92,7 @@ static void insert(struct node *node, const struct body *body, const double *cen
     LOCKED(next, other = next->body);
     if (other != NULL) {
         struct node *leaf = new_leaf(other);
-        // Another thread may have split it in the meantime; then the leaf is not used.
+        // If another thread has split the node in the meantime, the leaf is not used.
         LOCKED(next, if (next->body != NULL) {
             next->parts[part_of(middle, next->body)] = leaf;
             next->body = NULL;
@@ -101,7 +101,8 @@ static void insert(struct node *node, const struct body *body, const double *cen
     insert(next, body, middle, half / 2, depth + 1);
 }
 
-// The square of a body's distance from the mean position of the others, and the vector there.
+// The square of a body's distance from the mean position of other bodies. `way` gets the vector to
+// that position.
 static double square_of_way(const struct body *body, const double *sum, double mass, double *way) {
     double square = 1e-4; // so that nothing is infinite
     for (int i = 0; i < 3; i++) {
@@ -111,8 +112,8 @@ static double square_of_way(const struct body *body, const double *sum, double m
     return square;
 }
 
-// The force on a body at several moments of a step. It falls with the distance's third power, and
-// not with the second, to avoid a square root.
+// Adds the force on a body at several moments of a step. The force falls with the third power of
+// the distance, not with the second, to avoid a square root.
 static void pull(struct body *body, const double *sum, double mass) {
     struct body moved = *body;
     for (int moment = 0; moment < MOMENTS; moment++) {
@@ -129,7 +130,8 @@ static int is_far(const struct body *body, const struct node *node, double half)
     return square_of_way(body, node->sum, node->mass, way) > 4 * half * half;
 }
 
-// Adds up what pulls at the body below a node. In this phase only the visit counts of the tree change.
+// Adds up the forces of the bodies below a node. In this phase, only the visit counts of the tree
+// change.
 static void walk(struct node *node, struct body *body, double half) {
     double sum[3], mass;
     if (node->body == body) {

@@ -1,5 +1,5 @@
-/* Threads that wait for a condition until there is something on the standard input, or its end. The
- * argument is the number of threads, with the first, which waits for the input. */
+/* Threads that wait for a condition until the standard input has data or ends. The argument is
+ * the number of threads, including the first one, which waits for the input. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

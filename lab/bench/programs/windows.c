@@ -1,13 +1,13 @@
-/* Locks a random rank's part of a window and unlocks it. If the lock is exclusive and TRANSFERS is not 0,
- * gets and puts a word in between. Prints the medians over all ranks in nanoseconds: for shared locks, for
- * a random mix of both kinds, and for exclusive ones.
+/* Locks a random rank's part of a window and unlocks it again. If the lock is exclusive and TRANSFERS is
+ * not 0, gets and puts a word in between. Prints three medians over all ranks, in nanoseconds: for shared
+ * locks, for a random mix of shared and exclusive locks, and for exclusive locks.
  *
  *     windows allocate|create TRANSFERS PAIRS
  *     windows waits PAIRS
  *
- * With `waits`, all ranks lock the first rank's part in turn, for 20 microseconds. Prints how many ranks
- * have waited at least once for more than 100 times the median of all waits, and the longest wait as a
- * multiple of the median.
+ * With `waits`, all ranks lock the first rank's part, and hold it for 20 microseconds each time. Prints how
+ * many ranks have waited at least once for more than 100 times the median of all waits. Also prints the
+ * longest wait, as a multiple of the median.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Builds a program of POSIX mutexes with Syncline's C interface instead: its names stand for those
- * of a lock. Included before the program's own text. */
+/* Builds a program that uses POSIX mutexes with Syncline's C interface instead: the names of
+ * POSIX mutexes are defined as those of a Syncline lock. Included before the program's own text. */
 #ifndef WITH_SYNCLINE_H
 #define WITH_SYNCLINE_H
 

@@ -1,10 +1,11 @@
-//! The cost of recording a server that runs already: how long its threads stop, how fast it is
-//! meanwhile, and whether its speed recovers afterwards.
+//! The cost of recording a server that is already running: how long its threads are stopped, how
+//! fast it is while it is recorded, and whether its speed recovers afterwards.
 //!
-//! Four memcacheds run at the same time, and clients put the same load on each in turn: one that was never
-//! attached to, one that was started under `syncline record`, one that is attached to, and one from
-//! which the recorder has detached. The comparison uses answers per second within one round. The
-//! stop is measured by the command, on a program with a thousand waiting threads.
+//! Four memcached servers run at the same time: one to which Syncline never attached, one that was
+//! started under `syncline record`, one to which Syncline is attached, and one from which it has
+//! detached. Clients put the same load on each in turn. The comparison uses answers per second
+//! within one round. The command itself measures the stop, on a program with a thousand waiting
+//! threads.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -89,7 +90,7 @@ struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // SAFETY: the child was not waited for yet, so its number is still its own.
+        // SAFETY: the child has not been waited for, so no other process can have its number.
         unsafe { libc::kill(self.0.id() as libc::pid_t, libc::SIGTERM) };
         let _ = self.0.wait();
     }
@@ -124,7 +125,7 @@ impl Bench<'_> {
         command
     }
 
-    /// Answers per second of the four servers, round by round.
+    /// Answers per second of the four servers, for each round.
     fn serve(&self, rounds: usize, length: Duration) -> anyhow::Result<[Vec<f64>; 4]> {
         let memcached = find_program(&["memcached"], "memcached")?;
         let start = |name: &str, recorded: bool| -> anyhow::Result<(Running, PathBuf)> {
@@ -176,7 +177,7 @@ impl Bench<'_> {
     }
 }
 
-/// Puts load on a server for a while; returns answers per second.
+/// Puts load on a server for this long. Returns answers per second.
 fn load(socket: &Path, length: Duration) -> anyhow::Result<f64> {
     let answered = AtomicU64::new(0);
     let began = Instant::now();

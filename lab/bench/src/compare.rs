@@ -1,9 +1,9 @@
-//! Two sides, measured in turn within one run.
+//! Compares two sides that are measured in turn within one run.
 //!
-//! A shared machine drifts: its clock changes, a neighbour comes and goes. So a [`Case`] runs its
-//! two sides right after each other, many times, and only the difference within each pair counts.
-//! Which side goes first alternates, so that a steady drift favours neither. One uncounted run of
-//! each side goes before: it fills caches and finds out early if something is missing.
+//! A shared machine drifts: its clock rate changes, and other programs start and end. So a [`Case`]
+//! runs its two sides right after each other, many times, and only the difference within each pair
+//! counts. Which side goes first alternates, so that a steady drift favours neither. One uncounted
+//! run of each side comes first: it fills caches, and finds out early if something is missing.
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,13 +12,13 @@ use crate::statistics::{MISS, Spread, geometric_mean, median};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
-    /// The side to compare with: no recording, or a peer's lock.
+    /// The side with which the subject is compared: no recording, or another library's lock.
     Baseline,
-    /// The side that the benchmark is about.
+    /// The side about which the benchmark is.
     Subject,
 }
 
-/// How the subject is compared with the baseline.
+/// The way in which the subject is compared with the baseline.
 #[derive(Clone, Copy)]
 pub enum Change {
     /// subject − baseline
@@ -27,7 +27,7 @@ pub enum Change {
     Ratio,
 }
 
-/// One of the numbers that a run yields. Less is better in all measures.
+/// One of the numbers that a run yields. For all measures, less is better.
 #[derive(Clone)]
 pub struct Measure {
     pub label: &'static str,
@@ -50,13 +50,13 @@ pub struct Row {
     pub section: &'static str,
     pub case: String,
     pub measure: Measure,
-    /// Baseline and subject of each pair.
+    /// The values of baseline and subject in each pair.
     pub pairs: Vec<(f64, f64)>,
-    /// The most checks whether there are enough pairs.
+    /// The most checks of whether there are enough pairs.
     pub looks: usize,
 }
 
-/// The relation of a change to its aim.
+/// Whether a change meets its aim.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
     Met,
@@ -94,7 +94,7 @@ impl Row {
         })
     }
 
-    /// The geometric mean over rows of one measure, pair by pair.
+    /// The geometric mean over rows with the same measure, for each pair.
     pub fn mean(case: &str, rows: &[&Row]) -> Row {
         let pair = |i: usize| {
             let baseline = geometric_mean(rows.iter().map(|row| row.pairs[i].0));
@@ -117,8 +117,8 @@ pub fn run(cases: Vec<Case>) -> anyhow::Result<Vec<Row>> {
     run_showing(cases, 1, |_| {})
 }
 
-/// Runs all cases and shows the rows of each as soon as they are known. While an aim lies inside
-/// its interval, the case gets as many pairs again; `looks` is the most checks of a case.
+/// Runs all cases, and shows the rows of each case as soon as they are known. While the interval of
+/// a row includes its aim, the case gets as many pairs again. `looks` is the most checks of a case.
 pub fn run_showing(
     cases: Vec<Case>,
     looks: usize,
@@ -217,7 +217,8 @@ mod tests {
 
     #[test]
     fn pairs_are_added_while_the_aim_is_open_and_no_longer() {
-        // The first pair has one change, all later pairs another: open while they differ.
+        // The first pair has one change and all later pairs another, so the verdict is open while
+        // they differ.
         let pairs_of = |later: f64| {
             let mut runs = 0;
             let case = Case {

@@ -1,8 +1,8 @@
-//! Shared memory over ranks: the cost of a page, compared with SIGSEGV, `mprotect` and an MPI
-//! window for each page, as in the public ArgoDSM; and programs on two ranks, compared with the
-//! same programs on two threads.
+//! Memory that ranks share. The cost of a page is compared with SIGSEGV, `mprotect` and an MPI
+//! window for each page, as in the public ArgoDSM. Programs on two ranks are compared with the same
+//! programs on two threads.
 //!
-//! Pages are measured in processor time, since a waiting rank uses its processor as well.
+//! The unit for pages is processor time, since a waiting rank uses its processor too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,8 +47,8 @@ const LINES: &str = "Lines of 16 pages";
 const QUEUE: &str = "Priority queue, 2 ranks x 2 threads";
 const PROGRAMS: &str = "Programs, 2 ranks";
 
-/// Programs, their arguments after the number of threads, and whether the program counts for the
-/// worst ratio.
+/// The programs, their arguments after the number of threads, and whether the program counts for
+/// the worst ratio.
 const WORKLOADS: [(&str, [&str; 2], bool); 6] = [
     ("ep", ["W", ""], true),
     ("blackscholes", ["20000", "100"], true),
@@ -60,9 +60,9 @@ const WORKLOADS: [(&str, [&str; 2], bool); 6] = [
 
 struct Made<'a> {
     lab: &'a Lab,
-    /// The folder of the command and the library.
+    /// The folder with the command and the library.
     folder: PathBuf,
-    /// The source tree.
+    /// The root of the source tree.
     root: PathBuf,
 }
 
@@ -218,7 +218,7 @@ impl Made<'_> {
         Ok(all)
     }
 
-    /// The seconds that a workload prints: `name: verified, 0.5 s`.
+    /// The seconds that a workload prints, as in `name: verified, 0.5 s`.
     fn seconds(&self, command: Command) -> anyhow::Result<Vec<f64>> {
         let finished = process::run(command, self.lab.folder(), "dsm")?;
         let said = std::fs::read_to_string(&finished.stdout)?;

@@ -1,4 +1,4 @@
-//! Counts the memory that Rust code in this process has allocated and not freed.
+//! Counts the bytes that Rust code in this process has allocated and not yet freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use syncline::memory::Padded;
 
-/// The number of counters. Threads share one only if there are more threads than this: sharing
-/// would disturb what is measured.
+/// The number of counters. Threads share a counter only if there are more threads than counters,
+/// since sharing would disturb the measurement.
 const NUMBERS: usize = 64;
 
 struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-/// Bytes allocated minus bytes freed, by counter. A counter may wrap around, since threads free
-/// what others have allocated; the sum of all is right.
+/// Bytes allocated minus bytes freed, in each counter. A counter may wrap around, since threads
+/// free memory that others have allocated; the sum of all counters is right.
 static IN_USE: [Padded<AtomicUsize>; NUMBERS] = [const { Padded(AtomicUsize::new(0)) }; NUMBERS];
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -23,7 +23,7 @@ thread_local! {
     static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// This thread's counter; the first one for a thread that is about to end.
+/// This thread's counter, or the first counter for a thread that is about to end.
 fn mine() -> &'static AtomicUsize {
     let number = NUMBER.try_with(|number| {
         if number.get() == usize::MAX {
@@ -34,12 +34,12 @@ fn mine() -> &'static AtomicUsize {
     &IN_USE[number.unwrap_or(0)]
 }
 
-/// Bytes in use at the moment.
+/// The bytes that are in use now.
 pub fn in_use() -> usize {
     IN_USE.iter().fold(0, |sum, number| sum.wrapping_add(number.load(Relaxed)))
 }
 
-// SAFETY: the system's allocator, and a counter beside it.
+// SAFETY: each function calls the system's allocator, and besides only updates a counter.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         mine().fetch_add(layout.size(), Relaxed);

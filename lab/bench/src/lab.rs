@@ -1,7 +1,7 @@
-//! The working folder of a benchmark, beside the executable; it is removed at the end.
+//! The working folder of a benchmark, in the folder of the executable. It is removed at the end.
 //!
-//! It is not in a folder for temporary files, because that is often in memory and a user's
-//! recordings are on a disk.
+//! The folder is not in a folder for temporary files, because such files are often in memory and a
+//! user's recordings are on a disk.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,12 +35,12 @@ impl Lab {
         self.folder.path()
     }
 
-    /// Compiles the source of a C program, with optimization, and returns the executable.
+    /// Compiles the source of a C program with optimization. Returns the path of the executable.
     pub fn compile(&self, name: &str, source: &str) -> anyhow::Result<PathBuf> {
         self.compile_with(&[], name, source)
     }
 
-    /// Compiles the source of a C library in the same way, and returns the shared object.
+    /// Compiles the source of a C library with optimization. Returns the path of the shared object.
     pub fn compile_library(&self, name: &str, source: &str) -> anyhow::Result<PathBuf> {
         self.compile_with(&["-shared", "-fPIC"], name, source)
     }
@@ -63,14 +63,15 @@ impl Lab {
     }
 }
 
-/// The folder of this executable, where Cargo also puts those of the other crates.
+/// The folder of this executable, in which Cargo puts the executables of the other crates too.
 pub fn executables() -> anyhow::Result<PathBuf> {
     let own = env::current_exe().context("this executable has no path")?;
     let folder = own.parent().context("this executable is in no folder")?;
     Ok(folder.to_owned())
 }
 
-/// The folder of this executable, if it has these files, which `packages` build.
+/// The folder of this executable, if it has these files. The error says that `packages` must be
+/// built.
 pub fn built(files: &[&str], packages: &str) -> anyhow::Result<PathBuf> {
     let folder = executables()?;
     for name in files {
@@ -84,7 +85,7 @@ pub fn built(files: &[&str], packages: &str) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The first of these programs that is on the search path.
+/// The path of the first of these programs that is on the search path.
 pub fn find_program(names: &[&str], package: &str) -> anyhow::Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = env::split_paths(&path).collect();

@@ -1,9 +1,9 @@
-//! `syncline-bench`: comparisons that measure what Syncline costs and what it gains.
+//! `syncline-bench`: comparisons that measure the costs and the gains of Syncline.
 //!
 //! Nearly every figure is a comparison of sides that ran in turn within one run (see [`compare`]),
 //! because a shared machine never gives the same absolute figure twice. A benchmark is one module
-//! and one line of [`BENCHMARKS`]. It prints a table for a person, and its last line of output is
-//! one JSON object for a script.
+//! and one entry of [`BENCHMARKS`]. It prints a table for people; its last line of output is one
+//! JSON object for scripts.
 
 mod accuracy;
 mod attach;
@@ -177,7 +177,7 @@ fn told(ended: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// The part of `--help` that describes each benchmark's last line.
+/// The part of `--help` with a description of each benchmark's last line.
 fn fields() -> String {
     let of = |b: &Benchmark| format!("The last line of `{}`:\n{}", b.name, b.fields.trim_end());
     let mut texts: Vec<_> = BENCHMARKS.iter().map(of).collect();

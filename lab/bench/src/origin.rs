@@ -1,9 +1,10 @@
-//! The origin of figures: the commit, and for the cost of recording, the recorder.
+//! The origin of figures: the commit and, for the cost of recording, the recorder.
 //!
-//! `./x` passes the commit in `SYNCLINE_COMMIT`, as `git describe --always --dirty` prints it,
-//! right before it builds what is measured. An executable with a built-in commit would show an old
-//! one, or be rebuilt for each commit. A program that is started without `./x` may be of any age,
-//! so no commit is printed then. The recorder is identified by a script that `./x lint` uses too.
+//! `./x` passes the commit in `SYNCLINE_COMMIT`, as `git describe --always --dirty` prints it right
+//! before `./x` builds what is measured. A commit that is built into the executable could be an old
+//! one, or would cause a rebuild for each commit. A program that is started without `./x` may be of
+//! any age, so no commit is printed then. A script that `./x lint` uses too identifies the
+//! recorder.
 
 use std::env;
 use std::process::Command;
@@ -14,12 +15,12 @@ use crate::accuracy::workloads::repository;
 
 const CHANGED: &str = "-dirty";
 
-/// The commit as `git describe` prints it.
+/// The commit as `git describe` prints it; `None` if `./x` did not pass it.
 pub fn commit() -> Option<String> {
     env::var("SYNCLINE_COMMIT").ok().filter(|commit| !commit.is_empty())
 }
 
-/// The line above the tables.
+/// The line about the commit, which is printed above the tables.
 pub fn sentence(commit: Option<&str>) -> String {
     match commit.map(|commit| (commit, commit.strip_suffix(CHANGED))) {
         None => "Commit unknown: not started by ./x in a clone".to_owned(),
@@ -28,13 +29,13 @@ pub fn sentence(commit: Option<&str>) -> String {
     }
 }
 
-/// A benchmark's last line, which is a JSON object, with the commit as an additional field.
+/// A benchmark's last line, which is a JSON object, with the commit added as a field.
 pub fn with_commit(line: &str, commit: Option<&str>) -> anyhow::Result<String> {
     let fields = line.strip_suffix('}').context("the last line is no object")?;
     Ok(format!("{fields},\"commit\":{}}}", serde_json::to_string(&commit)?))
 }
 
-/// The line that identifies the recorder.
+/// The line that identifies the recorder, printed above the tables of its cost.
 pub fn recorder() -> anyhow::Result<String> {
     let script = repository().join("lab/bench/recorder.sh");
     let output = Command::new(&script).output().with_context(|| script.display().to_string())?;
@@ -62,7 +63,7 @@ mod tests {
         );
     }
 
-    /// Runs the script in a tree of its own: checks its output, and its warnings.
+    /// Runs the script in a source tree of its own. Checks its output and its warnings.
     #[test]
     fn a_recorder_is_another_one_when_its_code_changes_and_not_its_comments() {
         let root = tempfile::tempdir().unwrap();

@@ -1,8 +1,9 @@
-//! A child process, and the resources that it used: `wait4` returns its processor time and its peak
-//! of resident memory, including those of its own children that it waited for.
+//! A child process, and the resources that it used. `wait4` returns its processor time and its peak
+//! of resident memory, including those of its own children for which it waited.
 //!
-//! The kernel initializes a child's peak with its parent's memory at the fork, so this process has
-//! to stay smaller than what it measures: outputs go to files, and big files are read in pieces.
+//! At the fork, the kernel initializes a child's peak with its parent's memory. So this process has
+//! to stay smaller than the measured processes: outputs go to files, and big files are read in
+//! pieces.
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -13,7 +14,7 @@ use std::{io, mem};
 
 use anyhow::Context;
 
-/// How long a process may take to end after `SIGTERM`.
+/// The time within which a process has to end after `SIGTERM`.
 const HEED: Duration = Duration::from_secs(5);
 
 /// The resources that a process used, from its start to its end.
@@ -26,8 +27,8 @@ pub struct Finished {
     pub stdout: PathBuf,
 }
 
-/// A running process. If this is dropped before the process has ended, the process gets `SIGTERM`,
-/// which `syncline record` passes on, and is killed if it does not end.
+/// A running process. If this value is dropped before the process has ended, the process gets
+/// `SIGTERM`, which `syncline record` passes on; if it does not end then, it is killed.
 pub struct Running {
     child: Child,
     program: String,
@@ -37,7 +38,8 @@ pub struct Running {
     reaped: bool,
 }
 
-/// Starts a process with its output and errors redirected to the files `NAME.out` and `NAME.err`.
+/// Starts a process whose standard output and standard error go to the files `NAME.out` and
+/// `NAME.err`.
 pub fn start(mut command: Command, folder: &Path, name: &str) -> anyhow::Result<Running> {
     let program = command.get_program().to_string_lossy().into_owned();
     let stdout = folder.join(format!("{name}.out"));
@@ -55,13 +57,14 @@ pub fn run(command: Command, folder: &Path, name: &str) -> anyhow::Result<Finish
 }
 
 impl Running {
-    /// Waits for the process's end. A status other than 0 is an error, which cites the last output.
+    /// Waits for the process's end. A status other than 0 is an error, which quotes the last lines
+    /// of its standard error.
     pub fn finish(self) -> anyhow::Result<Finished> {
         self.finish_with(0)
     }
 
-    /// Waits for the process's end with a given status. Another status is an error, and so is
-    /// exceeding the limit.
+    /// Waits for the process's end with this status. Another status is an error, and so is an end
+    /// after the limit.
     pub fn finish_as(self, status: i32, limit: Duration) -> anyhow::Result<Finished> {
         let in_time = ends_within(self.child.id() as libc::pid_t, limit)?;
         let last = || last_lines(&self.stderr);
@@ -94,9 +97,9 @@ impl Drop for Running {
     fn drop(&mut self) {
         if !self.reaped {
             let pid = self.child.id() as libc::pid_t;
-            // SAFETY: the child was not waited for yet, so its number is still its own.
+            // SAFETY: the child has not been waited for, so no other process can have its number.
             unsafe { libc::kill(pid, libc::SIGTERM) };
-            // Errors can't be reported any more.
+            // Errors can't be reported here.
             if !ends_within(pid, HEED).unwrap_or(false) {
                 let _ = self.child.kill();
             }
@@ -105,9 +108,9 @@ impl Drop for Running {
     }
 }
 
-/// Whether a child that was not waited for yet ends within this time.
+/// Whether a child that has not been waited for ends within this time.
 fn ends_within(pid: libc::pid_t, limit: Duration) -> io::Result<bool> {
-    // SAFETY: this system call takes two numbers.
+    // SAFETY: the arguments of this system call are two numbers.
     let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     if handle < 0 {
         return Err(io::Error::last_os_error());
@@ -133,7 +136,7 @@ fn ends_within(pid: libc::pid_t, limit: Duration) -> io::Result<bool> {
 
 fn wait(pid: libc::pid_t) -> io::Result<(libc::c_int, libc::rusage)> {
     let mut status = 0;
-    // SAFETY: `rusage` is made of integers, for which zero is a value.
+    // SAFETY: `rusage` consists of integers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
     loop {
         // SAFETY: both pointers are to live values of the right type.

@@ -18,7 +18,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Finds `syncline` and its preload library beside this executable.
+    /// Finds `syncline` and its preloaded library in the folder of this executable.
     pub fn find(lab: &Lab) -> anyhow::Result<Recorder> {
         let files = ["syncline", "libsyncline_recorder.so"];
         let folder = built(&files, "-p syncline-cli -p syncline-recorder")?;
@@ -26,8 +26,8 @@ impl Recorder {
     }
 
     /// The number of acquiring calls in the latest recording of a case, and the number of
-    /// operations for which the recording had no room. Must be called after all measurements: a big
-    /// recording makes this process big.
+    /// operations for which the recording had no room. Must be called after all measurements, since
+    /// reading a big recording makes this process big.
     pub fn acquisitions(&self, case: &str) -> anyhow::Result<(u64, u64)> {
         let (mut acquisitions, mut dropped) = (0, 0);
         for file in process_files(&self.recording(case)).context(case.to_owned())? {

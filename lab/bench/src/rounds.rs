@@ -1,15 +1,16 @@
-//! Many sides, measured in turn within one run, like [`compare`](crate::compare) with two sides.
+//! Compares many sides that are measured in turn within one run, as [`compare`](crate::compare)
+//! does with two.
 //!
 //! A round runs each side once, one right after the other. Every other round runs in reverse order,
-//! so that a steady drift favours no side. One uncounted round goes before.
+//! so that a steady drift favours no side. One uncounted round comes first.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Runs one side once.
 pub type Once<'a, T> = Box<dyn FnMut() -> anyhow::Result<T> + 'a>;
 
-/// Runs all sides, and returns each side's results, round by round. The bar moves by `step` for
-/// each run, including those in the uncounted round.
+/// Runs all sides. Returns, for each side, its results in all rounds. The bar advances by `step`
+/// for each run, including those of the uncounted round.
 pub fn run<T>(
     sides: &mut [Once<T>],
     rounds: usize,

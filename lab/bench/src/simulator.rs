@@ -1,10 +1,10 @@
-//! The simulator's speed: accesses to simulated memory per second of this machine's processor
-//! time.
+//! The simulator's speed: the number of simulated accesses to memory per second of this machine's
+//! processor time.
 //!
-//! This is the only figure without a peer. It depends on how many threads want the same lines:
-//! under contention, nearly each access lets another thread run.
+//! This is the only figure without a peer. It depends on how many threads use the same lines: under
+//! contention, nearly every access lets another thread run.
 //!
-//! [`compare`] measures how accurate the simulator is.
+//! [`compare`] measures the simulator's accuracy.
 
 pub mod compare;
 
@@ -63,7 +63,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&Line { accesses_per_second: least.round() })?)
 }
 
-/// Simulated accesses per second of processor time, with a thread on every hardware thread.
+/// Simulated accesses per second of processor time, on a machine with a thread on every hardware
+/// thread.
 fn speed<L>(machine: &Machine, locks: usize, rounds: usize) -> f64
 where
     L: RawLock<Memory = Simulated> + Default,

@@ -1,18 +1,18 @@
-//! How much a benchmark measures: for a test, for a quick impression, or for publication.
+//! The amount of measuring in a benchmark: for a test, for a quick impression, or for publication.
 
-/// How much to measure.
+/// The amount of measuring.
 #[derive(Clone, Copy)]
 pub enum Size {
-    /// Everything once and as small as possible: for tests, which judge no figure.
+    /// Everything is measured once, and as briefly as possible. For tests, which judge no figure.
     Smoke,
-    /// Under 40 seconds.
+    /// The benchmark takes less than 40 seconds.
     Quick,
-    /// For figures that get published: minutes.
+    /// The benchmark takes minutes. For figures that are published.
     Full,
 }
 
 impl Size {
-    /// The one of three values that belongs to this size.
+    /// Selects the value for this size among three.
     pub fn pick<T>(self, smoke: T, quick: T, full: T) -> T {
         match self {
             Size::Smoke => smoke,

@@ -1,4 +1,4 @@
-//! Medians of figures, with intervals of 95 % confidence.
+//! Medians of figures, with intervals at 95 % confidence.
 
 pub use syncline_statistics::{Interval as Spread, geometric_mean};
 

@@ -1,13 +1,13 @@
-//! The table for a person, 100 columns wide.
+//! Prints results as a table, 100 columns wide.
 
 use crate::compare::{Change, Row, Verdict};
 
-/// Prints a heading at the beginning of a section, and one line for each row.
+/// Prints rows as a table, with a heading at the beginning of each section.
 pub fn print(baseline: &str, subject: &str, rows: &[Row]) {
     Table::new(baseline, subject).print(rows);
 }
 
-/// A table that is printed piece by piece.
+/// A table whose rows are printed as they become known.
 pub struct Table<'a> {
     baseline: &'a str,
     subject: &'a str,
@@ -61,7 +61,8 @@ fn line(row: &Row) -> String {
     line.trim_end().to_owned()
 }
 
-/// Formats a figure with three significant digits, or with all digits before the point.
+/// Formats a figure with three significant digits, or with all digits before the decimal point if
+/// these are more.
 fn figure(value: f64) -> String {
     let digits = match value.abs() {
         x if x < 10.0 => 2,

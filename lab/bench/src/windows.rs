@@ -2,10 +2,10 @@
 //! MPI library's own locks.
 //!
 //! The program is the microbenchmark of the paper on MPI's passive target: each rank locks and
-//! unlocks a random rank's part, with shared locks, exclusive ones, and both. The result is the
-//! median of a pair, with nothing in between, and with a get and a put under each exclusive lock.
-//! There are 4 ranks, so they outnumber the processors of small machines; then figures also depend
-//! on the scheduler, for both sides.
+//! unlocks a random rank's part, with shared locks, exclusive locks, and both. The result is the
+//! median time of a pair, with nothing in between, and with a get and a put under each exclusive
+//! lock. There are 4 ranks. If these outnumber the processors, the results of both sides also
+//! depend on the scheduler.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,8 +50,9 @@ pub const FIELDS: &str = "
                          `fair`, where all want one part; the median of the runs
 ";
 
-/// An MPI library: the words that complete its starter's options (`flags`), and by what factor it
-/// does fewer pairs in the time (`slower`).
+/// An MPI library. `commands` is the suffix of its commands' names. `flags` are the words that
+/// complete its starter's options. `slower` is the factor by which it does fewer pairs in the same
+/// time.
 struct Library {
     name: &'static str,
     commands: &'static str,
@@ -182,8 +183,8 @@ fn start(folder: &Path, library: &Library, scheme: Option<&str>) -> Command {
     command
 }
 
-/// How many ranks starve under `fair`, and the longest wait relative to the median wait: medians of
-/// a few runs.
+/// The number of ranks that starve under `fair`, and the longest wait relative to the median wait.
+/// Both are medians of a few runs.
 fn waits(lab: &Lab, folder: &Path, program: &Path) -> anyhow::Result<(f64, f64)> {
     let (mut starved, mut longest) = (Vec::new(), Vec::new());
     for _ in 0..lab.size.pick(1, 3, 15) {

@@ -1,12 +1,12 @@
 //! Records every program of `workloads/` at its smallest size: each problem is found by the right
 //! rule at the right line, and there are no findings on programs without a problem.
 //!
-//! The test is alone in its file so that no other test runs beside it: contention needs two
-//! processors. Times are not judged. But whether threads meet at a lock depends on time. If another
-//! program, or another machine on the same processor, preempts a thread, that may hide a problem or
-//! create one. So after a wrong verdict all programs run again. A verdict that is wrong twice is a
-//! defect; `./x accuracy` counts those that are wrong now and then. A few verdicts may be wrong
-//! twice if other processes visibly use the processors.
+//! The test is alone in its file so that no other test runs at the same time, since contention
+//! needs two processors. Times are not judged, but whether threads contend for a lock depends on
+//! time: if another program, or another machine on the same processor, preempts a thread, that may
+//! hide a problem or create one. So after a wrong verdict all programs run again. A verdict that is
+//! wrong twice is a defect; `./x accuracy` counts those that are sometimes wrong. If other
+//! processes visibly use the processors, a few verdicts may be wrong twice.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,14 +14,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The number of verdicts that may be wrong twice on a machine with other work.
+/// The most verdicts that may be wrong twice on a machine with other work.
 const WRONG_AT_MOST: usize = 2;
-/// The number of verdicts that may be wrong once in a whole run: more are not random.
+/// The most verdicts that may be wrong in one run of all programs. More can't be random.
 const WRONG_ONCE_AT_MOST: usize = 6;
-/// The number of problems that are not seen in stripped programs. Without names, a variable can't
-/// be identified as lying beside a lock. Two sides of a queue that were inlined into one function
-/// look like one. Sections that were inlined into one function also look like one, and the report
-/// says to merge them.
+/// The number of problems that are not seen in stripped programs, for three reasons. Without names,
+/// nothing shows that a variable is next to a lock. Two sides of a queue that were inlined into one
+/// function look like one side. Sections that were inlined into one function look like one
+/// function's too, and the report recommends merging them.
 const UNSEEN_STRIPPED: u64 = 3;
 /// The machine has other work if other processes take at least this share of the processors' time.
 const OTHER_WORK: f64 = 0.1;
@@ -43,9 +43,9 @@ fn every_problem_is_found_and_nothing_else() {
 
 /// The outcome for all programs.
 struct Accuracy {
-    /// The problems that were not found, and the variants without one that had findings.
+    /// The problems that were not found, and the variants without a problem that had findings.
     wrong: BTreeSet<String>,
-    /// Whether other processes used the processors meanwhile.
+    /// Whether other processes used the processors during the run.
     is_busy: bool,
     tables: String,
 }
@@ -69,13 +69,13 @@ fn accuracy() -> Accuracy {
     Accuracy { wrong, is_busy: others >= OTHER_WORK, tables }
 }
 
-/// Processor time so far, in the kernel's ticks.
+/// The processor time up to now, in the kernel's ticks.
 struct Ticks {
-    /// Time of all processors.
+    /// The time of all processors.
     all: u64,
-    /// Idle time in it, with waits for a disk.
+    /// The part of that time that was idle, including waits for a disk.
     idle: u64,
-    /// Time of the ended programs that this process had started.
+    /// The time of the ended programs that this process had started.
     ours: u64,
 }
 
@@ -84,14 +84,15 @@ impl Ticks {
         let numbers = |line: &str| -> Vec<u64> {
             line.split_whitespace().map(|number| number.parse().unwrap_or(0)).collect()
         };
-        // The first line is the sum: "cpu", user, nice, system, idle, waiting for a disk, ...
+        // The first line is the sum over all processors: "cpu", user, nice, system, idle, waiting
+        // for a disk, ...
         let stat = fs::read_to_string("/proc/stat").unwrap();
         let sum = numbers(stat.lines().next().unwrap().trim_start_matches("cpu"));
-        // After the name in brackets the fields continue with the third; the 16th and 17th are the
-        // time of children, user and system.
+        // After the name in brackets, the fields continue with the third. The 16th and 17th are the
+        // time of children, in user and in system mode.
         let own = fs::read_to_string("/proc/self/stat").unwrap();
         let own = numbers(own.rsplit_once(')').unwrap().1);
-        // Guests' time, the ninth field, is included in users' time already.
+        // The guests' time, the ninth field, is already included in the users' time.
         Ticks { all: sum[..8].iter().sum(), idle: sum[3] + sum[4], ours: own[13] + own[14] }
     }
 

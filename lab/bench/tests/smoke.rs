@@ -1,7 +1,7 @@
-//! Runs every benchmark at its smallest size, so that none breaks unnoticed.
+//! Runs every benchmark at its smallest size, so that a broken one is noticed.
 //!
-//! The test checks that each one ends successfully and that the last line has the fields that other
-//! programs rely on, each a number. No time is judged here: the figures mean nothing.
+//! Checks that each benchmark ends with success, and that its last line has the fields that other
+//! programs rely on, each with a number. It does not check times: at this size they mean nothing.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::thread;
 
 use serde_json::Value;
 
-/// The benchmarks' names, each with the fields of its last line.
+/// The names of the benchmarks, each with the fields of its last line.
 const BENCHMARKS: &[(&str, &[&str])] = &[
     (
         "record-overhead",
@@ -70,18 +70,19 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
 #[test]
 fn every_benchmark_runs_and_ends_with_its_fields() {
     let next = AtomicUsize::new(0);
-    // Relaxed: the number only says which benchmark is next; no other data is passed on.
+    // Relaxed: the number only says which benchmark comes next, and no other data depends on it.
     let take = || BENCHMARKS.iter().rev().nth(next.fetch_add(1, Relaxed));
     let run_some = || {
         while let Some((name, fields)) = take() {
             let lines = output_of(&[name, "--smoke"]);
             require_fields(&lines, fields);
-            // What a program counted itself must be what was recorded.
+            // The operations that a program has counted itself must be those that were recorded.
             assert!(!lines.contains("MISCOUNTED"), "{lines}");
         }
     };
-    // Three at a time: many wait, or use one processor. The last ones of the list come first: one
-    // of them takes long, and would run alone at the end.
+    // Three benchmarks run at a time, since many of them wait or use only one processor. The list
+    // is run from its end, because a benchmark there takes long and would otherwise run alone at
+    // the end.
     thread::scope(|scope| (0..3).for_each(|_| _ = scope.spawn(run_some)));
 }
 
@@ -106,8 +107,8 @@ fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
     }
 }
 
-/// A program with a problem, the same one with a wrong place in its description, one that hangs,
-/// and one that can't be run.
+/// The descriptions are: a program with a problem, this program with a wrong place in the
+/// description, a program that hangs, and one that can't be run.
 #[test]
 fn reports_on_programs_that_a_user_describes_are_judged() {
     let folder = tempfile::tempdir().unwrap();
@@ -171,7 +172,8 @@ fn a_simulation_of_this_machine_is_held_against_it() {
     assert!(lines.contains("alone: swap, then store"), "{lines}");
 }
 
-/// Requires that the last line has these fields, each a number, the commit, and no others.
+/// Requires that the last line has these fields, each with a number, and also the commit, and no
+/// others.
 fn require_fields(lines: &str, fields: &[&str]) {
     let last = lines.lines().last().expect("it prints something");
     let summary: Value = serde_json::from_str(last).expect(last);
@@ -191,7 +193,7 @@ fn the_list_names_every_benchmark_tested_here() {
     assert_eq!(listed, tested);
 }
 
-/// What the benchmarks print with these arguments. They must succeed.
+/// The output of the benchmarks with these arguments. They must succeed.
 fn output_of(arguments: &[&str]) -> String {
     let output = run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr);

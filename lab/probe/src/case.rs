@@ -1,9 +1,9 @@
-//! The measured cases: six operations on a line in five states, the 30 cases of ccbench (SSYNC,
-//! section 4.2), and how a line is brought into each state.
+//! The cases that are measured: six operations on a line in one of five states. These are the 30
+//! cases of ccbench (SSYNC, section 4.2). Also how a line gets into each state.
 //!
-//! No instruction puts a line into a state. A line gets there by the accesses of threads, one after
-//! the other; [`steps`] returns these sequences. The thread that measures is role 0, role 1 is the
-//! holder, and roles from 2 on are further sharers.
+//! No instruction puts a line into a state. A line gets into it by accesses of threads, one after
+//! another; [`steps`] returns these sequences. The thread that measures has role 0, the holder of
+//! the line has role 1, and further sharers have the roles from 2 on.
 
 pub use syncline_sim::machine::{Access, State};
 
@@ -44,10 +44,10 @@ pub fn state_name(state: State) -> &'static str {
     }
 }
 
-/// What a thread does to a line to bring the line into a state.
+/// An access by which a thread helps to bring a line into a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
-    /// Writes the line: no other cache has it then.
+    /// Writes the line. Afterwards no other cache has the line.
     Store,
     /// Reads the line.
     Load,
@@ -55,15 +55,17 @@ pub enum Touch {
     Evict,
 }
 
-/// A step of a preparation: the thread's role, and its access.
+/// A step of the preparation: the role of a thread, and its access.
 pub type Step = (usize, Touch);
 
-/// The steps after which a line is in a state. An owned or shared line has the roles from 1 to
-/// `holders` as its holders; the others have role 1, or none if invalid. Each sequence begins with
-/// a store of the holder, which makes the line's value known and its former state irrelevant.
+/// The steps that bring a line into a state. If the state is Owned or Shared, the roles from 1 to
+/// `holders` have the line afterwards. In the other states only role 1 has it, or no role if the
+/// state is Invalid. Each sequence begins with a store of the holder, after which the line's value
+/// is known and its previous state does not matter.
 ///
-/// With a single holder, the second reader of Owned and Shared is the measuring thread itself. Then
-/// only writes can be measured, since a read finds the line in its own cache.
+/// If there is only one holder, the measuring thread itself is the second reader for Owned and
+/// Shared. Then only writes can be measured, since a read would find the line in the thread's own
+/// cache.
 pub fn steps(state: State, holders: usize) -> Vec<Step> {
     let mut steps = vec![(1, Touch::Store)];
     let readers = |first: usize| {

@@ -1,8 +1,9 @@
-//! Makes a machine description from a measurement; the simulator loads it (`docs/machines.md`).
+//! Makes a machine description from a measurement. The simulator loads such descriptions
+//! (`docs/machines.md`).
 //!
-//! The description has a column for each distance between cores. A value that could not be measured
-//! is replaced by the nearest one, and the measurement's notes say so. The whole measurement is
-//! included in the field `measured`.
+//! The description has a column for each distance between cores. Where a value could not be
+//! measured, it has a related one, and the notes of the measurement say so. The field `measured`
+//! contains the whole measurement.
 
 use serde_json::{Map, Value, json};
 use syncline_sim::machine::{Description, FORMAT};
@@ -14,7 +15,7 @@ use syncline_statistics::{Summary, median};
 /// Makes a machine description from a measurement.
 ///
 /// # Panics
-/// Never: a measurement has all that a description needs.
+/// Never: a measurement has everything that a description needs.
 pub fn describe(measurement: &Measurement) -> Description {
     let layout = &measurement.layout;
     let columns: Vec<(usize, f64)> = layout.columns().collect();
@@ -37,8 +38,8 @@ pub fn describe(measurement: &Measurement) -> Description {
         "store_buffer": measurement.subject.store_buffer,
         "stays": measurement.stay().map(hundredths).filter(|&share| share > 0.0),
         "under_way": under_way(measurement),
-        // Same rule as for the built-in machines: an access has three instructions, which take one
-        // cycle on cores that issue three or more per cycle.
+        // The rule of the built-in machines: an access has three instructions, which take one cycle
+        // on cores that issue three or more instructions in a cycle.
         "instructions": { "cycles": 1, "threads": 1 },
         "reads_take_over": !measurement.taken_over().is_empty(),
         "measured": measurement,
@@ -49,7 +50,7 @@ pub fn describe(measurement: &Measurement) -> Description {
     serde_json::from_value(description).expect("these are the fields of a description")
 }
 
-/// Names of the columns. A single core has no distances; its one column is for memory.
+/// The names of the columns. A single core has no distances, and has one column for its memory.
 fn names<'m>(measurement: &'m Measurement, columns: &[(usize, f64)]) -> Vec<&'m str> {
     match columns {
         [] => vec!["this core"],
@@ -71,7 +72,7 @@ fn local(measurement: &Measurement) -> Value {
     let atomic = median(&atomics).unwrap_or(0.0);
     let load = own(Access::Load).unwrap_or(0.0);
     let mut local = json!({ "load": whole(load) });
-    // Where caches write through, a write leaves the core even if its line is in the cache.
+    // Where caches write through, a write goes to other units even if its line is in the cache.
     for (name, cycles) in [("store", own(Access::Store).unwrap_or(0.0)), ("atomic", atomic)] {
         if !must_ask(cycles, load) {
             local[name] = json!(whole(cycles));
@@ -80,8 +81,8 @@ fn local(measurement: &Measurement) -> Value {
     local
 }
 
-/// The levels of caches whose size and cost are known, each larger and slower than the one before.
-/// Empty if there are fewer than two.
+/// The levels of caches whose size and cost are known. Each level is larger and slower than the one
+/// before. The list is empty if there are fewer than two such levels.
 fn levels(measurement: &Measurement) -> Vec<Value> {
     let (caches, found) = (measurement.subject.caches, &measurement.local);
     let own = measurement.own(Access::Load);
@@ -100,7 +101,7 @@ fn levels(measurement: &Measurement) -> Vec<Value> {
     levels.into_iter().map(|(bytes, cycles)| json!({ "bytes": bytes, "cycles": cycles })).collect()
 }
 
-/// The rows of an operation.
+/// The rows of the description for an operation.
 fn costs(measurement: &Measurement, columns: &[(usize, f64)], access: Access) -> Value {
     let mut rows = Map::new();
     for state in STATES {
@@ -114,24 +115,24 @@ fn costs(measurement: &Measurement, columns: &[(usize, f64)], access: Access) ->
         }
     }
     if let Some(cycles) = shared_by_all(measurement, access) {
-        // If all caches share the line, the nearest and the farthest sharer are at the same
-        // distances for every core that asks.
+        // If all caches share the line, the nearest and the farthest sharer are equally far away
+        // for every core.
         let row = vec![cycles; columns.len()];
         rows.insert("shared_by_all".to_owned(), json!(row));
     }
     Value::Object(rows)
 }
 
-/// Cycles at a distance. A load of a line that two threads share needs a third thread. Without one,
-/// the load of a line that one thread has is used instead.
+/// The cycles of an access at this distance. A load of a line that two threads share can be
+/// measured only with a third thread. Without one, this is the load of a line that one thread has.
 fn cell(measurement: &Measurement, access: Access, state: State, class: usize) -> f64 {
     let instead = if state == State::Owned { State::Modified } else { State::Exclusive };
     let cell = |state| measurement.cell(access, state, class);
     cell(state).or_else(|| cell(instead)).map_or(0.0, tenths)
 }
 
-/// Cycles if all threads but the asking one share the line; `None` if the description lacks some of
-/// the threads, or if this was not measured.
+/// The cycles of an access by one thread if all other threads share the line. `None` if the
+/// description lacks some of the threads, or if this was not measured.
 fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     let others = measurement.subject.processors.len() - 1;
     let mut all = measurement.sharers.iter().filter(|shared| shared.sharers == others);
@@ -139,7 +140,7 @@ fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     (measurement.layout.threads() == others + 1).then(|| tenths(cycles))
 }
 
-/// How many accesses are under way at once; `None` if only one.
+/// How many accesses are under way at the same time; `None` if it is only one.
 fn under_way(measurement: &Measurement) -> Option<usize> {
     measurement.under_way().map(|loads| loads.round() as usize).filter(|&loads| loads > 1)
 }
@@ -149,7 +150,7 @@ fn hundredths(share: f64) -> f64 {
     (share * 100.0).round() / 100.0
 }
 
-/// Rounds to a tenth of a cycle: no measurement is more exact.
+/// Rounds to a tenth of a cycle, since no measurement is more exact than that.
 fn tenths(summary: &Summary) -> f64 {
     (summary.median * 10.0).round() / 10.0
 }

@@ -1,34 +1,35 @@
-//! A topology in the form of a machine description: nodes with the same number of caches, caches
-//! with the same number of threads, and distances between nodes.
+//! The topology of a machine in the form that a machine description has. All nodes have the same
+//! number of caches, all caches have the same number of threads, and there are distances between
+//! nodes.
 //!
-//! A node is the smallest group of cores that are all equally near to each other: usually those
-//! behind one last-level cache. If there are no such groups, as in a mesh, each core is a node. If
-//! groups differ in size, the smallest gives the size of all.
+//! A node is the smallest group of cores that are all equally near to each other; usually these
+//! cores share a last-level cache. If there are no such groups, as in a mesh, each core is a node.
+//! If the groups differ in size, all get the size of the smallest.
 
 use syncline_sim::machine::MOST_CACHES;
 
 use crate::topology::Topology;
 
-/// A topology in the form of a machine description.
+/// A topology in the form that a machine description has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// Cores of each node, each with its threads.
+    /// For each node its cores, and for each core its threads.
     nodes: Vec<Vec<Vec<usize>>>,
-    /// Classes of distance that the description has, with the numbers that stand for them.
+    /// The classes of distance in the description, each with the number that stands for it.
     columns: Vec<(usize, f64)>,
     distances: Vec<Vec<f64>>,
 }
 
 impl Layout {
-    /// Derives the layout of a topology.
+    /// Derives the layout from a topology.
     pub fn of(topology: &Topology) -> Layout {
         let cores = cores(topology);
         let class = |a: &[usize], b: &[usize]| topology.class(a[0], b[0]);
         let apart = topology.classes.iter().take_while(|class| class.same_core).count();
         let near = |a: &[usize], b: &[usize]| class(a, b) == apart;
         let groups = groups(&cores, near);
-        // Within a node the distance is 0. If each core is a node of its own, the nearest others
-        // are at 1.
+        // Within a node the distance is 0. If each core is a node, the nearest other cores are at
+        // distance 1.
         let (groups, nearest) = match groups {
             Some(groups) => (groups, 0.0),
             None => (cores.into_iter().map(|core| vec![core]).collect(), 1.0),
@@ -66,13 +67,13 @@ impl Layout {
         self.nodes() * self.cores_of_node() * self.threads_of_core()
     }
 
-    /// The description's classes of distance with the numbers that stand for them, ascending. Empty
-    /// for a single core.
+    /// The classes of distance in the description, each with the number that stands for it, in
+    /// ascending order. There are none if the machine has a single core.
     pub fn columns(&self) -> impl Iterator<Item = (usize, f64)> {
         self.columns.iter().copied()
     }
 
-    /// Distance of each node to every node.
+    /// The distance from each node to every node.
     pub fn distances(&self) -> &[Vec<f64>] {
         &self.distances
     }
@@ -90,8 +91,8 @@ fn cores(topology: &Topology) -> Vec<Vec<usize>> {
     cores
 }
 
-/// Divides cores into groups whose members are all near each other; `None` if nearness is not
-/// transitive.
+/// Divides cores into groups, in each of which all cores are near each other. `None` if that is not
+/// possible because nearness is not transitive.
 fn groups(
     cores: &[Vec<usize>],
     near: impl Fn(&[usize], &[usize]) -> bool,
@@ -108,8 +109,8 @@ fn groups(
     Some(groups)
 }
 
-/// Gives each node the same number of cores, and each core the same number of threads, within what
-/// can be simulated.
+/// Makes the numbers of cores equal for all nodes, and the numbers of threads equal for all cores,
+/// within the limits of the simulator.
 fn alike(mut nodes: Vec<Vec<Vec<usize>>>) -> Vec<Vec<Vec<usize>>> {
     let cores = nodes.iter().map(Vec::len).min().unwrap_or(1).min(MOST_CACHES);
     let threads = nodes.iter().flatten().map(Vec::len).min().unwrap_or(1);
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_smallest_group_gives_the_size() {
-        // Six cores behind one cache, four behind the other; the first core has two threads.
+        // Six cores share one cache, and four share another one. The first core has two threads.
         let mut places = vec![place(0, 0, 0), place(1, 0, 0)];
         places.extend((1..6).map(|n| place(n + 1, n, 0)));
         places.extend((6..10).map(|n| place(n + 1, n, 1)));

@@ -1,18 +1,19 @@
-//! What an access to memory costs on this machine: the probe that SSYNC calls ccbench
-//! (section 4.2), and the `syncline machine` command.
+//! Measures what an access to memory costs on this machine. SSYNC calls this probe ccbench (section
+//! 4.2), and the command `syncline machine` runs it.
 //!
-//! 1. [`topology`]: hardware threads, and how far they are from each other.
-//! 2. [`bench`](mod@bench): the machine that is measured, real or simulated: threads at places, a
-//!    clock, a flush.
-//! 3. [`case`]: six operations, five states, and how a line gets into each.
+//! 1. [`topology`]: the hardware threads, and the distances between them.
+//! 2. [`bench`](mod@bench): the machine that is measured, real or simulated, with threads at chosen
+//!    places, a clock and a flush.
+//! 3. [`case`]: six operations and five states, and how a line gets into each state.
 //! 4. `plan`, `sequence`, `runs`, `walk`: which threads measure what, and the code that is timed.
 //! 5. [`measure`](fn@measure): the whole measurement, in several passes; [`measurement`] has its
 //!    result.
 //! 6. [`Note`]: what could not be measured, or not with certainty.
-//! 7. [`report`] shows the result; [`describe`](fn@describe) makes a machine description from it.
+//! 7. [`report`] shows the result, and [`describe`](fn@describe) makes a machine description from
+//!    it.
 //!
-//! Not measured here: bandwidth, contention (several threads at one line at once), and the speed of
-//! locks. The stress tests measure these.
+//! Not measured here: bandwidth, contention (several threads that access one line at the same
+//! time), and the speed of locks. The stress tests measure these.
 //!
 //! ```
 //! use syncline_probe::bench::SimulatedBench;

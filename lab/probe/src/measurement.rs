@@ -1,5 +1,5 @@
-//! The result of a measurement, as plain data. Reports show it, and machine descriptions are made
-//! from it.
+//! The result of a measurement, as data. Reports show it, and machine descriptions are made from
+//! it.
 
 use serde::{Serialize, Serializer};
 use syncline_sim::machine::Protocol;
@@ -15,29 +15,31 @@ use syncline_statistics::{Summary, median};
 pub struct Measurement {
     /// The machine that was measured.
     pub subject: Subject,
-    /// The distances that occur, from near to far.
+    /// The distances between threads that the machine has, from near to far.
     pub distances: Vec<Distance>,
-    /// Accesses to lines that other threads have.
+    /// The costs of accesses to lines that other threads have.
     pub cells: Vec<Cell>,
-    /// Accesses to lines that the thread itself has changed and another thread has read since.
+    /// The costs of accesses to a line that the thread itself has changed and that another thread
+    /// has read since.
     pub mine: Vec<Mine>,
     /// How long a line stays with its owner, as a share of the time that another thread needs to
-    /// get it.
+    /// get the line.
     pub stays: Vec<Stays>,
-    /// How many loads of lines that another thread has changed are under way at once.
+    /// How many loads of lines that another thread has changed are under way at the same time.
     pub under_way: Vec<UnderWay>,
-    /// Accesses that need no other thread.
+    /// The costs of accesses that need no other thread.
     pub local: Local,
-    /// Accesses to lines that several threads share.
+    /// The costs of accesses to lines that several threads share.
     pub sharers: Vec<Shared>,
-    /// Loads of lines that another thread has changed, indexed by the loading thread, then by the
-    /// one that changed the line. `None` on the diagonal.
+    /// The costs of loads of lines that another thread has changed. The first index is the thread
+    /// that loads, and the second is the thread that has changed the line. `None` on the diagonal.
     pub matrix: Vec<Vec<Option<f64>>>,
-    /// Whether a changed line that others read stays with its owner; `None` if unknown.
+    /// Whether a changed line stays with its owner when other threads read it; `None` if that is
+    /// unknown.
     pub owned: Option<bool>,
-    /// Which unit answers a request for a line, according to the processor's maker.
+    /// Which unit answers a request for a line, according to the maker of the processor.
     pub protocol: Protocol,
-    /// How a machine description divides the threads.
+    /// How a machine description divides the threads into nodes and cores.
     #[serde(skip)]
     pub layout: Layout,
     /// What could not be measured, or not with certainty.
@@ -47,34 +49,35 @@ pub struct Measurement {
 /// The machine that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Subject {
-    /// The processor, or the simulated machine.
+    /// The name of the processor or of the simulated machine.
     pub title: String,
-    /// Whether it is this machine, and not a simulated one.
+    /// Whether it is this machine; otherwise it is a simulated one.
     pub native: bool,
     /// The operating system's numbers of the hardware threads, in the order of the matrix.
     pub processors: Vec<usize>,
-    /// What each of them shares with others.
+    /// What each of these hardware threads shares with others.
     pub places: Vec<HardwareThread>,
-    /// Sizes of a hardware thread's caches.
+    /// The sizes of the caches that a hardware thread has.
     pub caches: Caches,
-    /// Stores that may wait in a thread's buffer, according to manuals; `None` if unknown.
+    /// How many stores can wait in a thread's buffer, according to manuals; `None` if that is
+    /// unknown.
     pub store_buffer: Option<usize>,
-    /// Cycles of the processor per second during the measurement.
+    /// The cycles per second of the processor during the measurement.
     pub hertz: f64,
-    /// Ticks of the clock per second.
+    /// The ticks per second of the clock.
     pub ticks_per_second: f64,
-    /// Cycles that reading the clock takes; they are subtracted.
+    /// The cycles that reading the clock takes. They are subtracted from the measured times.
     pub clock_cycles: f64,
-    /// Source of the topology: `hwloc`, `linux` or `description`.
+    /// Where the topology comes from: `hwloc`, `linux` or `description`.
     pub topology: &'static str,
 }
 
 /// A distance between two hardware threads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Distance {
-    /// What two such threads have in common, in words.
+    /// What two threads at this distance have in common, in words.
     pub name: String,
-    /// Whether they are threads of one core.
+    /// Whether they belong to one core.
     pub same_core: bool,
     /// Whether they have a cache in common.
     pub same_cache: bool,
@@ -82,7 +85,7 @@ pub struct Distance {
     pub pairs: usize,
     /// How many of these pairs were measured.
     pub measured: usize,
-    /// One of these pairs, by the operating system's numbers.
+    /// One of these pairs, as the operating system's numbers.
     pub example: (usize, usize),
 }
 
@@ -95,47 +98,47 @@ pub struct Cell {
     /// The state that the line was in.
     #[serde(serialize_with = "state")]
     pub state: State,
-    /// Index of the distance in [`Measurement::distances`].
+    /// The index of the distance in [`Measurement::distances`].
     pub distance: usize,
-    /// Cycles.
+    /// Its cost in cycles.
     pub cycles: Summary,
 }
 
-/// The cost of an access to a line that the thread itself has changed and another thread has read
-/// since.
+/// The cost of an access to a line that the thread itself has changed and that another thread has
+/// read since.
 #[derive(Clone, Debug, Serialize)]
 pub struct Mine {
     /// The operation.
     #[serde(serialize_with = "access")]
     pub access: Access,
-    /// Index of the other thread's distance.
+    /// The index of the other thread's distance.
     pub distance: usize,
-    /// Cycles.
+    /// Its cost in cycles.
     pub cycles: Summary,
 }
 
 /// How long a line stays with its owner while another thread's request is on its way.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stays {
-    /// Index of the other thread's distance.
+    /// The index of the other thread's distance.
     pub distance: usize,
     /// The time, as a share of the time that the other thread needs to get the line.
     pub share: Summary,
 }
 
-/// How many loads are under way at once if none waits for another.
+/// How many loads are under way at the same time, if none has to wait for another.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnderWay {
-    /// Index of the distance of the thread that has changed the lines.
+    /// The index of the distance to the thread that has changed the lines.
     pub distance: usize,
-    /// How many times faster they are than loads that wait for each other.
+    /// How many times faster these loads are than loads that have to wait for each other.
     pub loads: Summary,
 }
 
 /// The costs of accesses that need no other thread.
 #[derive(Clone, Debug, Serialize)]
 pub struct Local {
-    /// Accesses to a line that the thread itself has changed.
+    /// The costs of accesses to a line that the thread itself has changed.
     pub own: Vec<Own>,
     /// A load that finds its line in the second-level cache.
     pub l2: Option<Summary>,
@@ -143,7 +146,7 @@ pub struct Local {
     pub llc: Option<Summary>,
     /// A load of a flushed line from the memory of the thread's node.
     pub memory: Summary,
-    /// A load from a random position in much memory, including the translation of its address.
+    /// A load from a random position in a large memory, including the translation of its address.
     pub far_memory: Option<Summary>,
 }
 
@@ -153,44 +156,44 @@ pub struct Own {
     /// The operation.
     #[serde(serialize_with = "access")]
     pub access: Access,
-    /// Cycles.
+    /// Its cost in cycles.
     pub cycles: Summary,
 }
 
 /// The cost of an access to a line that several threads share.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shared {
-    /// How many threads share it, not counting the one that accesses it; they are the nearest ones.
+    /// How many threads share the line besides the one that accesses it. They are the nearest ones.
     pub sharers: usize,
     /// The operation.
     #[serde(serialize_with = "access")]
     pub access: Access,
-    /// Cycles.
+    /// Its cost in cycles.
     pub cycles: Summary,
 }
 
 impl Measurement {
-    /// Cycles of an access to a line in a state at a distance, if measured.
+    /// The cycles of an access to a line in this state at this distance, if it was measured.
     pub fn cell(&self, access: Access, state: State, distance: usize) -> Option<&Summary> {
         let wanted =
             |cell: &&Cell| (cell.access, cell.state, cell.distance) == (access, state, distance);
         self.cells.iter().find(wanted).map(|cell| &cell.cycles)
     }
 
-    /// Cycles of an access to a line that the thread itself has changed.
+    /// The cycles of an access to a line that the thread itself has changed.
     pub fn own(&self, access: Access) -> Option<&Summary> {
         self.local.own.iter().find(|own| own.access == access).map(|own| &own.cycles)
     }
 
-    /// Cycles of an access to a line that the thread itself has changed and another thread has read
-    /// since.
+    /// The cycles of an access to a line that the thread itself has changed and that another thread
+    /// has read since.
     pub fn mine(&self, access: Access, distance: usize) -> Option<&Summary> {
         let wanted = |mine: &&Mine| (mine.access, mine.distance) == (access, distance);
         self.mine.iter().find(wanted).map(|mine| &mine.cycles)
     }
 
-    /// The distances at which a reader takes a changed line over: the thread that had changed the
-    /// line has to fetch it again.
+    /// The distances at which a reader of a changed line takes the line over, so that the thread
+    /// that has changed the line has to fetch it again.
     pub fn taken_over(&self) -> Vec<usize> {
         let own = self.own(Access::Load).map_or(0.0, |own| own.median);
         let asks = |&distance: &usize| {
@@ -200,8 +203,9 @@ impl Measurement {
     }
 
     /// How long a line stays with its owner, as a share of the time that another core needs to get
-    /// it: the median over all distances between cores, if measured. `None` where atomic operations
-    /// are performed in a cache that all cores share: there no line stays with its owner.
+    /// it. This is the median over all distances between cores, if it was measured. It is `None` on
+    /// machines that perform atomic operations in a cache that all cores share, since no line stays
+    /// with an owner there.
     pub fn stay(&self) -> Option<f64> {
         let own = |access| self.own(access).map_or(0.0, |own| own.median);
         if must_ask(own(Access::FetchAndIncrement), own(Access::Load)) {
@@ -212,16 +216,16 @@ impl Measurement {
         median(&shares.collect::<Vec<_>>())
     }
 
-    /// How many loads a core has under way at once, if measured: the median over all distances
-    /// between cores.
+    /// How many loads a core has under way at the same time, if that was measured. This is the
+    /// median over all distances between cores.
     pub fn under_way(&self) -> Option<f64> {
         let between_cores = |of: &&UnderWay| !self.distances[of.distance].same_core;
         let loads = self.under_way.iter().filter(between_cores).map(|of| of.loads.median);
         median(&loads.collect::<Vec<_>>())
     }
 
-    /// Whether a description has a row for the owned state: if the machine has that state, and a
-    /// changed line stays with its owner when others read it.
+    /// Whether a description has a row for the state Owned. It has one if the machine has this
+    /// state, and a changed line stays with its owner when others read it.
     pub fn describes_owned(&self) -> bool {
         self.owned == Some(true) && self.taken_over().is_empty()
     }
@@ -232,13 +236,13 @@ impl Measurement {
     }
 }
 
-/// An access that needs no other core is as fast as one to an own line, or to one in the
-/// second-level cache. An access that has to ask other cores takes more than this many times as
-/// long as one to an own line, and more than this many cycles longer.
+/// An access that needs no other core takes about as long as an access to an own line or to a line
+/// in the second-level cache. An access that has to ask other cores takes more than this many times
+/// as long as an access to an own line, and is longer by more than this many cycles.
 const ASKING: (f64, f64) = (2.0, 20.0);
 
-/// Whether an access had to ask other caches, given its cycles and those of an access to an own
-/// line.
+/// Whether an access of this many cycles had to ask other caches, if an access to an own line takes
+/// `own` cycles.
 pub fn must_ask(cycles: f64, own: f64) -> bool {
     cycles > ASKING.0 * own && cycles > own + ASKING.1
 }

@@ -1,25 +1,25 @@
-//! Which threads measure what: for each distance a few pairs of hardware threads, each with a
-//! further sharer if there is one.
+//! Chooses the threads that measure: for each distance a few pairs of hardware threads, and with
+//! each pair a further sharer, if there is one.
 
 use crate::topology::Topology;
 
-/// The threads of a measurement, as indices into the topology's threads.
+/// The threads that measure together, as indices into the topology's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crew {
     /// The thread that measures.
     pub asker: usize,
-    /// The thread that has the line, at the distance that is measured.
+    /// The thread that has the line, at the distance that is to be measured.
     pub holder: usize,
-    /// A further thread that has the line, for shared lines.
+    /// A second thread that has the line too, for shared lines.
     pub sharer: Option<Sharer>,
 }
 
-/// A second thread that has a shared line.
+/// A second thread that has the shared line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharer {
     /// The thread.
     pub thread: usize,
-    /// Whether it is as far from the asker as the holder is.
+    /// Whether the distance to the asker is the same as the holder's.
     pub as_far: bool,
 }
 
@@ -30,13 +30,13 @@ impl Crew {
         [self.asker, self.holder].into_iter().chain(sharer).collect()
     }
 
-    /// The threads without the sharer.
+    /// The asker and the holder.
     pub fn pair(&self) -> Vec<usize> {
         vec![self.asker, self.holder]
     }
 }
 
-/// At most `most` crews for a distance, spread over the machine.
+/// At most `most` crews for a distance. They are spread over the machine.
 pub fn crews(topology: &Topology, class: usize, most: usize) -> Vec<Crew> {
     let pairs = pairs(topology, class);
     let chosen = pairs.len().min(most);
@@ -44,7 +44,7 @@ pub fn crews(topology: &Topology, class: usize, most: usize) -> Vec<Crew> {
     spread.map(|(asker, holder)| crew(topology, asker, holder)).collect()
 }
 
-/// The pairs of threads that are at this distance from each other, each once.
+/// All pairs of threads that are at this distance from each other.
 pub fn pairs(topology: &Topology, class: usize) -> Vec<(usize, usize)> {
     let threads = topology.threads.len();
     let all = (0..threads).flat_map(|a| (a + 1..threads).map(move |b| (a, b)));
@@ -55,17 +55,18 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     let class = topology.class(asker, holder);
     let same_core = |a: usize, b: usize| topology.threads[a].core == topology.threads[b].core;
     let others = || (0..topology.threads.len()).filter(|&t| t != asker && t != holder);
-    // Threads of one core share caches. So the sharer is on neither the asker's core nor the
-    // holder's, unless these two are threads of one core.
+    // Threads of one core share caches. So the sharer must not be on the asker's core or the
+    // holder's core, unless asker and holder are threads of one core.
     let all_of_one_core = same_core(asker, holder);
     let as_far = others().filter(|&t| topology.class(asker, t) == class);
     let as_far = as_far.filter(|&t| all_of_one_core || !same_core(holder, t));
     let elsewhere = others().filter(|&t| !same_core(asker, t) && !same_core(holder, t));
-    // The one nearest to the holder, so that a write reaches only one part of the machine.
+    // The thread that is nearest to the holder is chosen, so that a write reaches only one part of
+    // the machine.
     let sharer = as_far.min_by_key(|&t| topology.class(holder, t));
     let sharer = sharer.map(|thread| Sharer { thread, as_far: true }).or_else(|| {
-        // Nearer than the holder, unless the holder is on the asker's core; else the sharer, not
-        // the holder, would decide the cost.
+        // Otherwise the sharer must be nearer than the holder, because it would decide the cost if
+        // it were farther. If asker and holder are on one core, any other core will do.
         let nearer = elsewhere.filter(|&t| all_of_one_core || topology.class(asker, t) < class);
         let nearest = nearer.min_by_key(|&t| class.abs_diff(topology.class(asker, t)));
         nearest.map(|thread| Sharer { thread, as_far: false })
@@ -73,14 +74,14 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     Crew { asker, holder, sharer }
 }
 
-/// Numbers of sharers of one line besides the asker: 2, 4, 8 and so on, and all threads.
+/// For how many sharers besides the asker a line is measured: 2, 4, 8 and so on, and all threads.
 pub fn numbers_of_sharers(topology: &Topology) -> Vec<usize> {
     let others = topology.threads.len().saturating_sub(1);
     let doubled = std::iter::successors(Some(2), |n| Some(2 * n)).take_while(|&n| n < others);
     doubled.chain((others >= 2).then_some(others)).collect()
 }
 
-/// A thread, followed by all others, the nearest first.
+/// A thread and after it all other threads, with the nearest first.
 pub fn nearest_first(topology: &Topology, asker: usize) -> Vec<usize> {
     let mut others: Vec<usize> =
         (0..topology.threads.len()).filter(|&thread| thread != asker).collect();

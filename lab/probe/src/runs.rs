@@ -1,12 +1,13 @@
-//! How long a line stays with its owner while another thread's request is on its way.
+//! Measures how long a line stays with its owner while another thread's request for it is on its
+//! way.
 //!
 //! Two threads increment one word as fast as they can. If a line left its owner as soon as another
-//! thread wants it, each increment would fetch the line. On real machines the owner goes on until
-//! the request has reached it, so increments come in runs, which a thread recognizes by the values
-//! that it gets. The time between the beginnings of two runs is what a line needs to travel to the
-//! other core and back. During a part of that time the owner uses the line again: for all
-//! increments of its run but the first, each of which takes as long as an increment by a thread
-//! that is alone.
+//! thread requests it, every increment would have to fetch the line. On real machines the owner
+//! continues until the request arrives, so its increments come in *runs*. A thread recognizes a run
+//! by the values that its increments return. The time between the beginnings of two runs is what
+//! the line needs to travel to the other core and back. During a part of that time the owner uses
+//! the line again: for all increments of a run except the first. Each of these takes as long as an
+//! increment by a thread that is alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -16,11 +17,11 @@ use syncline::memory::{Memory, Padded, Word};
 use crate::bench::{Bench, Lines, Timed};
 use crate::error::Error;
 
-/// The number of increments of a sample: at least a few hundred runs, and a fraction of a
-/// millisecond.
+/// The number of increments in a sample. They make at least a few hundred runs, and take a fraction
+/// of a millisecond.
 const INCREMENTS: u32 = 10_000;
 
-/// What one thread has seen of the runs.
+/// What one thread has observed about its runs.
 #[derive(Clone, Copy)]
 struct Seen {
     increments: u32,
@@ -28,8 +29,8 @@ struct Seen {
     ticks: u64,
 }
 
-/// The share of the time between the beginnings of two runs during which the owner uses the line
-/// again; `None` if the clock did not advance.
+/// The share of the time between the beginnings of two runs in which the owner uses the line again.
+/// `None` if the clock did not advance.
 ///
 /// # Errors
 /// If no thread can run at one of the places.
@@ -57,7 +58,7 @@ fn seen<B: Bench>(
     let all = Mutex::new(Vec::new());
     lines.region[0].store(0, Relaxed);
     bench.run(lines, places, &|_| {
-        // AcqRel and Acquire pair with each other: all threads begin after all have arrived.
+        // AcqRel and Acquire pair with each other, so no thread begins before all have arrived.
         ready.fetch_add(1, AcqRel);
         let mut looks = 0;
         while ready.load(Acquire) < places.len() as u32 {
@@ -76,7 +77,7 @@ fn increment<M: Timed>(word: &M::Word) -> Seen {
     let mut next = u32::MAX;
     let start = M::ticks();
     loop {
-        // Relaxed: the word guards nothing.
+        // Relaxed: the word protects no other data.
         let value = word.fetch_add(1, Relaxed);
         if value >= INCREMENTS {
             break;

@@ -1,18 +1,21 @@
-//! The timed sequences; the same code runs on this machine and on simulated ones.
+//! The sequences of accesses that are timed. The code is the same on this machine and on simulated
+//! ones.
 //!
-//! **Many lines, one after the other.** Reading a clock around a single access costs more than the
-//! access, and on many machines the clock ticks only every 10 to 40 ns. So a sample is a chain of
-//! accesses to [`CHAIN`] lines. The address of each depends on what the one before returned, so
-//! none begins before the last is done. The lines lie in different pages and are visited in a
-//! random order that changes each time, so that no prefetcher runs ahead.
+//! **Many lines, one after another.** Reading a clock before and after a single access would take
+//! longer than the access, and on many machines the clock ticks only every 10 to 40 ns. So a sample
+//! is a chain of accesses to [`CHAIN`] lines. The address of each access depends on what the access
+//! before has returned, so no access begins before the previous one is complete. The lines are in
+//! different pages and are accessed in a random order, which is different each time, so that no
+//! prefetcher can guess the next line.
 //!
-//! **What is subtracted** is the time of the same chain without the accesses: the clock, the loop,
-//! and for stores the fence. For its thread, a store is over when it is in the store buffer; the
-//! probe measures the time until the store has taken effect, that is until a fence behind it is
-//! passed. (SSYNC: atomic operations take about as long as a store and a barrier.)
+//! **What is subtracted** is the time of the chain without the accesses: the time of the clock, of
+//! the loop and, for stores, of the fence. For its thread, a store is complete when it is in the
+//! store buffer. But the probe measures the time until the store has taken effect, which is when a
+//! fence after it is passed. (SSYNC: atomic operations take about as long as a store and a
+//! barrier.)
 //!
-//! **Turns.** Threads bring the lines into their state in a fixed order; a word on a line of its
-//! own says whose turn it is.
+//! **Turns.** Threads bring the lines into their state in a fixed order. A word on a separate line
+//! says whose turn it is.
 
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -24,45 +27,46 @@ use crate::bench::{Bench, Lines, Timed};
 use crate::case::{Access, Step, Touch};
 use crate::error::Error;
 
-/// The number of lines of a chain. The lines are few enough that each may have a page of its own
-/// without misses in the first-level translation buffer (which has at least 32 entries) or in a
-/// first-level cache, and enough that reading the clock is a small part.
+/// The number of lines of a chain. It is small enough that each line can be in its own page without
+/// misses in the first-level translation buffer (which has at least 32 entries) or in a first-level
+/// cache. It is large enough that reading the clock is only a small part of the time.
 pub const CHAIN: usize = 32;
 
-/// The number of positions for lines in a page: each is a pair of 64-byte lines, which processors
-/// fetch together.
+/// The number of positions for lines in a page. A position has two lines of 64 bytes, because
+/// processors fetch such pairs together.
 const PLACES_OF_PAGE: usize = 4096 / size_of::<Padded<u32>>();
 
 /// The number of positions for lines that a chain needs.
 pub const PLACES: usize = CHAIN * PLACES_OF_PAGE;
 
-/// Cycles of a sample of the processor's frequency: enough that reading the clock does not matter,
-/// and few enough to fit between two interrupts.
+/// The number of cycles in a sample of the processor's frequency. There are so many that reading
+/// the clock does not matter, and so few that a sample fits between two interrupts.
 pub const WORK: u32 = 100_000;
 
-/// How often a chain is repeated if repetition changes nothing: an access to an own line takes a
-/// tenth of the time between two ticks of some clocks.
+/// How often a chain is repeated if repetition changes nothing. On some machines, an access to an
+/// own line takes only a tenth of the time between two ticks of the clock.
 pub const LAPS: usize = 32;
 
 /// The sequence that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// A chain of these accesses, each line once.
+    /// A chain of these accesses, one to each line.
     Access(Access),
-    /// A chain of these accesses to each line [`LAPS`] times: for lines that stay in the
-    /// measuring thread's cache.
+    /// A chain of these accesses to each line, repeated [`LAPS`] times. This is for lines that stay
+    /// in the measuring thread's cache.
     Own(Access),
     /// Loads of the chain's lines that do not wait for each other.
     Together,
-    /// A chain without accesses, with fences or without, [`LAPS`] times.
+    /// A chain without accesses, repeated [`LAPS`] times, with fences or without.
     Nothing { fences: bool },
-    /// No sequence at all: the time of reading the clock.
+    /// Nothing: this is the time that reading the clock takes.
     Clock,
-    /// [`WORK`] cycles of the processor.
+    /// Computing for [`WORK`] cycles of the processor.
     Work,
 }
 
-/// Ticks of each round, in which the preparing steps are taken and then role 0 is timed.
+/// The ticks of each round. In a round, threads first take the preparing steps, and then role 0 is
+/// timed.
 ///
 /// # Errors
 /// If no thread can run at one of the places.
@@ -85,7 +89,7 @@ pub fn ticks<B: Bench>(
     Ok(samples.into_inner().expect("no thread panics with it"))
 }
 
-/// Executes all rounds of a role; returns the samples of role 0.
+/// Does what a role has to do in all rounds. For role 0, returns the samples.
 fn rounds_of<M: Timed>(
     role: usize,
     region: &[Padded<M::Word>],
@@ -117,8 +121,8 @@ fn rounds_of<M: Timed>(
     samples
 }
 
-/// Waits for this thread's turn. Acquire: pairs with the Release that ends a turn, so the accesses
-/// to the lines in that turn have happened.
+/// Waits for this thread's turn. Acquire: pairs with the Release that ends the turn before, so the
+/// accesses to lines in that turn have happened.
 fn wait_for<M: Timed>(turn: &M::Word, now: u32) {
     let mut looks = 0;
     while turn.load(Acquire) != now {
@@ -129,8 +133,8 @@ fn wait_for<M: Timed>(turn: &M::Word, now: u32) {
 
 /// The positions of a chain's lines, one in each page, in a random order.
 fn order(random: &mut fastrand::Rng) -> [u32; CHAIN] {
-    // The position differs from page to page, so that not all lines fall into the same set of a
-    // cache. An odd step visits all positions of a page.
+    // The position differs from page to page, so that not all lines are in one set of a cache.
+    // Since the step is odd, all positions of a page occur.
     let mut order = std::array::from_fn(|n| (n * PLACES_OF_PAGE + n * 5 % PLACES_OF_PAGE) as u32);
     random.shuffle(&mut order);
     order
@@ -169,7 +173,7 @@ fn timed<M: Timed>(region: &[Padded<M::Word>], order: &[u32], what: Timing, valu
     }
 }
 
-/// Ticks of a chain of accesses to lines that hold `value`.
+/// The ticks of a chain of accesses to lines that contain `value`.
 #[inline(always)]
 fn chain<M: Timed>(
     region: &[Padded<M::Word>],
@@ -185,7 +189,7 @@ fn chain<M: Timed>(
             M::settle();
             0
         }),
-        // The exchange succeeds, and so writes; the value that it writes does not matter.
+        // The exchange must succeed so that it writes; which value it writes does not matter.
         Access::CompareAndSwap => each::<M>(region, order, laps, |word| {
             word.exchange(value, value, Relaxed).unwrap_or_else(|other| other)
         }),
@@ -197,7 +201,7 @@ fn chain<M: Timed>(
     }
 }
 
-/// Ticks of an access to each line, one after the other, repeated `laps` times.
+/// The ticks of accesses to the lines, one after another, repeated `laps` times.
 #[inline(always)]
 fn each<M: Timed>(
     region: &[Padded<M::Word>],
@@ -205,8 +209,8 @@ fn each<M: Timed>(
     laps: usize,
     access: impl Fn(&M::Word) -> u32,
 ) -> u64 {
-    // The value is zero, which the compiler does not know, so the next address depends on what an
-    // access returned.
+    // This value is zero, but the compiler does not know that. So the next address depends on what
+    // the last access has returned.
     let zero = black_box(0);
     let mut seen = 0;
     let start = M::ticks();
@@ -221,7 +225,7 @@ fn each<M: Timed>(
     stop.saturating_sub(start)
 }
 
-/// Ticks of loading each line, with all addresses known from the beginning.
+/// The ticks of loads of all lines whose addresses are known from the beginning.
 #[inline(always)]
 fn together<M: Timed>(region: &[Padded<M::Word>], order: &[u32]) -> u64 {
     let start = M::ticks();

@@ -1,4 +1,4 @@
-//! Properties of the system around this process that affect measurements.
+//! Properties of the system that affect measurements.
 
 use std::path::Path;
 use std::{fs, thread};
@@ -7,41 +7,42 @@ use nix::unistd::{SysconfVar, sysconf};
 use syncline_sim::Machine;
 use syncline_sim::machine::Protocol;
 
-/// Properties of the system around this process that affect measurements.
+/// Properties of the system that affect measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Whether it is this machine, and not a simulated one.
+    /// Whether this machine is measured; otherwise it is a simulated one.
     pub native: bool,
     /// The hypervisor, if there is one.
     pub hypervisor: Option<String>,
     /// Whether the process runs in a container.
     pub container: bool,
-    /// Processors of the machine that are online.
+    /// How many processors of the machine are online.
     pub online: usize,
-    /// Processors whose time this process may use, according to its affinity and its quota.
+    /// How many processors this process may use at the same time, by its affinity and its quota.
     pub parallelism: usize,
     /// What is wrong with the processor's clock, if anything.
     pub clock_fault: Option<&'static str>,
-    /// Whether a changed line that others read stays with its owner (MOESI); `None` if unknown.
+    /// Whether a changed line stays with its owner when others read it (MOESI); `None` if that is
+    /// unknown.
     pub owned: Option<bool>,
     /// Which unit answers a request for a line.
     pub protocol: Protocol,
-    /// Stores that may wait in a thread's buffer; `None` if unknown.
+    /// How many stores can wait in a thread's buffer; `None` if that is unknown.
     pub store_buffer: Option<usize>,
 }
 
-/// The number of stores in the buffer of an x86-64 core: Nehalem's (2008). Zen has 44, Skylake 56;
-/// larger buffers hardly change anything.
+/// The size of the store buffer of an x86-64 core. This is the size in Nehalem (2008). Zen has 44
+/// and Skylake 56, but larger buffers hardly make a difference.
 const STORES: usize = 32;
 
 impl Surroundings {
-    /// The surroundings of this process. The caller passes what is wrong with the clock, because
-    /// its code reads the clock.
+    /// The properties of the system that this process runs on. The caller passes what is wrong with
+    /// the clock, since the caller's code reads the clock.
     pub fn here(clock_fault: Option<&'static str>) -> Surroundings {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().unwrap_or(1);
-        // According to their manuals, AMD's processors have MOESI and a directory at the memory of
-        // a line. Intel's have no owned state, and ask the caches that have the line (SSYNC,
-        // section 3). For other makers nothing is known; the protocol is then called snooping.
+        // According to their manuals, AMD's processors have MOESI, and a directory at a line's
+        // memory. Intel's have no state Owned, and ask the caches that have the line (SSYNC,
+        // section 3). For other makers nothing is known, and the protocol is called snooping.
         let (owned, protocol) = match maker() {
             Maker::Amd => (Some(true), Protocol::Directory),
             Maker::Intel => (Some(false), Protocol::Snooping),
@@ -60,7 +61,7 @@ impl Surroundings {
         }
     }
 
-    /// The surroundings of a simulated machine, which nothing disturbs.
+    /// The properties of a simulated machine, which nothing disturbs.
     pub fn simulated(machine: &Machine) -> Surroundings {
         Surroundings {
             native: false,
@@ -88,7 +89,7 @@ enum Maker {
 fn maker() -> Maker {
     let vendor = raw_cpuid::CpuId::new().get_vendor_info();
     match vendor.as_ref().map(|vendor| vendor.as_str()) {
-        // Hygon's processors are AMD's.
+        // Hygon's processors have AMD's design.
         Some("AuthenticAMD" | "HygonGenuine") => Maker::Amd,
         Some("GenuineIntel") => Maker::Intel,
         _ => Maker::Other,
@@ -100,8 +101,8 @@ fn maker() -> Maker {
     Maker::Other
 }
 
-/// The name of the hypervisor: from the processor if it gives one, else from the firmware. `None`
-/// if there is none.
+/// The name of the hypervisor. It comes from the processor if that gives one, and otherwise from
+/// the firmware. `None` if there is no hypervisor.
 fn hypervisor(root: &Path) -> Option<String> {
     processor_says().or_else(|| firmware_says(root))
 }
@@ -120,7 +121,7 @@ fn processor_says() -> Option<String> {
     None
 }
 
-/// Makers of virtual machines, as they appear in the firmware's tables.
+/// Makers of virtual machines, by the names in the firmware's tables.
 const VIRTUAL: [&str; 7] =
     ["QEMU", "KVM", "VMware", "VirtualBox", "Xen", "Amazon EC2", "Google Compute Engine"];
 
@@ -138,7 +139,7 @@ fn firmware_says(root: &Path) -> Option<String> {
     kind.map(|kind| kind.trim_end_matches(['\0', '\n']).to_owned()).or_else(named)
 }
 
-/// Whether there is one of the marks that Docker, Podman and systemd leave in containers.
+/// Whether a file exists that Docker, Podman or systemd makes in containers.
 fn container(root: &Path) -> bool {
     let marks = [".dockerenv", "run/.containerenv", "run/systemd/container"];
     marks.iter().any(|mark| root.join(mark).exists())

@@ -1,6 +1,6 @@
-//! Walks through much memory. Each line holds the position of the next one, so no load begins
-//! before the last is done, and none can be predicted. A step takes as long as a load that finds
-//! its line in the smallest cache into which the whole region fits.
+//! Walks through a large memory. Each line contains the position of the next line, so no load
+//! begins before the previous one is complete, and the positions can't be predicted. A step takes
+//! as long as a load that finds its line in the smallest cache that has room for the whole region.
 
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -11,12 +11,11 @@ use syncline::memory::{Padded, Word};
 use crate::bench::{Bench, Lines, Timed};
 use crate::error::Error;
 
-/// Ticks of a walk of this many steps, one for each round. Each line of the region holds the
-/// position of the next one, so a step takes as long as a load that finds its line in the smallest
-/// cache into which the region fits.
+/// The ticks of a walk of this many steps, one value for each round. A step takes as long as a load
+/// that finds its line in the smallest cache that has room for the region.
 ///
 /// # Errors
-/// If no thread can run at the place.
+/// If no thread can run at this place.
 pub fn walk<B: Bench>(
     bench: &B,
     lines: &Lines<B::Memory>,
@@ -40,7 +39,7 @@ pub fn walk<B: Bench>(
     Ok(samples.into_inner().expect("no thread panics with it"))
 }
 
-/// Links the lines so that all are on one random cycle (Sattolo's algorithm).
+/// Links the lines into one random cycle (Sattolo's algorithm).
 fn lay_cycle<M: Timed>(region: &[Padded<M::Word>]) {
     let mut random = fastrand::Rng::with_seed(1);
     let mut next: Vec<u32> = (0..region.len() as u32).collect();

@@ -1,5 +1,5 @@
-//! The probe on the machine that runs the tests. Times are not judged: the machine may be a busy
-//! virtual one, or an emulator.
+//! Tests the probe on the machine that runs the tests. Times are not checked, because the machine
+//! may be a busy virtual machine or an emulator.
 
 use syncline_probe::bench::{Bench, NativeBench};
 use syncline_probe::case::{ACCESSES, STATES};
@@ -18,7 +18,7 @@ fn this_machine_is_measured_and_its_description_loads() {
     for (n, row) in of.matrix.iter().enumerate() {
         assert!(row.iter().enumerate().all(|(m, cell)| cell.is_some() == (n != m)));
     }
-    // Without a third thread, two loads can't be measured.
+    // Without a third thread, two of the loads can't be measured.
     let missing = |note: &&Note| matches!(note, Note::NoThird { .. });
     let missing = 2 * of.notes.iter().filter(missing).count();
     let all = of.distances.len() * ACCESSES.len() * STATES.len();

@@ -1,5 +1,5 @@
-//! The probe on machines whose costs are known: its results are SSYNC's tables (claim S1), and a
-//! description that it writes gives the same tables again.
+//! Tests the probe on simulated machines, whose costs are known. Its results must be SSYNC's tables
+//! (claim S1), and a machine description that it writes must give these tables again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -15,7 +15,7 @@ fn measured(machine: &Machine) -> Measurement {
     measure(&bench, &Effort::SIMULATED, &mut |_| ()).unwrap()
 }
 
-/// The measurement of a built-in machine, made once for all tests.
+/// The measurement of a built-in machine. It is made only once for all tests.
 fn named(name: &str) -> Arc<Measurement> {
     static ALL: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Measurement>>>>> =
         Mutex::new(BTreeMap::new());
@@ -29,7 +29,7 @@ use State::{Exclusive, Invalid, Modified, Owned, Shared};
 
 const ATOMICS: [Access; 4] = [CompareAndSwap, FetchAndIncrement, TestAndSet, Swap];
 
-/// Compares a row of table 2 with the measurement, within 5 %.
+/// Compares a row of Table 2 with the measurement. They may differ by 5 %.
 #[track_caller]
 fn check(of: &Measurement, distances: &[&str], access: Access, state: State, row: &[f64]) {
     assert_eq!(distances.len(), row.len());
@@ -50,8 +50,8 @@ fn how_long_a_line_stays_is_found_again() {
         let mut description = Machine::named("opteron").unwrap().description;
         description.stays = Some(share);
         let found = describe(&measured(&Machine::new(description).unwrap())).stays.unwrap();
-        // An increment takes 20 cycles of a transfer's 110 to 296 or more, and the remainder is not
-        // used.
+        // An increment takes 20 cycles, and a transfer 110 to 296 cycles or more. A rest of the
+        // transfer that is too short for an increment is not used.
         assert!((share - 0.18..=share).contains(&found), "{share}: {found}");
     }
 }
@@ -66,7 +66,7 @@ fn how_many_loads_are_under_way_is_found_again() {
         let of = measured(&Machine::new(description).unwrap());
         let found = describe(&of).under_way.unwrap();
         assert!((accesses - 1..=accesses).contains(&found), "{accesses}: {found}");
-        // A single access costs as much as on a machine without overlapping accesses.
+        // A single access costs as much as on a machine that does not overlap accesses.
         check(&of, &["same die"], Load, Modified, &[81.0]);
     }
 }
@@ -155,8 +155,8 @@ fn tilera() {
     }
 }
 
-/// The most processors of a machine on which a test runs the probe, which measures each pair; only
-/// `clusters` has more. Larger machines are of the same form as smaller ones.
+/// The most processors that a machine may have for a test to run the probe on it, since the probe
+/// measures each pair. Only `clusters` has more, and larger machines have the form of smaller ones.
 const TOO_MANY: usize = 100;
 
 #[test]
@@ -198,7 +198,7 @@ fn local_accesses_of_table_3() {
 
 #[test]
 fn stores_on_a_line_that_all_share() {
-    // Section 5.2, within 10 %.
+    // The values of section 5.2. The measurement may differ by 10 %.
     for (name, expected) in [("opteron", 296.0), ("xeon", 445.0)] {
         let of = named(name);
         let all = of.sharers.iter().rfind(|shared| shared.access == Store).unwrap();
@@ -212,7 +212,7 @@ fn stores_on_a_line_that_all_share() {
 fn a_changed_line_stays_with_its_owner_on_the_opteron_alone() {
     let opteron = named("opteron");
     assert!(opteron.describes_owned());
-    // The owner still has the line, and has to ask before it writes.
+    // The owner still has the line, but has to ask other caches before it writes.
     let own = opteron.own(Load).unwrap().median;
     assert_eq!(opteron.mine(Load, 0).unwrap().median, own);
     assert!(must_ask(opteron.mine(Store, 0).unwrap().median, own));
@@ -227,19 +227,19 @@ fn a_machine_whose_readers_take_lines_over_is_told_and_described() {
     let of = measured(&Machine::new(description).unwrap());
     assert_eq!(of.taken_over(), [0, 1], "at both distances");
     assert!(of.notes.iter().any(|note| matches!(note, Note::ReadTakesOver { .. })));
-    // The owner has lost the line, and has to fetch it as from a thread that has it alone.
+    // The owner has lost the line, and has to fetch it like a line that only another thread has.
     let lost = of.mine(Load, 0).unwrap().median;
     assert_eq!(lost, of.cell(Load, Exclusive, 0).unwrap().median);
     assert!(written(&of).description.reads_take_over);
     assert!(!written(&named("opteron-2384")).description.reads_take_over);
 }
 
-/// The machine that the simulator makes of the written description.
+/// The machine that the simulator loads from the written description.
 fn written(of: &Measurement) -> Machine {
     serde_json::to_string_pretty(&describe(of)).unwrap().parse().unwrap()
 }
 
-/// All cells over distances between cores, by the names of the distances.
+/// All cells for distances between cores, with the names of the distances.
 fn cells(of: &Measurement) -> Vec<(String, Access, State, f64)> {
     let named = of.cells.iter().map(|cell| (&of.distances[cell.distance], cell));
     let between = named.filter(|(distance, _)| !distance.same_core);
@@ -263,7 +263,7 @@ fn a_written_description_gives_its_table_back() {
         assert_eq!((&of.levels, of.store_buffer), (&again.levels, again.store_buffer), "{name}");
         let local = machine.description.local;
         for (a, b) in first.local.own.iter().zip(&second.local.own) {
-            // An access that leaves the core has no cost of its own in a description.
+            // In a description, an access that has to leave the core has no cost of its own.
             if (a.access == Store && local.store.is_none())
                 || (ATOMICS.contains(&a.access) && local.atomic.is_none())
             {
@@ -274,7 +274,7 @@ fn a_written_description_gives_its_table_back() {
     }
 }
 
-/// A machine whose cells all have different costs, which rise with the distance.
+/// A machine whose cells all have different costs. They rise with the distance.
 fn with_unlike_costs() -> Machine {
     let mut description = Machine::named("opteron").unwrap().description;
     let d = &mut description;
@@ -345,7 +345,8 @@ fn two_threads_have_no_third_to_share_with() {
     let of = measured(&Machine::new(description).unwrap());
     assert_eq!(of.cell(Load, Shared, 0), None);
     assert_eq!(of.cell(Load, Owned, 0), None);
-    // The writer itself is the second sharer, which this machine's directory does not know.
+    // The writing thread itself is the second sharer, which the directory of this machine does not
+    // know.
     assert_eq!(of.cell(Store, Shared, 0).unwrap().median, 246.0);
     assert!(of.notes.contains(&Note::NoThird { distance: "same die".to_owned() }));
     let again = written(&of);

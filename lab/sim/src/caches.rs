@@ -1,6 +1,6 @@
-//! Sets of caches: which caches have a line.
+//! Sets of caches, such as the caches that have a copy of a line.
 
-/// The most private caches that a machine may have.
+/// The most private caches that a simulated machine may have.
 pub const MOST_CACHES: usize = 256;
 
 /// A set of caches, by their numbers.

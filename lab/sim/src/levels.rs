@@ -1,26 +1,27 @@
-//! The levels of a core's own caches: which of the core's lines are in which level, and which have
-//! been pushed out by other lines.
+//! The levels of a core's own caches: which lines are in which level, and which have been evicted
+//! by other lines.
 //!
 //! Each level is a number of sets. In a set, the least recently used line makes room for a new one.
-//! [`Line`](crate::line::Line) decides which cache has a line in which state: a line that is pushed
-//! out of the last level here still belongs to the core, and is fetched from the last-level cache
-//! again.
+//! [`Line`](crate::line::Line) decides which cache has a line in which state. A line that is
+//! evicted from the last level here still belongs to the core, which has to fetch it from the
+//! last-level cache again.
 
 use crate::machine::Machine;
 
 /// The number of ways of a set. Real caches have 2 to 24. Lines are numbered in the order of their
-/// first use, which spreads them so evenly over the sets that the number of ways hardly matters.
+/// first use, which spreads them so evenly over the sets that the number of ways makes hardly any
+/// difference.
 const WAYS: usize = 8;
 
 /// A level of caches, for all cores of a machine.
 struct Level {
     /// Number of sets, a power of two.
     sets: usize,
-    /// The line that was used last, by core and set. Lines are numbered from 1; 0 is an empty way.
-    /// In large levels most sets have one line, so this vector is most of what a simulation
-    /// accesses, and of what has to be in the real machine's caches.
+    /// The line that was used last in each set, by core and set. Lines are numbered from 1; 0 is an
+    /// empty way. In large levels most sets have one line, so most of a simulation's accesses are
+    /// to this vector, and it is most of what has to fit into the real machine's caches.
     latest: Vec<u32>,
-    /// The other lines of each set, the latest first; empty ways come last.
+    /// The other lines of each set, the most recently used first; empty ways come last.
     others: Vec<[u32; WAYS - 1]>,
 }
 
@@ -39,14 +40,15 @@ impl Levels {
     }
 
     /// The level in which a core finds a line, counted from 0, or the number of levels if none has
-    /// it. Afterwards the line is in all of the levels that were searched.
+    /// it. Puts the line into all levels that were searched.
     #[inline]
     pub fn touch(&mut self, cache: usize, line: u32) -> usize {
         let wanted = line + 1;
         for (number, level) in self.0.iter_mut().enumerate() {
             let set = cache * level.sets + (line as usize & (level.sets - 1));
-            // The line moves to the first way. The lines before its old way move on by one. If it
-            // had no way, all lines of the set do, and the last one is out.
+            // The line moves to the first way, and each line that was before it moves back by one.
+            // If the line was not in the set, all lines of the set move back, and the last one is
+            // evicted.
             let mut moved = std::mem::replace(&mut level.latest[set], wanted);
             let mut ways = level.others[set].iter_mut();
             while moved != wanted && moved != 0 {
@@ -85,7 +87,7 @@ mod tests {
         assert_eq!(levels.touch(0, 7), 2);
     }
 
-    /// Compares with lists, the latest line first.
+    /// Compares the levels with lists that have the latest line first.
     #[test]
     fn a_set_has_the_lines_that_were_used_last() {
         let opteron = Machine::named("opteron").unwrap();

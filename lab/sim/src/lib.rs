@@ -1,15 +1,15 @@
-//! Simulated many-cores: a [`Memory`](syncline::memory::Memory) on which the library's own
-//! algorithms run unchanged, on machines that are not at hand.
+//! Simulated many-core machines: a [`Memory`](syncline::memory::Memory) on which the library's own
+//! algorithms run unchanged, for machines that are not at hand.
 //!
-//! 1. [`machine`]: topology, and how many cycles an access takes, as a description file says;
-//!    SSYNC's machines are built in.
-//! 2. `line`: which core has a cache line, and hence what the next access to it costs.
+//! 1. [`machine`]: topology, and the cycles that an access takes, from a description file. The
+//!    machines of the SSYNC paper are built in.
+//! 2. `line`: which core has a cache line, and so what the next access to it costs.
 //! 3. [`engine`]: threads, processors and time.
 //! 4. [`Simulated`]: the memory.
 //! 5. [`uncached`]: the bare words and registers of a machine without cache coherence.
 //!
-//! Only costs are simulated. Between two accesses no time passes, apart from the few instructions
-//! that come with each access and the cycles that [`engine::delay`] adds.
+//! Only costs are simulated. Between two accesses no time passes, except for the few instructions
+//! that belong to each access and the cycles that [`engine::delay`] adds.
 //!
 //! ```
 //! use syncline::lock::{Mcs, RawLock};

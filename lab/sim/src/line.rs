@@ -1,10 +1,10 @@
 //! A cache line: which caches have it in which state, until when it is busy, and what an access
 //! costs.
 //!
-//! Accesses to one line are served one after the other, in the order of their requests. Each begins
-//! when the one before has finished with the line; where lines travel between caches, that is the
-//! end of the access. So a line that many threads want has a queue, and each spinning reader pays
-//! for fetching the line again, one after the other.
+//! Accesses to one line are served one after another, in the order of their requests. Each begins
+//! when the one before has finished with the line; if lines travel between caches, that is the end
+//! of the access. So a line that many threads want has a queue, and spinning readers fetch the line
+//! again one after the other.
 
 use crate::caches::Caches;
 use crate::machine::{Access, Machine, Protocol, State};
@@ -19,8 +19,8 @@ pub struct Line {
     owner: usize,
     /// The node of the line's home.
     home: usize,
-    /// The cache whose test-and-set register guards the line, where registers are the only atomic
-    /// operation.
+    /// The cache whose test-and-set register guards the line, on machines where such registers are
+    /// the only atomic operation.
     keeper: usize,
     /// The caches that have the line.
     holders: Caches,
@@ -30,20 +30,20 @@ pub struct Line {
     pub written_at: u64,
     /// Threads that poll the line until it is written to.
     pub watchers: Vec<ThreadId>,
-    /// The caches that still have the line for themselves although others have requested it.
+    /// The caches that still have the line exclusively although others have requested it.
     staying: Vec<Stay>,
-    /// The holder that used the line last, and when.
+    /// The holder that used the line last, and the cycle in which it did.
     used: (usize, u64),
 }
 
-/// A cache that a line is being fetched from, and until when it keeps the line.
+/// A cache from which a line is being fetched, and the cycle until which it keeps the line.
 struct Stay {
     cache: usize,
     until: u64,
 }
 
 impl Line {
-    /// A line that no cache has, with its home and the cache whose register guards it.
+    /// A line that no cache has, with its home and with the cache whose register guards it.
     pub fn new(home: usize, keeper: usize) -> Line {
         Line {
             state: State::Invalid,
@@ -59,15 +59,15 @@ impl Line {
         }
     }
 
-    /// Records that a cache that has the line uses it.
+    /// Records that a holder of the line uses it in cycle `at`.
     #[inline]
     pub fn used(&mut self, cache: usize, at: u64) {
         self.used = (cache, at);
     }
 
     /// The earliest cycle in which a request by a cache can have begun. A request from before
-    /// another cache's latest use of the line would have been undone: that cache would have fetched
-    /// the line back.
+    /// another cache's latest use of the line would have been undone, since that cache would have
+    /// fetched the line back.
     #[inline]
     pub fn unused_since(&self, cache: usize, now: u64) -> u64 {
         match self.used {
@@ -77,8 +77,8 @@ impl Line {
         }
     }
 
-    /// Records that a request for the line is on its way. An exclusive owner keeps the line until
-    /// the cycle `until`.
+    /// Records that a request for the line is on its way. A cache that has the line exclusively
+    /// keeps it until the cycle `until`.
     pub fn stay(&mut self, now: u64, until: u64) {
         if matches!(self.state, State::Modified | State::Exclusive) {
             self.staying.retain(|stay| stay.until > now && stay.cache != self.owner);
@@ -86,8 +86,8 @@ impl Line {
         }
     }
 
-    /// The cycle until which a cache keeps a line that others have requested; `None` if it does not
-    /// keep the line until `at`.
+    /// The cycle until which a cache keeps a line that others have requested. `None` if that is
+    /// before the cycle `at`, or if the cache does not have such a line.
     #[inline]
     pub fn stays_beyond(&self, cache: usize, at: u64) -> Option<u64> {
         let mut staying = self.staying.iter();
@@ -110,7 +110,7 @@ impl Line {
         self.state != State::Invalid && self.holders.has(cache)
     }
 
-    /// Whether a cache has the line as the access needs it.
+    /// Whether a cache has the line in a state that suits the access.
     #[inline]
     pub fn suits(&self, access: Access, cache: usize) -> bool {
         match access {
@@ -119,7 +119,7 @@ impl Line {
         }
     }
 
-    /// How many cycles an access that takes `cycles` keeps the line busy.
+    /// The cycles for which an access that takes `cycles` keeps the line busy.
     pub fn occupied(&self, machine: &Machine, access: Access, cache: usize, cycles: u32) -> u32 {
         let class = machine.class(machine.node_of(cache), self.home);
         machine.occupied(access, self.state, class, cycles)
@@ -137,8 +137,8 @@ impl Line {
                 let class = sharers().unwrap_or_else(|| machine.class(here, home));
                 return self.over(machine, access, class);
             }
-            // The directory does not know the sharers. They and the home are reached at the same
-            // time: the nearest sharer for a load, the farthest for a write. The farther of that
+            // The directory does not know the sharers. The home is asked at the same time as the
+            // sharers: the nearest sharer for a load, the farthest for a write. The farther of that
             // sharer and the home decides.
             (Protocol::Directory, State::Shared) => {
                 let class = machine.class(here, home).max(sharers().unwrap_or(0));
@@ -147,16 +147,16 @@ impl Line {
             (Protocol::Directory, State::Invalid) => home,
             (Protocol::Directory, _) => machine.node_of(self.owner),
         };
-        // The tables have the costs of routes whose home is at the asking core or at the holder:
-        // there and back. This route has three parts. So each part costs half of what the same
-        // distance there and back adds to an access that stays within a node.
+        // The tables have the costs of round trips, whose home is at the asking core or at the
+        // holder. This route has three parts, so each part costs half of what the same distance as
+        // a round trip adds to an access within a node.
         let within = machine.cycles(access, self.state, 0);
         let more =
             |a, b| machine.cycles(access, self.state, machine.class(a, b)).saturating_sub(within);
         within + (more(here, home) + more(home, holder) + more(holder, here)) / 2
     }
 
-    /// Cycles of an access over a class of distance.
+    /// Cycles of an access over this class of distance.
     #[inline]
     fn over(&self, machine: &Machine, access: Access, class: usize) -> u32 {
         if self.state == State::Shared && machine.counts_sharers(access) {
@@ -184,14 +184,14 @@ impl Line {
                     self.holders = Caches::default();
                     if machine.reads_to_share() { State::Shared } else { State::Exclusive }
                 }
-                // If no write comes in between, the next reader finds the line unchanged, and
-                // shares it.
+                // If no write comes in between, the next reader finds the line unchanged and shares
+                // it.
                 State::Modified if machine.description.reads_take_over => {
                     self.owner = cache;
                     self.holders = Caches::default();
                     State::Exclusive
                 }
-                // A changed line stays changed, and its owner answers for it (MOESI).
+                // A changed line stays changed, and its owner supplies it (MOESI).
                 State::Modified | State::Owned if machine.has_owned() => State::Owned,
                 _ => State::Shared,
             };
@@ -199,7 +199,7 @@ impl Line {
         self.holders.add(cache);
     }
 
-    /// Puts the line into a state, with its holders; the first of them is its owner. Used to
+    /// Puts the line into a state, with these holders, of which the first is the owner. Used to
     /// measure what accesses to such a line cost.
     pub fn prepare(&mut self, state: State, holders: &[usize]) {
         self.staying.clear();

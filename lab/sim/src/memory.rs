@@ -2,13 +2,13 @@
 //! simulated time as it would on that machine.
 //!
 //! A run uses one thread of the real machine, and each access takes effect at one moment of
-//! simulated time. Where threads have store buffers, a store that is not sequentially consistent
-//! may take effect after later loads of its thread, as on x86 and SPARC (total store order); all
-//! other accesses are ordered as if every one were sequentially consistent. The cost of an atomic
+//! simulated time. If threads have store buffers, a store that is not sequentially consistent may
+//! take effect after later loads of its thread, as on x86 and SPARC (total store order). All other
+//! accesses are ordered as if every one were sequentially consistent. The cost of an atomic
 //! operation comes from the tables, which were measured with fences.
 //!
-//! Outside a simulation an access takes no time: locks can be made before a run, and counters can
-//! be read after it.
+//! Outside of a simulation, an access takes no time: locks can be created before a run, and
+//! counters can be read after it.
 
 mod blocks;
 mod change;
@@ -33,7 +33,7 @@ use crate::machine::{Access, LINE};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulated;
 
-// SAFETY: accesses take effect one at a time; a reference is a pointer to its node.
+// SAFETY: accesses take effect one at a time, and a reference is a pointer to its node.
 unsafe impl Memory for Simulated {
     type Word = SimulatedWord;
     type Link<T> = SimulatedLink<T>;
@@ -41,7 +41,7 @@ unsafe impl Memory for Simulated {
     type Data<T> = SimulatedData<T>;
     type Own<T: Default> = OnStack<T>;
 
-    /// Waiters poll rarely, with long pauses: each poll costs the simulator an event.
+    /// Waiters poll rarely, with long pauses, since each poll costs the simulator an event.
     const PATIENCE: u32 = 20;
     const BATCH: u32 = 64;
 
@@ -58,7 +58,7 @@ unsafe impl Memory for Simulated {
     fn allocate<T: Default>() -> NonNull<T> {
         let memory = pool::take(with(|engine| engine.thread()), Layout::new::<Padded<T>>());
         let node = memory.cast::<Padded<T>>();
-        // SAFETY: the memory is of this layout, and ours.
+        // SAFETY: the memory has this layout, and no other code uses it.
         unsafe { node.write(Padded::default()) };
         node.cast()
     }
@@ -90,7 +90,7 @@ unsafe impl Memory for Simulated {
     }
 
     fn park(word: &SimulatedWord, expected: u32, key: u32, deadline: Option<Duration>) {
-        // The kernel is called, so all earlier stores take effect first.
+        // Sleeping calls the kernel, so all earlier stores take effect first.
         fence();
         if seen(&word.value) != expected {
             return;
@@ -122,7 +122,7 @@ unsafe impl Memory for Simulated {
         fetch_for_writing(word.at());
     }
 
-    /// A simulated machine can't interrupt other threads, so both sides execute a fence.
+    /// A simulated thread can't interrupt others, so both sides execute a fence.
     fn light_barrier() {
         fence();
     }
@@ -252,9 +252,9 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
     }
 }
 
-/// Ordinary data that several threads access: handing it out costs a store to each of its lines, or
-/// a load if it is only read. The accesses to its lines are under way at once. Its contents decide
-/// what the user does next.
+/// Ordinary data that several threads access. Handing it out costs a store to each of its lines, or
+/// a load of each if it is only read; these accesses are under way at the same time. The data's
+/// contents decide what the user does next, so the core waits for them.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,

@@ -1,15 +1,15 @@
-//! The SCC's shared memory as the hardware has it: words that can be loaded and stored, and
+//! The SCC's shared memory as the hardware provides it: words that can be loaded and stored, and
 //! test-and-set registers that are not memory.
 //!
-//! No algorithm of the library can be instantiated with these, on purpose: a
-//! [`Memory`](syncline::memory::Memory) has compare-and-swap, and the SCC has none. What software
-//! builds from them is [`Simulated`](crate::Simulated): there an atomic operation takes the
-//! register that guards the word's line, loads, stores, and frees the register, as MPI's windows do
-//! on the SCC (Christgau and Schnor, section 5.5). Locks that need only test-and-set are written
-//! over these two types, as [`Register::acquire`] is.
+//! Deliberately, no algorithm of the library can be instantiated with these types: a
+//! [`Memory`](syncline::memory::Memory) has compare-and-swap, and the SCC has none. Software can
+//! build it, as [`Simulated`](crate::Simulated) does: there an atomic operation acquires the
+//! register that guards the word's line, loads, stores, and frees the register. MPI's windows do
+//! the same on the SCC (Christgau and Schnor, section 5.5). Locks that need only test-and-set are
+//! written with these two types, as [`Register::acquire`] is.
 //!
-//! The library's `Word` could instead be split into a part for loads and stores and one for the
-//! rest, but every lock there needs the rest.
+//! The library's `Word` could instead be split into one trait for loads and stores and one for
+//! atomic operations, but every lock of the library needs both.
 //!
 //! ```compile_fail,E0599
 //! use syncline_sim::uncached::Plain;
@@ -62,7 +62,7 @@ impl Register {
         Register(core)
     }
 
-    /// Sets the register, and returns whether it was free.
+    /// Sets the register. Returns whether it was free before.
     ///
     /// # Panics
     /// In a simulation of a machine with caches, or without this core.
@@ -70,7 +70,7 @@ impl Register {
         engine::test_and_set(self.0)
     }
 
-    /// Frees the register, whichever thread has set it.
+    /// Frees the register, no matter which thread has set it.
     ///
     /// # Panics
     /// Same panics as [`test_and_set`](Self::test_and_set).
@@ -78,7 +78,7 @@ impl Register {
         engine::reset(self.0);
     }
 
-    /// Sets the register, trying until it is free: the simplest lock of such a machine.
+    /// Tries to set the register until it was free: the simplest lock of such a machine.
     ///
     /// # Panics
     /// Same panics as [`test_and_set`](Self::test_and_set).

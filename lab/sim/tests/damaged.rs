@@ -1,5 +1,5 @@
-//! Damaged descriptions: each is either rejected with a message that names the file, or is a
-//! machine on which threads can run. None causes a panic, or takes hours to read.
+//! Damaged descriptions: each is either rejected, with a message that names the file, or describes
+//! a machine on which threads can run. None causes a panic, or takes hours to read.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ const TEXTS: [&str; 4] = [
     include_str!("../machines/xeon-x5660.json"),
 ];
 
-/// Replacements for a number.
+/// The texts that replace a number of a description.
 const NUMBERS: [&str; 10] = [
     "0",
     "-1",
@@ -29,7 +29,7 @@ const NUMBERS: [&str; 10] = [
     "\"1\"",
 ];
 
-/// Marsaglia's xorshift.
+/// Random numbers by Marsaglia's xorshift.
 struct Chance(u64);
 
 impl Chance {
@@ -41,7 +41,8 @@ impl Chance {
     }
 }
 
-/// Parses a text; if it is a machine, runs threads on it.
+/// Parses a text and returns whether it describes a machine. If it does, runs threads on the
+/// machine.
 fn try_out(text: &str) -> bool {
     let machine = match Machine::parse(text, "damaged.json") {
         Err(error) => {
@@ -134,7 +135,7 @@ fn bytes_by_chance() {
 
 #[test]
 fn costs_are_finite_whatever_is_described() {
-    // The greatest cost at the greatest distance does not overflow.
+    // The greatest possible cost at the greatest possible distance does not overflow.
     let mut description = Machine::named("opteron").unwrap().description;
     for row in &mut description.distances {
         row.iter_mut().filter(|distance| **distance == 3.0).for_each(|distance| *distance = 1e6);

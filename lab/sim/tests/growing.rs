@@ -1,4 +1,4 @@
-//! The growing tables on simulated machines: the library's own code.
+//! The library's growing hash tables on simulated machines.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -9,11 +9,12 @@ use syncline_sim::{Machine, Simulated};
 
 type Table = HashTable<u64, [u64; 8], BuildHasherDefault<DefaultHasher>, Flat, Simulated>;
 
-/// Number of each thread's own keys, and of the common keys.
+/// The number of each thread's own keys, and the number of the common keys.
 const OWN: u64 = 60;
 const COMMON: u64 = 8;
 
-/// The results of a run: cycles, the sum of the common counters, and what each thread found.
+/// The results of a run: its cycles, the sum of the common counters, and for each thread how
+/// many of another thread's keys it found.
 #[derive(Debug, PartialEq)]
 struct Run {
     cycles: u64,
@@ -21,8 +22,8 @@ struct Run {
     found: Vec<u64>,
 }
 
-/// Threads fill a table that begins small, count under common keys, read each other's keys, and
-/// remove every other key of their own.
+/// Threads fill a table that begins small, increment counters under common keys, read each other's
+/// keys, and remove every other one of their own keys.
 fn run(machine: &Machine, threads: u64, seed: u64) -> Run {
     let table = Table::default();
     let small = table.bytes();
@@ -80,8 +81,8 @@ fn one_seed_gives_one_run() {
     assert!(runs[0].found.iter().any(|&found| found > 0), "threads read each other's keys");
 }
 
-/// A thread that only reads writes nothing that others read: threads on many sockets don't slow
-/// each other down.
+/// A thread that only reads writes nothing that other threads read, so threads on many sockets
+/// don't slow each other down.
 #[test]
 fn readers_do_not_meet() {
     let machine = Machine::named("opteron").unwrap();

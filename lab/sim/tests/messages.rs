@@ -1,5 +1,5 @@
-//! Tilera's hardware messages: they arrive completely and in order, and cost what the description
-//! says.
+//! Tilera's hardware messages arrive completely and in order, and cost what the machine's
+//! description says.
 
 use std::cell::{Cell, RefCell};
 
@@ -26,14 +26,15 @@ fn one_way(machine: &Machine, to: usize, words: usize) -> u64 {
 #[test]
 fn a_message_takes_sending_the_way_and_receiving() {
     let tilera = Machine::named("tilera").unwrap();
-    // 30.2 + 2.2 to send the first word, a cycle for each hop, 9.8 + 8 words of 2.2 to receive.
+    // Sending the first word takes 30.2 + 2.2 cycles, each hop takes one, and receiving takes 9.8
+    // plus 2.2 for each of 8 words.
     assert_eq!(one_way(&tilera, 1, 8), 33 + 27);
     assert_eq!(one_way(&tilera, 35, 8), 42 + 27);
     assert!(one_way(&tilera, 1, 1) < one_way(&tilera, 1, 8));
 }
 
-/// Messages per second that a server receives from 35 clients, each of this many words, and answers
-/// if `round_trip`.
+/// The number of messages per second that a server receives from 35 clients. Each message has this
+/// many words, and the server answers if `round_trip`.
 fn served(words: usize, round_trip: bool) -> f64 {
     const EACH: usize = 200;
     let tilera = Machine::named("tilera").unwrap();
@@ -65,7 +66,8 @@ fn served(words: usize, round_trip: bool) -> f64 {
 
 #[test]
 fn a_server_and_35_clients() {
-    // Claim S14, from which the costs are derived: this checks the engine against the description.
+    // The costs in the description are derived from claim S14, so this checks the engine against
+    // the description.
     for (words, round_trip, expected) in [(8, true, 16e6), (1, true, 27e6), (1, false, 100e6)] {
         let rate = served(words, round_trip);
         assert!((rate / expected - 1.0).abs() < 0.1, "{words} words: {rate:.3e}, not {expected:e}");
@@ -90,7 +92,8 @@ fn messages_of_one_sender_arrive_in_order_and_a_full_inbox_holds_senders_back() 
     }
     let receiver: Body<'_> = Box::new(|| {
         engine::delay(1_000_000);
-        // Nothing was received yet, so the sent messages fill the room; each message has two words.
+        // Nothing has been received yet, so the sent messages fill the inbox. Each message has two
+        // words.
         assert_eq!(sent.get(), room / 2);
         for _ in 0..3 * room {
             let message = engine::receive();

@@ -1,6 +1,6 @@
-//! The machines of today, which are built from published figures: two simulated threads run the
-//! published ping-pong test, and it takes as long as published. The figures are repeated here, so
-//! that a description that deviates from its source fails.
+//! Today's machines, whose descriptions are built from published figures. Two simulated threads run
+//! the published ping-pong test, which must take as long as published. The figures are repeated
+//! here, so that a description that deviates from its source fails.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -8,8 +8,8 @@ use syncline::memory::{Memory, Padded, Word};
 use syncline_sim::engine::{Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-/// Least and most nanoseconds of one way: medians over pairs of cores, or a range if a range was
-/// published.
+/// For each pair of cores, the least and the most nanoseconds of one way. Both are the published
+/// median over pairs of cores, or the ends of the range if a range was published.
 type Published = [(&'static str, f64, f64)];
 
 const MACHINES: [(&str, &Published); 5] = [
@@ -30,7 +30,7 @@ const MACHINES: [(&str, &Published); 5] = [
 const ROUND_TRIPS: u32 = 500;
 
 /// Nanoseconds from one hardware thread to another: half of a round trip, in which each thread
-/// changes the word after the other one has.
+/// changes the word after the other one has changed it.
 fn one_way(machine: &Machine, other: usize) -> f64 {
     let word = Padded::<<Simulated as Memory>::Word>::default();
     let player = |from: u32, to: u32| -> Body<'_> {
@@ -64,7 +64,8 @@ fn the_published_ping_pong_takes_as_long() {
     }
 }
 
-/// Fields that a description marks as assumed exist, and published ones are not marked.
+/// Each field that a description marks as assumed exists, and none whose value is published is
+/// marked.
 #[test]
 fn what_is_assumed_is_marked() {
     for (name, _) in MACHINES {
@@ -84,7 +85,7 @@ fn what_is_assumed_is_marked() {
     assert!(measured.iter().all(|d| d.assumed.is_empty()));
 }
 
-/// A lock for each socket, then for each complex: the topology that the library's locks ask for.
+/// Locks ask the topology for groups: sockets at level 0, complexes below.
 #[test]
 fn complexes_of_a_socket_are_one_group() {
     let zen = Machine::named("zen4").unwrap();

@@ -17,7 +17,7 @@ fn scc() -> Machine {
     Machine::named("scc").unwrap()
 }
 
-/// Cycles that a core needs for an action, alone on the machine.
+/// Cycles that a core needs for `what`, alone on the machine.
 fn alone(core: usize, what: impl Fn()) -> u64 {
     let cycles = Cell::new(0);
     let body: Body<'_> = Box::new(|| {
@@ -31,8 +31,9 @@ fn alone(core: usize, what: impl Fn()) -> u64 {
 
 #[test]
 fn memory_and_registers_cost_what_the_formulas_of_the_guide_say() {
-    // In cycles of a core at 533 MHz; the mesh and the memory run at 800 MHz. A core's own memory
-    // is at the nearest controller: for core 0 on its tile, for core 16 on tile 8 three hops away.
+    // All numbers are cycles of a core at 533 MHz; the mesh and the memory run at 800 MHz. A core's
+    // own memory is at the nearest controller: for core 0 on the core's tile, for core 16 on tile
+    // 8, three hops away.
     let mesh = 533.0 / 800.0;
     for (core, hops) in [(0, 0.0), (10, 0.0), (4, 2.0), (16, 3.0), (47, 1.0)] {
         let word = Padded::<Plain>::default();
@@ -97,10 +98,12 @@ fn a_register_is_a_lock() {
     assert_eq!(word.load(), 20 * CORES as u32);
 }
 
-/// Speedup of this many cores over one in a loop of work on private data and accesses to words of
-/// synchronization: each core's words are at the controller next to it, or all are at core 0's.
+/// The speedup of this many cores over one core, in a loop of work on private data and accesses to
+/// words of synchronization. If `spread`, each core's words are at the controller next to the core;
+/// otherwise all words are at core 0's controller.
 fn speedup(cores: usize, spread: bool) -> f64 {
-    /// Cycles of work between two accesses: the memory-bound part of a stencil, which stays local.
+    /// Cycles of work between two accesses: the memory-bound part of a stencil, which needs no
+    /// shared memory.
     const WORK: u64 = 60;
     const ROUNDS: usize = 2_000;
     let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();
@@ -134,7 +137,8 @@ fn speedup(cores: usize, spread: bool) -> f64 {
 
 #[test]
 fn synchronization_data_scales_where_it_is_spread_over_the_controllers() {
-    // Row M5: linear if the words are spread, but not if they are at one controller.
+    // Claim M5: the speedup is linear if the words are spread, but not if they are at one
+    // controller.
     for cores in [12, 24, 48] {
         let (spread, central) = (speedup(cores, true), speedup(cores, false));
         println!("{cores} cores: {spread:.1} spread, {central:.1} in one place");

@@ -1,6 +1,7 @@
-//! Stores that wait in a buffer: what others may see, in which order, and what a thread saves that
-//! continues behind a store. The rules are total store order's (Sewell et al., x86-TSO, CACM 2010):
-//! a load may go ahead of a store to another word, and nothing else is reordered.
+//! Stores that wait in a buffer: what other threads may see, in which order, and what a thread
+//! saves that continues before its store has taken effect. The rules are those of total store order
+//! (Sewell et al., x86-TSO, CACM 2010): a load may go ahead of a store to another word, and nothing
+//! else is reordered.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
@@ -40,7 +41,7 @@ fn lines<const N: usize>() -> [Line; N] {
     std::array::from_fn(|_| Line::default())
 }
 
-/// Cycles of an action on hardware thread 0, after another thread has written the lines.
+/// Cycles of `act` on hardware thread 0, after another thread has written to the lines.
 fn took<const N: usize>(machine: &Machine, lines: &[Line; N], act: impl Fn(&[Line; N])) -> u64 {
     let cycles = Cell::new(0);
     let other: Body<'_> = Box::new(|| lines.iter().for_each(|line| line.store(1, SeqCst)));
@@ -54,10 +55,10 @@ fn took<const N: usize>(machine: &Machine, lines: &[Line; N], act: impl Fn(&[Lin
     cycles.get()
 }
 
-/// Each of two threads stores to its own word, and then loads the other's. Returns whether neither
-/// has seen the other's store, at any of many offsets in time. Each of these stores is preceded by
-/// one to another line, so that it has to wait in the buffer: a store that has requested its line
-/// has taken the line from the other cache.
+/// Each of two threads stores to its own word, and then loads the other's word. Returns whether, at
+/// any of many offsets in time, neither thread saw the other's store. Each of these stores is
+/// preceded by a store to another line, so that it has to wait in the buffer: a store that has
+/// requested its line has already taken the line from the other cache.
 fn neither_sees(machine: &Machine, order: Ordering, between: impl Fn(&Line)) -> bool {
     (0..600).step_by(20).any(|offset| {
         let words: [Line; 4] = lines();
@@ -66,7 +67,7 @@ fn neither_sees(machine: &Machine, order: Ordering, between: impl Fn(&Line)) -> 
         let body = |mine: usize| -> Body<'_> {
             let (words, own, seen, between) = (&words, &own[mine], &seen, &between);
             Box::new(move || {
-                // All lines are in both caches, except each thread's own.
+                // All lines are in both caches, except each thread's own line.
                 look_at(words);
                 swap(own);
                 engine::delay(if mine == 0 { 5_000 } else { 4_700 + offset });
@@ -106,7 +107,7 @@ fn not_if_both_are_sequentially_consistent_or_a_fence_or_an_atomic_operation_is_
 
 #[test]
 fn stores_of_a_thread_are_seen_in_their_order() {
-    // The first store goes far, and the others could be done at once.
+    // The first store needs a line from a distant cache, and the others could be complete at once.
     for name in ["xeon", "opteron", "niagara"] {
         let words: [Line; 4] = lines();
         let seen = RefCell::new(Vec::new());
@@ -120,7 +121,8 @@ fn stores_of_a_thread_are_seen_in_their_order() {
         });
         let reader: Body<'_> = Box::new(|| {
             while words[3].load(Relaxed) < 200 {
-                // The last word first: if its store is seen, the earlier ones must be seen as well.
+                // The words are loaded in reverse order: if the store to the last word is seen, the
+                // earlier stores must be seen as well.
                 let values: Vec<u32> = words.iter().rev().map(|word| word.load(Relaxed)).collect();
                 seen.borrow_mut().push(values);
             }
@@ -219,8 +221,9 @@ fn a_full_buffer_makes_the_thread_wait() {
 
 #[test]
 fn a_word_that_is_gone_takes_its_stores_along() {
-    // A thread stores to words of its own, at a distance, and frees them at once. Others reuse the
-    // memory, and must find there what they have stored themselves.
+    // A thread stores to words of its own, in lines that distant caches have, and frees the words
+    // at once. Other threads reuse the memory, and must find there what they have stored
+    // themselves.
     let machine = named("xeon");
     let body = |own: u32| -> Body<'_> {
         Box::new(move || {
@@ -231,7 +234,8 @@ fn a_word_that_is_gone_takes_its_stores_along() {
                     assert_eq!(line.load(Relaxed), 0, "what another one stored");
                     line.store(own + round, Relaxed);
                 }
-                // Waits for the stores to the first two lines; those to the others are in progress.
+                // These loads wait for the stores to the first two lines; those to the other lines
+                // are in progress.
                 for line in in_turn().take(2) {
                     assert_eq!(line.load(Relaxed), own + round);
                 }
@@ -246,7 +250,7 @@ fn a_word_that_is_gone_takes_its_stores_along() {
 
 #[test]
 fn a_sleeper_is_not_woken_before_the_store_that_it_waits_for() {
-    // The earlier stores take longer than waking a thread.
+    // The earlier stores take longer than waking a thread does.
     let machine = named("opteron");
     let words: [Line; 31] = lines();
     let sleeper: Body<'_> = Box::new(|| {
@@ -259,7 +263,7 @@ fn a_sleeper_is_not_woken_before_the_store_that_it_waits_for() {
         look_at(&words);
         engine::delay(100_000);
         words.iter().for_each(|word| word.store(1, Release));
-        // Without seeing the store it would fall asleep again, for ever.
+        // If the sleeper did not see the store, it would fall asleep again, for ever.
         Simulated::unpark(words[30].address(), None, 1);
     });
     Engine::new(&machine, 1).run(vec![(0, sleeper), (far(&machine), waker)]);

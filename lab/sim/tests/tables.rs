@@ -151,7 +151,7 @@ fn xeon() {
 #[test]
 fn niagara() {
     let machine = Machine::named("niagara").unwrap();
-    // Thread 1 is on core 0, with thread 0.
+    // Thread 1 is on core 0, like thread 0.
     let columns =
         [Column { by: 1, holders: [0, 0], home: 0 }, Column { by: 1, holders: [1, 2], home: 0 }];
     for (access, modified, shared) in [

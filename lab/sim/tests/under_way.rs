@@ -1,5 +1,5 @@
-//! Accesses that a core has in progress at the same time: their duration, what they wait for, and
-//! that they still take effect in program order.
+//! Accesses that a core has in progress at the same time: how long they take, what they wait for,
+//! and that they still take effect in program order.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -13,8 +13,8 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Cycles of a load and of an atomic operation on a line that another core of the die has changed,
-/// and of an atomic operation on an own line.
+/// Cycles of a load and of an atomic operation (`SWAP`) on a line that another core of the die has
+/// changed, and of an atomic operation on a line that the core has (`LOCAL`).
 const LOAD: u64 = 81;
 const SWAP: u64 = 110;
 const LOCAL: u64 = 20;
@@ -25,7 +25,7 @@ fn opteron(under_way: usize) -> Machine {
     Machine::new(description).unwrap()
 }
 
-/// Cycles of an action by a thread on lines that another core of the die has changed.
+/// Cycles of `act` by a thread on lines that another core of the die has changed.
 fn cycles(machine: &Machine, act: impl Fn(&[Line])) -> u64 {
     let lines: Vec<Line> = (0..8).map(|_| Line::default()).collect();
     let mut engine = Engine::new(machine, 1).accesses_only();
@@ -52,7 +52,7 @@ fn load_all(lines: &[Line]) {
 #[test]
 fn so_many_are_under_way_and_no_more() {
     assert_eq!(cycles(&opteron(1), load_all), 8 * LOAD);
-    // One begins in each cycle, and the fifth when the first is over.
+    // One load begins in each cycle, and the fifth begins when the first is over.
     assert_eq!(cycles(&opteron(4), load_all), 2 * LOAD + 3);
     assert_eq!(cycles(&opteron(8), load_all), LOAD + 7);
     let swaps = |lines: &[Line]| {
@@ -60,7 +60,8 @@ fn so_many_are_under_way_and_no_more() {
             line.swap(1, Relaxed);
         }
     };
-    // Each is done after the one before, and takes at least as long as one on an own line.
+    // Each swap is done after the one before, and takes at least as long as one on a line that the
+    // core has.
     assert_eq!(cycles(&opteron(8), swaps), SWAP + 7);
     let stores = |lines: &[Line]| {
         lines.iter().for_each(|line| line.store(1, Release));
@@ -90,7 +91,7 @@ fn a_fence_a_pause_and_a_dependence_are_waited_for() {
         let took = cycles(&opteron(8), two);
         assert!(took >= 2 * LOAD, "{took}");
     }
-    // The thread has waited for the value that it sees now, so nothing after it has begun.
+    // The thread has waited for the value that it sees now, so no access after it has begun.
     let waited = |lines: &[Line]| {
         Simulated::pause(1);
         lines[0].load(Relaxed);
@@ -176,7 +177,7 @@ fn a_lock_excludes_and_two_runs_are_alike() {
     assert_eq!(run(), run());
 }
 
-/// A line with a link to the next.
+/// A line with a link to the next line.
 #[derive(Default)]
 struct Knot {
     next: <Simulated as Memory>::Link<Knot>,

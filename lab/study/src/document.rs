@@ -1,4 +1,4 @@
-//! Documents with a generated part.
+//! Documents of which a part is generated.
 
 use std::path::Path;
 use std::{fs, io};

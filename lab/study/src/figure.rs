@@ -1,28 +1,28 @@
-//! A figure as data: it is drawn, written to CSV, and compared with the paper's claims.
+//! A figure as data, which is drawn, written to CSV, and compared with the paper's claims.
 
 use serde::Serialize;
 
 /// A figure, or a table of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// The paper's name for it: `figure-5`, `table-2`. Names from papers other than SSYNC have a
-    /// prefix, as in `scc-figure-5`.
+    /// The paper's name for the figure: `figure-5`, `table-2`. Names from papers other than SSYNC
+    /// have a prefix, as in `scc-figure-5`.
     pub id: &'static str,
-    /// What it shows.
+    /// What the figure shows.
     pub title: &'static str,
     /// The horizontal axis, with its unit.
     pub x: &'static str,
     /// The vertical axis, with its unit.
     pub y: &'static str,
-    /// How it is drawn.
+    /// The way in which the figure is drawn.
     pub kind: Kind,
     /// One part for each machine.
     pub panels: Vec<Panel>,
-    /// Its result, in a sentence.
+    /// The figure's result, in a sentence.
     pub says: String,
 }
 
-/// How a figure is drawn.
+/// The way in which a figure is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -45,7 +45,7 @@ pub struct Panel {
     pub series: Vec<Series>,
 }
 
-/// A line, a colour of bars, or a row of a table.
+/// A line or a colour of bars in a figure, or a row of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// The name of the series.
@@ -75,23 +75,23 @@ impl Point {
 }
 
 impl Panel {
-    /// The series with this name.
+    /// The series with this name; `None` if there is none.
     pub fn series(&self, name: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.name == name)
     }
 
-    /// The value of a series at a position.
+    /// The value of a series at a position; `None` if it was not measured there.
     pub fn value(&self, name: &str, x: usize) -> Option<f64> {
         self.series(name)?.value(x)
     }
 
-    /// The series with the greatest value at a position, and that value.
+    /// The name of the series with the greatest value at a position, and that value.
     pub fn best(&self, x: usize) -> Option<(&str, f64)> {
         let values = self.series.iter().filter_map(|s| Some((s.name.as_str(), s.value(x)?)));
         values.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The greatest position at which something was measured.
+    /// The greatest position with a measurement; 0 if there is none.
     pub fn last(&self) -> usize {
         let all = self.series.iter().flat_map(|series| &series.points);
         all.map(|point| point.x as usize).max().unwrap_or(0)
@@ -99,7 +99,7 @@ impl Panel {
 }
 
 impl Series {
-    /// The value at a position.
+    /// The value at a position; `None` if there is none.
     pub fn value(&self, x: usize) -> Option<f64> {
         self.points.iter().find(|point| point.x == x as f64).map(|point| point.y)
     }

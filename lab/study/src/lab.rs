@@ -1,4 +1,5 @@
-//! Runs many measurements: in parallel on simulated machines, one by one on this machine.
+//! Runs many measurements: in parallel on simulated machines, and one after another on this
+//! machine.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,43 +7,45 @@ use std::thread;
 
 use crate::world::World;
 
-/// How much is measured.
+/// How many measurements a study makes for each point of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// As little as is informative: for tests.
+    /// As few measurements as are informative; for tests.
     Small,
-    /// Each point once.
+    /// One measurement of each point.
     Quick,
-    /// Each point five times, as in SSYNC: for published figures.
+    /// Five measurements of each point, as in SSYNC; for published figures.
     Full,
 }
 
-/// What measurements need besides a machine.
+/// The parameters of a study, besides the machines.
 #[derive(Clone, Copy, Debug)]
 pub struct Lab {
-    /// How much to measure.
+    /// How many measurements are made for each point.
     pub effort: Effort,
-    /// Seed of all random choices.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// How often a point is simulated, with different seeds, or measured.
+/// The number of times that a point is simulated, with different seeds, or measured.
 const REPETITIONS: u64 = 5;
-/// Seconds of measurement per point on this machine.
+/// Seconds of measurement for each point on this machine.
 const HERE: f64 = 0.1;
-/// Warm-up as a share of the measured time, for caches and the order of arrivals.
+/// The warm-up as a share of the measured time. It warms caches, and lets the order of arrivals
+/// become random.
 const WARM_UP: f64 = 0.2;
 
 impl Lab {
-    /// Seconds of warm-up and of measurement. `simulated` is how many a simulated machine needs.
+    /// Seconds of warm-up, and seconds of measurement. A simulated machine is measured for
+    /// `simulated` seconds.
     pub fn window<W: World>(&self, simulated: f64) -> (f64, f64) {
         let (warm_up, measured) = self.whole_window::<W>(simulated);
         let share = if self.effort == Effort::Small { 0.25 } else { 1.0 };
         (warm_up * share, measured * share)
     }
 
-    /// Like [`window`](Self::window), but not shortened for tests: a shorter one would only measure
-    /// cold caches.
+    /// Like [`window`](Self::window), but not shortened for tests, since a shorter window would
+    /// measure only cold caches.
     pub fn whole_window<W: World>(&self, simulated: f64) -> (f64, f64) {
         let seconds = if W::SIMULATED { simulated } else { HERE };
         (seconds * WARM_UP, seconds)
@@ -54,8 +57,9 @@ impl Lab {
         (0..repetitions).map(|repetition| self.seed + repetition)
     }
 
-    /// Measures a number at each of these points, as an average of repetitions. Simulations run on
-    /// all processors of this machine; measurements of this machine run alone.
+    /// Measures a number at each of these points; each result is the average of the repetitions.
+    /// Simulations run on all processors of this machine. Measurements of this machine run one at a
+    /// time.
     pub fn measure<W: World, T: Sync>(
         &self,
         points: &[T],
@@ -71,7 +75,7 @@ impl Lab {
 }
 
 /// Calls `run` with each item, and returns the results in the order of the items. Simulations run
-/// on all processors of this machine; measurements of this machine run alone.
+/// on all processors of this machine. Measurements of this machine run one at a time.
 pub fn each<W: World, T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let workers = match W::SIMULATED {
         true => thread::available_parallelism().map_or(1, usize::from),
@@ -94,7 +98,7 @@ pub fn side_by_side<T: Sync, R: Send>(
     let work = || {
         let mut results = Vec::new();
         loop {
-            // Relaxed: only draws a number; joining the thread hands its results over.
+            // Relaxed: draws a number and nothing else; joining the thread hands its results over.
             let number = next.fetch_add(1, Relaxed);
             let Some(one) = all.get(number) else { return results };
             results.push((number, run(one)));

@@ -1,4 +1,4 @@
-//! A study: the requested figures on the requested machines.
+//! Runs a study: measures the requested figures on the requested machines.
 
 use std::sync::Mutex;
 
@@ -8,12 +8,12 @@ use crate::figures::{PLANS, Plan};
 use crate::lab::{Lab, side_by_side};
 use crate::target::{MACHINES, Target};
 
-/// The number of parts of a study that are simulated at a time: while the last points of one part
-/// leave processors idle, those of the next one begin.
+/// The number of parts of a study that are simulated at a time. While the last points of one part
+/// leave processors idle, those of the next part begin.
 const PARTS: usize = 2;
 
-/// Measures these figures on these machines, if a figure makes sense on a machine. `step` is called
-/// before each part with its plan and its machine.
+/// Measures these figures on those of these machines on which they make sense. `step` is called
+/// before each part, with its plan and its machine.
 pub fn run(
     lab: &Lab,
     plans: &[&Plan],
@@ -35,7 +35,8 @@ pub fn run(
     Book { figures: figures.filter(|figure| !figure.panels.is_empty()).collect() }
 }
 
-/// The figures with these ids, in the order of the papers; all if no id is given.
+/// The plans of the figures with these ids, in the order of the papers; all plans if no id is
+/// given.
 pub fn plans(ids: &[String]) -> Vec<&'static Plan> {
     let wanted = |plan: &&Plan| ids.is_empty() || ids.iter().any(|id| id == plan.id);
     PLANS.iter().filter(wanted).collect()
@@ -63,7 +64,8 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     book
 }
 
-/// Other machines, with the figures that their claims need: SSYNC's section 8, and the SCC.
+/// Other machines than SSYNC's four, with the figures that their claims need: those of SSYNC's
+/// section 8, and the SCC.
 const OTHERS: [(&[&str], &[&str]); 2] = [
     (&["opteron-2384", "xeon-x5660"], &["table-2", "figure-4", "figure-5"]),
     (

@@ -7,7 +7,7 @@ use syncline_sim::{Machine, machine};
 use crate::on;
 use crate::world::{Here, Placement, World};
 
-/// SSYNC's machines, which are built in.
+/// SSYNC's four machines, which are built in.
 pub const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 
 /// A machine that can be measured.
@@ -15,11 +15,11 @@ pub const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 pub enum Target {
     /// The machine that this process runs on.
     Native(Here),
-    /// A simulated one.
+    /// A simulated machine.
     Simulated(Box<Machine>),
 }
 
-/// Why there is no such machine.
+/// The reason for which there is no machine of a name.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {
@@ -30,10 +30,10 @@ pub enum Error {
 }
 
 impl Target {
-    /// Finds the machine with this name: `native`, a built-in one, or the file that describes it.
+    /// Finds the machine with this name: `native`, a built-in one, or the one that the file of this
+    /// name describes.
     ///
-    /// # Errors
-    /// If there is no such machine, or the file does not describe one.
+    /// # Errors If there is no such machine or file, or if the file does not describe a machine.
     pub fn named(name: &str) -> Result<Target, Error> {
         if name == "native" {
             return Ok(Target::Native(Here::new()));
@@ -57,22 +57,23 @@ impl Target {
         }
     }
 
-    /// Cycles per second.
+    /// Clock cycles per second.
     pub fn hertz(&self) -> f64 {
         on!(self, world => world.hertz())
     }
 
-    /// Numbers of threads that are worth measuring.
+    /// The numbers of threads that are worth measuring.
     pub fn steps(&self) -> Vec<usize> {
         on!(self, world => world.steps())
     }
 
-    /// The most seconds that a line needs to get from one of this many threads to another.
+    /// The most seconds that a line needs to get from one of this many threads to another, if
+    /// threads are placed in this order.
     pub fn transfer(&self, threads: usize, order: Placement) -> f64 {
         on!(self, world => world.transfer(&world.places(threads, order)) as f64 / world.hertz())
     }
 
-    /// The machine in one line of words.
+    /// The machine's title, in one line of text.
     pub fn title(&self) -> String {
         match self {
             Target::Native(_) => "this machine".to_owned(),

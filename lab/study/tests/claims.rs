@@ -1,6 +1,6 @@
-//! The claims at a small size: those that held must still hold, those that are known to miss must
-//! have a reason, and docs/study.md and lab/study/claims.md must say the same. The checks
-//! themselves are tested on wrong inputs.
+//! The claims, measured with little effort: those that held must still hold, those that are known
+//! to miss must have a reason, and docs/study.md and lab/study/claims.md must agree with the
+//! results. The checks themselves are tested with wrong inputs.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -118,7 +118,7 @@ fn ids_are_unique_and_the_papers() {
     }
 }
 
-/// Whether a row holds for figures that were changed.
+/// Whether a row holds after the figures' series were changed.
 fn holds(id: &str, change: impl Fn(&mut Series, &str, &str)) -> bool {
     let mut book = book().clone();
     for figure in &mut book.figures {
@@ -133,7 +133,7 @@ fn holds(id: &str, change: impl Fn(&mut Series, &str, &str)) -> bool {
     parts.expect("it is built").iter().all(|part| part.holds)
 }
 
-/// Multiplies all values of a series of a machine's figure.
+/// A change that multiplies all values of one series in a machine's figure.
 fn scaled<'a>(
     figure: &'a str,
     machine: &'a str,

@@ -1,5 +1,5 @@
-//! Stress tests and figures are plausible on this machine and on simulated ones, repeat with the
-//! same seed, and are written in formats that others can read.
+//! Stress tests and figures have plausible results on this machine and on simulated ones. Their
+//! results repeat with the same seed, and are written in formats that other programs can read.
 
 use syncline_sim::Machine;
 use syncline_study::figure::{Book, Figure, Panel};
@@ -44,8 +44,8 @@ fn every_lock_of_the_catalogue_runs_here_and_simulated() {
     for contender in contenders::all::<Elsewhere<'_>>() {
         for threads in [1, 7, 48] {
             let outcome = (contender.throughput)(&elsewhere, &load(threads, 1, 200e-6));
-            // The slowest is a lock in one word under 48 writers, with an acquisition in 200
-            // microseconds.
+            // The slowest lock has all its state in one word. Under 48 writers it gets one
+            // acquisition in 200 microseconds.
             assert!(outcome.per_second > 1e3, "{} {threads}: {outcome:?}", contender.name);
         }
     }
@@ -53,7 +53,7 @@ fn every_lock_of_the_catalogue_runs_here_and_simulated() {
     description.stays = Some(0.5);
     let stays = Machine::new(description).expect("it is valid");
     for contender in contenders::all::<Elsewhere<'_>>() {
-        // The test itself detects two threads that hold a lock at the same time.
+        // The test itself panics if two threads hold a lock at the same time.
         let outcome = (contender.throughput)(&Elsewhere(&stays), &load(7, 1, 100e-6));
         assert!(outcome.per_second > 1e3, "{}: {outcome:?}", contender.name);
     }
@@ -66,8 +66,8 @@ fn every_lock_of_the_catalogue_runs_here_and_simulated() {
     }
 }
 
-/// An outcome with operations. On this machine other processes may have the processors during the
-/// whole measured time.
+/// Runs a test until its outcome has operations. On this machine other processes may use the
+/// processors during the whole measured time.
 fn busy(run: impl Fn() -> Outcome) -> Outcome {
     let mut outcomes = std::iter::repeat_with(run).take(100);
     outcomes.find(|outcome| outcome.per_second > 0.0).expect("it gets a processor")
@@ -91,8 +91,8 @@ fn one_at_a_time_succeeds() {
 
 #[test]
 fn a_free_lock_costs_what_the_table_says() {
-    // Test-and-set is one atomic operation: table 2's, on a changed line, and 20 cycles alone; plus
-    // a cycle of instructions.
+    // Test-and-set makes one atomic operation. On a changed line this takes the cycles of SSYNC's
+    // table 2, and 20 cycles if the thread is alone; a cycle of instructions is added.
     let machine = simulated("opteron");
     let world = Elsewhere(&machine);
     let tas = &Contender::<Elsewhere<'_>>::named(&["tas"])[0];
@@ -114,7 +114,7 @@ fn messages_arrive_here_too() {
     assert!((0.0..=100.0).contains(&served.success_percent), "{served:?}");
 }
 
-/// The stress test itself checks the sums of audits, and that no money is lost.
+/// The stress test itself checks the sums of audits, and that no money disappears.
 #[test]
 fn transactions_run_here_and_simulated() {
     let (here, machine) = (Here::new(), simulated("xeon"));
@@ -175,8 +175,8 @@ fn the_same_seed_gives_the_same_study() {
     assert_ne!(book.figures, measured(4).figures);
 }
 
-/// The result depends neither on where the allocator puts the accounts nor on how many engines the
-/// process has made before.
+/// The result depends neither on the addresses of the accounts nor on the number of engines that
+/// the process has created before.
 #[test]
 fn the_same_seed_gives_the_same_transactions() {
     let machine = simulated("opteron");
@@ -196,8 +196,8 @@ fn the_same_seed_gives_the_same_transactions() {
     assert_ne!(first, measured(4));
 }
 
-/// Waiters allocate a node each time; the result must not depend on where the system's allocator
-/// puts it.
+/// A waiter allocates a node for each wait. The result must not depend on the addresses that the
+/// system's allocator returns.
 #[test]
 fn the_same_seed_gives_the_same_gate() {
     let machine = simulated("opteron");

@@ -1,5 +1,5 @@
-//! Which lock to take on machines of today: the pure parts, and that docs/locks.md has the clear
-//! parts of what `syncline-today --markdown` writes.
+//! Which lock to use on today's machines: tests of the pure functions. docs/locks.md must have
+//! those of the measured results that are clear.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ fn ratios_are_of_the_same_seed() {
     assert_eq!(over, [2.0, 11.0 / 4.0, 3.0]);
 }
 
-/// Each seed has results of its own, and the same ones each time.
+/// Each seed has its own results, which are the same each time.
 #[test]
 fn seeds_stand_side_by_side() {
     let found = rates(&QUICK, &machine("zen5"), &SITUATIONS[2]).expect("it has 8 threads");
@@ -64,7 +64,8 @@ fn seeds_stand_side_by_side() {
     assert_eq!(rates(&QUICK, &machine("zen5"), &SITUATIONS[4]), None);
 }
 
-/// The first two situations, whose best locks are clear: each cell begins with the measured one.
+/// In the first two situations the best lock is clear: each cell begins with the lock that was
+/// measured as the best.
 #[test]
 fn the_document_names_the_best_locks() {
     let tables = tables();

@@ -1,5 +1,6 @@
 //! The command line, as clap reads it: all commands. The arguments of a command are defined beside
-//! its code. The help, the man pages and the completions are generated from these definitions.
+//! the command's code. The help texts, the man pages and the completions are generated from these
+//! definitions.
 
 use clap::{Parser, Subcommand};
 

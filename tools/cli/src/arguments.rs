@@ -1,4 +1,5 @@
-//! Arguments of several commands: a program at the end of the line, a recording, sizes and shares.
+//! Arguments that several commands have: a program at the end of the line, a recording, sizes,
+//! times and percentages.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -16,14 +17,14 @@ pub struct Program {
     pub command: Vec<OsString>,
 }
 
-/// The default folder that `record` writes to and `report` reads.
+/// The folder that `record` writes to and `report` reads if none is given.
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
-/// The hint for a user who named a running process.
+/// The hint for a user who names a running process, for commands that can't attach to one.
 pub const NO_ATTACHING: &str = "this command can't attach to a running process; `syncline record -p PID` and \
     `syncline top -p PID` do";
 
-/// Refuses `-p PID`, for commands that can't attach.
+/// Refuses `-p PID`, for commands that can't attach to a process.
 ///
 /// # Errors
 /// Always, with [`NO_ATTACHING`].
@@ -39,7 +40,8 @@ pub fn parse_pid(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Reads a number of bytes: digits, then K, M, G or T (powers of 1024) or nothing.
+/// Reads a number of bytes: digits and perhaps one of the letters K, M, G and T, which stand for
+/// powers of 1024.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     const UNITS: &str = "KMGT";
     let unit = text.chars().last().and_then(|last| UNITS.find(last.to_ascii_uppercase()));
@@ -51,7 +53,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "this is too large".to_owned())
 }
 
-/// Reads a time: a number, in seconds or with the unit s, m or h.
+/// Reads a time: a number and perhaps the unit s, m or h; without a unit it is in seconds.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a time such as 30s or 5m".to_owned();
     let (digits, unit) = match text.chars().last() {
@@ -73,10 +75,10 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     Ok(percent)
 }
 
-/// The most runs of a program that a user can ask for: more than anyone waits for.
+/// The most runs of a program that a user can request. No user waits for more.
 pub const MOST_RUNS: usize = 10_000;
 
-/// Reads how often to run something.
+/// Reads how often something is to be run.
 pub fn parse_runs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(runs) if (1..=MOST_RUNS).contains(&runs) => Ok(runs),

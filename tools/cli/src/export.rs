@@ -119,7 +119,8 @@ fn write(analysis: &Analysis, args: &Export, out: &mut impl Write) -> std::io::R
     }
 }
 
-/// Whether the output would be empty: no wait for a lock in a profile, no event in a trace.
+/// Whether the output would be empty: the profile has no wait for a lock, or the trace has no
+/// event.
 fn is_empty(analysis: &Analysis, format: Format) -> bool {
     analysis.processes.iter().all(|process| match format {
         Format::Pprof | Format::Folded => {
@@ -131,8 +132,8 @@ fn is_empty(analysis: &Analysis, format: Format) -> bool {
     })
 }
 
-/// Prints a message on standard error. Errors are ignored: standard error may be closed, and the
-/// message is not part of the output.
+/// Prints a message on standard error. An error is ignored, because standard error may be closed
+/// and the message is not part of the output.
 fn tell(text: &str) {
     let _ = writeln!(stderr(), "syncline: {text}");
 }

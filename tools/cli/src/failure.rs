@@ -1,18 +1,18 @@
-//! The failure of a command: what happened, what to do next, and the exit status for scripts. The
-//! statuses are part of the interface and do not change.
+//! The failure of a command: what happened, what the user can do, and the exit status for scripts.
+//! The exit statuses are part of the interface and never change.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// The recording can't be read, the report can't be written, or the machine can't be measured.
+/// A recording can't be read, a report can't be written, or the machine can't be measured.
 pub const REPORT_FAILED: u8 = 1;
-/// A command that runs a program: Syncline itself failed, before or after it ran the program.
+/// For commands that run a program: Syncline itself failed, before or after it ran the program.
 pub const RECORD_FAILED: u8 = 125;
-/// A command that runs a program: the program exists, but can't be run or can't be recorded.
+/// For commands that run a program: the program exists, but can't be run or can't be recorded.
 pub const CANNOT_RECORD: u8 = 126;
-/// A command that runs a program or attaches to it: there is no such program or process, or the
-/// program's loader is missing.
+/// For commands that run a program or attach to a process: there is no such program or process, or
+/// the program's loader is missing.
 pub const NOT_FOUND: u8 = 127;
 
 /// A failed command.
@@ -24,17 +24,17 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with this exit status.
+    /// A failure with this exit status and this error.
     pub fn new(status: u8, error: impl Into<anyhow::Error>) -> Failure {
         Failure { status, error: error.into(), hint: None }
     }
 
-    /// A failure with a message.
+    /// A failure with this exit status and this message.
     pub fn message(status: u8, message: impl fmt::Display) -> Failure {
         Failure::new(status, anyhow::anyhow!("{message}"))
     }
 
-    /// A recording that can't be read.
+    /// The failure when a recording can't be read.
     pub fn unreadable(recording: &Path, error: impl Into<anyhow::Error>) -> Failure {
         let failure = Failure::new(REPORT_FAILED, error);
         let is_of_ours = recording.extension().is_some_and(|ending| ending == "syncline");
@@ -51,7 +51,7 @@ impl Failure {
         Failure { status, ..self }
     }
 
-    /// Adds what the user can do about it.
+    /// Adds a hint: what the user can do.
     pub fn hint(mut self, hint: impl fmt::Display) -> Failure {
         self.hint = Some(hint.to_string());
         self
@@ -62,11 +62,11 @@ impl Failure {
         self.status
     }
 
-    /// What happened, without the hint.
+    /// What happened. The hint is not part of it.
     pub fn what(&self) -> String {
         let mut told = self.error.to_string();
         for cause in self.error.chain().skip(1).map(ToString::to_string) {
-            // Some errors contain their cause in their own text.
+            // Some errors already end with the text of their cause.
             if !told.ends_with(&cause) {
                 told = format!("{told}: {cause}");
             }
@@ -74,7 +74,8 @@ impl Failure {
         told
     }
 
-    /// The kind of the I/O error that is the root cause; `None` if the root cause is another error.
+    /// The kind of the I/O error that is the root cause, or `None` if the root cause is another
+    /// kind of error.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         self.error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind)
     }

@@ -1,5 +1,5 @@
-//! `syncline locks`: the catalogue of the lock library, as text or, for `docs/locks.md`, as
-//! Markdown.
+//! `syncline locks`: prints the catalogue of the lock library, as text or as the Markdown of
+//! `docs/locks.md`.
 
 use std::fmt::Write as _;
 use std::io::{Write as _, stdout};
@@ -28,7 +28,7 @@ pub fn run(args: &Locks) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Which waiter is served next, in a few words.
+/// The order in which waiters are served, in a few words.
 fn order(entry: &Entry) -> &'static str {
     match entry.about.order {
         Order::Any => "any",
@@ -45,12 +45,12 @@ fn yes(is: bool) -> &'static str {
     if is { "yes" } else { "-" }
 }
 
-/// A number of bytes; a dash for 0.
+/// A number of bytes. A dash stands for 0.
 fn bytes(bytes: usize) -> String {
     if bytes == 0 { "-".to_owned() } else { bytes.to_string() }
 }
 
-/// The catalogue in its parts, each with a title.
+/// The parts of the catalogue, each with a title.
 fn parts() -> [(&'static str, Vec<Entry>); 3] {
     let (shared, exclusive) = catalogue().into_iter().partition(|entry| entry.shared);
     [

@@ -1,4 +1,5 @@
-//! `syncline machine`: measures what an access to memory costs, here or on a simulated machine.
+//! `syncline machine`: measures what accesses to memory cost, on this machine or on a simulated
+//! one.
 
 use std::fs;
 use std::io::{BufWriter, Write, stderr, stdout};
@@ -39,7 +40,7 @@ pub struct Machine {
     pub html: Option<PathBuf>,
 }
 
-/// Measures, and shows what was measured.
+/// Measures a machine, and shows the result.
 pub fn run(args: &Machine) -> Result<ExitCode, Failure> {
     let done = measured(args).and_then(|measurement| show(args, &measurement));
     done.map_err(|error| Failure::new(REPORT_FAILED, error))?;
@@ -70,8 +71,8 @@ fn with_bar<B: Bench>(bench: &B, effort: &Effort) -> Result<Measurement> {
     Ok(measure(bench, effort, &mut |at| bar.show_part(at.done, at.of))?)
 }
 
-/// Prints the table and writes the files. The table comes first, so it is printed even if a file
-/// can't be written.
+/// Prints the table and writes the files. The table comes first, so that it is printed even if a
+/// file can't be written.
 fn show(args: &Machine, measurement: &Measurement) -> Result<()> {
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     let mut out = BufWriter::new(stdout().lock());
@@ -96,7 +97,7 @@ fn show(args: &Machine, measurement: &Measurement) -> Result<()> {
 
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("can't write {}", path.display()))?;
-    // Standard error may be closed; the file is written nevertheless.
+    // An error is ignored: standard error may be closed, and the file is written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }

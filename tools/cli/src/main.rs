@@ -1,5 +1,5 @@
-//! The `syncline` command. It only wires things together: each command has a file or a folder of
-//! its own, which reads the arguments, calls the library that does the work, and prints.
+//! The `syncline` command. It has almost no code of its own: each command has its own file or
+//! folder, which reads the arguments, calls the library that does the work, and prints.
 
 mod args;
 mod arguments;
@@ -61,13 +61,14 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|failure| explain(&failure))
 }
 
-/// Prints what went wrong, and returns the exit status. It is no failure if the reader of our
-/// output closes the pipe: the reader has seen enough.
+/// Prints the failure, and returns the exit status. If the reader of our output has closed the
+/// pipe, that is no failure: the reader has seen enough.
 fn explain(failure: &Failure) -> ExitCode {
     if failure.io_kind() == Some(ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
     }
-    // Standard error may be closed, and there is nowhere else to say so.
+    // An error is ignored: standard error may be closed, and there is no other place for the
+    // message.
     let _ = write!(stderr(), "{}", to_terminal(&failure.to_string()));
     ExitCode::from(failure.status())
 }

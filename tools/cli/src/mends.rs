@@ -1,4 +1,4 @@
-//! Changes that need no other lock: what `syncline try` tries besides locks.
+//! The changes that `syncline try` tries besides locks. They need no other lock.
 
 use clap::ValueEnum;
 use syncline_targets::Locks;
@@ -22,16 +22,16 @@ pub enum Mend {
 }
 
 impl Mend {
-    /// The changes that are tried if none are named: spinning, and the [`Placement::different`]
-    /// ones.
+    /// The changes that are tried if the user names none: spinning, and the placements of
+    /// [`Placement::different`].
     pub fn all_here() -> Vec<Mend> {
         let placements = Placement::different();
         let differs = |mend: &Mend| mend.placement().is_none_or(|p| placements.contains(&p));
         Mend::value_variants().iter().copied().filter(differs).collect()
     }
 
-    /// The environment variables for this change, and the option of `syncline exec` that does the
-    /// same.
+    /// The environment variables that make this change, and the option of `syncline exec` that does
+    /// so.
     pub fn variables(self) -> Result<(Variables, String), Failure> {
         match self.placement() {
             Some(placement) => Ok((placed(placement)?, format!("--place {}", placement.name()))),

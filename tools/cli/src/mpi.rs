@@ -1,8 +1,9 @@
-//! `syncline mpi`: becomes the program, with the library that locks MPI windows in it.
+//! `syncline mpi`: becomes the program, with a library loaded that replaces the locks of MPI
+//! windows.
 //!
-//! The program is usually a starter such as `mpirun`. The processes that it starts on this host
-//! inherit the environment, and with it the library. On other hosts, the starter has to pass the
-//! environment on (docs/mpi.md).
+//! Usually the program is a launcher such as `mpirun`. The processes that it starts on this host
+//! inherit the environment variables, and so load the library. For other hosts, the launcher has to
+//! pass these variables on (docs/mpi.md).
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -37,12 +38,12 @@ pub struct Mpi {
     pub program: Program,
 }
 
-/// The library that locks windows.
+/// The library that replaces the locks of windows.
 const LIBRARY: &str = "libsyncline_mpi.so";
-/// The variable that names another library instead, for developers of Syncline.
+/// The environment variable that names another file for this library, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_MPI";
 
-/// Runs the program in place of Syncline; returns only if that fails.
+/// Runs the program in the place of Syncline. Returns only if that fails.
 pub fn run(args: &Mpi) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let mut variables: Variables = Vec::new();
@@ -53,7 +54,7 @@ pub fn run(args: &Mpi) -> Result<ExitCode, Failure> {
     become_program(&program, &args.program.command, variables)
 }
 
-/// The names that `--scheme` accepts, each with its meaning.
+/// The names that `--scheme` accepts, with their meanings.
 pub fn schemes() -> PossibleValuesParser {
     let ours = Scheme::ALL.map(|scheme| PossibleValue::new(scheme.name()).help(scheme.idea()));
     let library = PossibleValue::new("library").help("the MPI library's own locks");

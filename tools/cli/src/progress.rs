@@ -1,4 +1,4 @@
-//! A bar for slow work, such as looking names up in large programs, reading large traces, and
+//! A progress bar for slow work, such as finding names in large programs, reading large traces, and
 //! measuring.
 
 use std::io::{IsTerminal, stderr};
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use syncline_analysis::Progress;
 
-/// A user who waits less than this needs no bar.
+/// The bar appears after this time: a shorter wait needs none.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A bar on standard error. It appears only on a terminal, and only after [`PATIENCE`]. Dropping this
-/// value removes it.
+/// A progress bar on standard error. It appears only if that is a terminal, and only after
+/// [`PATIENCE`]. Dropping this value removes it.
 pub struct Bar {
     started: Instant,
     shown: Option<ProgressBar>,
@@ -23,12 +23,12 @@ impl Bar {
         Bar { started: Instant::now(), shown: None }
     }
 
-    /// Shows the progress of reading names.
+    /// Shows how far the reading of names has come.
     pub fn show(&mut self, at: &Progress) {
         self.show_part(at.stacks_done, at.stacks);
     }
 
-    /// Shows that `done` of `of` parts are done.
+    /// Shows that `done` parts of `of` are done.
     pub fn show_part(&mut self, done: usize, of: usize) {
         if self.started.elapsed() < PATIENCE || !stderr().is_terminal() {
             return;

@@ -1,5 +1,5 @@
-//! `syncline completions` and `syncline man`: texts for a shell and for `man`, made from
-//! the definition of the command line.
+//! `syncline completions` and `syncline man`: completions for a shell, and man pages, both made
+//! from the definition of the command line.
 
 use std::fs;
 use std::io::{self, Write, stdout};
@@ -12,7 +12,7 @@ use clap_mangen::Man;
 
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// The end of each page of a command.
+/// The end of every man page of a command.
 const SEE_ALSO: &str = "\
 .SH \"SEE ALSO\"
 \\fBsyncline\\fR(1), \\fBsyncline\\-policy\\fR(5)
@@ -62,7 +62,7 @@ pub fn man(args: &ManPages, mut command: Command) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Writes the command's page, with the main sections of each subcommand's page in it.
+/// Writes the man page of the command, which contains the main sections of each subcommand's page.
 fn page(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
     let main = Man::new(command.clone());
     main.render_title(text)?;
@@ -83,15 +83,16 @@ fn subcommands(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help")
 }
 
-/// Writes `man1/syncline.1`, `man1/syncline-COMMAND.1` for each command, and the page of policies.
+/// Writes `man1/syncline.1`, `man1/syncline-COMMAND.1` for each command, and the page on policy
+/// files.
 fn write_pages(command: &Command, folder: &Path) -> anyhow::Result<()> {
     write_page(command, "syncline", &folder.join("man1"))?;
     write(&folder.join("man5/syncline-policy.5"), syncline_policy::MAN_PAGE.as_bytes())
 }
 
-/// Writes the page of a command with this name, and those of its subcommands.
+/// Writes the man page of a command with this name, and the pages of its subcommands.
 fn write_page(command: &Command, name: &str, folder: &Path) -> anyhow::Result<()> {
-    // The page of `help` would only say how to read the others.
+    // There is no page for `help`, which would only say how to read the other pages.
     let command = command.clone().disable_help_subcommand(true);
     let mut text = Vec::new();
     Man::new(command.clone()).title(name.to_uppercase()).render(&mut text)?;

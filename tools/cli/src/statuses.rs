@@ -1,5 +1,5 @@
-//! The exit statuses in `--help`: most commands list their own, and `syncline --help` lists those
-//! of all but `cluster` and `kernel`.
+//! The texts about exit statuses in `--help`. Most commands list their own statuses, and `syncline
+//! --help` lists those of all commands except `cluster` and `kernel`.
 
 macro_rules! running {
     () => {
@@ -42,9 +42,9 @@ macro_rules! wrong {
     };
 }
 
-/// The statuses of `record`, `exec` and `mpi`, which pass the program's status on.
+/// For `record`, `exec` and `mpi`, which pass the program's exit status on.
 pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
-/// The statuses of `cluster`, which runs several processes at once.
+/// For `cluster`, which runs several processes at the same time.
 pub const CLUSTER: &str = concat!(
     "Exit status:\n",
     "  the program's: that of the first rank that failed, else 0\n  3    a signal ended that rank, or \
@@ -53,7 +53,7 @@ pub const CLUSTER: &str = concat!(
      the program was not found\n",
     wrong!()
 );
-/// The statuses of `kernel`.
+/// For `kernel`.
 pub const KERNEL: &str = concat!(
     "Exit status:\n",
     "  0    done\n  \
@@ -61,20 +61,20 @@ pub const KERNEL: &str = concat!(
      contradicts itself\n",
     wrong!()
 );
-/// The statuses of `inspect`, which runs a program or reads a trace.
+/// For `inspect`, which runs a program or reads a trace.
 pub const INSPECTING: &str = concat!(
     "Exit status:\n",
     running!(),
     "  1    with --read: the trace can't be read, or the report can't be written\n",
     wrong!()
 );
-/// The statuses of a command that runs the program unmodified and changed.
+/// For commands that run the program unchanged and changed, and compare.
 pub const COMPARING: &str = concat!("Exit status:\n", comparing!(), wrong!());
-/// The statuses of a command that reads a recording, or measures the machine.
+/// For commands that read a recording or measure the machine.
 pub const READING: &str = concat!("Exit status:\n", reading!(), wrong!());
-/// The statuses of `top`, which reads a recording or attaches to a process.
+/// For `top`, which reads a recording or attaches to a process.
 pub const TOP: &str = concat!("Exit status:\n", reading!(), attaching!(), wrong!());
-/// The statuses of all commands but `cluster` and `kernel`.
+/// For all commands except `cluster` and `kernel`.
 pub const ALL: &str = concat!(
     "Exit status of `record`, `inspect`, `exec` and `mpi`:\n",
     running!(),

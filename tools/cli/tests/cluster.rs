@@ -1,4 +1,4 @@
-//! `syncline cluster`: statuses and messages when ranks fail.
+//! Tests of `syncline cluster`: exit statuses and messages when ranks fail.
 
 mod common;
 
@@ -12,12 +12,13 @@ use common::{Sandbox, errors, syncline};
 use nix::sys::signal::{Signal, raise};
 use syncline_dsm::program;
 
-/// The variable that names the scene that a rank plays.
+/// The environment variable that says which scene a rank plays.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
-/// The variable that names a file, which rank 0 makes at its end.
+/// The environment variable with the path of a file that rank 0 makes at its end.
 const FILE: &str = "SYNCLINE_TEST_FILE";
 
-/// What a rank's process does: it runs this program again. In other processes, nothing.
+/// Plays the scene in a rank's process, which runs this test program again. In other processes it
+/// does nothing.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };
@@ -42,7 +43,7 @@ fn rank() {
     }
 }
 
-/// Plays a scene on two ranks.
+/// Plays a scene with two ranks.
 fn play(scene: &str, file: &Path) -> Output {
     let mut command = syncline();
     command.args(["cluster", "-n", "2", "-m", "4M", "--"]).arg(env::current_exe().unwrap());

@@ -1,4 +1,4 @@
-//! `syncline export` and `syncline diff`: where they write, and what they refuse.
+//! Tests of `syncline export` and `syncline diff`: where they write, and what they refuse.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use common::{Sandbox, errors, syncline};
 use serde_json::Value;
 
-/// A recording of a program that did nothing.
+/// A folder with the recording of a program that did nothing.
 fn recorded() -> Sandbox {
     let sandbox = Sandbox::new();
     assert!(sandbox.record().args(["--", "true"]).status().unwrap().success());

@@ -1,5 +1,5 @@
-//! What `syncline kernel` says when a kernel can't be run. The emulator is a script, so no QEMU is
-//! needed. The tests with real kernels are in syncline-conformance.
+//! Tests of what `syncline kernel` says when a kernel can't be run. The emulator is a shell script,
+//! so QEMU is not needed. Tests with real kernels are in syncline-conformance.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::{Sandbox, errors, syncline};
 
-/// `syncline kernel` in this folder, with an emulator that runs this shell script.
+/// The command `syncline kernel` in this folder. The emulator runs this shell script.
 fn kernel(sandbox: &Sandbox, emulator: &str) -> Command {
     let script = format!("#!/bin/sh\n{emulator}\n");
     sandbox.executable("qemu-system-x86_64", script.as_bytes());
@@ -18,13 +18,13 @@ fn kernel(sandbox: &Sandbox, emulator: &str) -> Command {
     command.arg("kernel").arg("--kernel").arg(image(sandbox)).current_dir(sandbox.path("."));
     let path = format!("{}:/usr/bin:/bin", sandbox.path(".").display());
     command.env("PATH", path).env("XDG_CACHE_HOME", sandbox.path("cache"));
-    // Any program and any file will do.
+    // The command only checks that these files exist.
     command.env("SYNCLINE_KERNEL_INIT", "/bin/true").env("SYNCLINE_KERNEL_PLUGIN", "/bin/true");
     command
 }
 
-/// A file that looks like a kernel: the boot protocol's signature and version, and the flag for 64
-/// bits.
+/// A file that looks like a kernel: it has the signature and version of the boot protocol, and the
+/// flag for 64 bits.
 fn image(sandbox: &Sandbox) -> PathBuf {
     let mut bytes = vec![0; 0x400];
     bytes[0x202..0x208].copy_from_slice(b"HdrS\x0f\x02");
@@ -34,7 +34,8 @@ fn image(sandbox: &Sandbox) -> PathBuf {
     path
 }
 
-/// Checks that the command fails with these words and status 1, and leaves nothing behind.
+/// Checks that the command fails with status 1 and a message with these words, and leaves no
+/// folder.
 #[track_caller]
 fn fails(sandbox: &Sandbox, command: &mut Command, words: &[&str]) {
     let output = command.output().unwrap();
@@ -80,7 +81,7 @@ fn a_kernel_without_types_or_symbols_says_which_option_it_lacks() {
     let sandbox = Sandbox::new();
     let emulator = "echo 'SYNCLINE: failed: /sys/kernel/btf/vmlinux: No such file or directory'";
     fails(&sandbox, &mut kernel(&sandbox, emulator), &["CONFIG_DEBUG_INFO_BTF"]);
-    // The guest ends well, but has handed nothing over.
+    // The guest ends well, but has passed on no symbols.
     fails(&sandbox, &mut kernel(&sandbox, "echo 'SYNCLINE: done'"), &["CONFIG_KALLSYMS"]);
 }
 

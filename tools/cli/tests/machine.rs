@@ -1,5 +1,5 @@
-//! `syncline machine`: on this machine, on one processor, on simulated machines, and what it
-//! refuses. Times that are measured on this machine are not checked.
+//! Tests of `syncline machine` on this machine, on one processor and on simulated machines, and of
+//! what it refuses. They don't check the times that were measured on this machine.
 
 mod common;
 

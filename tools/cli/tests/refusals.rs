@@ -1,5 +1,5 @@
-//! Everything that `record` refuses, tried with real files: the message must say what and
-//! why, the status must be the documented one, and no folder may be left behind.
+//! Tests of everything that `record` refuses, with real files. The message must say what is refused
+//! and why, the status must be the documented one, and no folder may be left.
 
 mod common;
 
@@ -12,7 +12,7 @@ use common::{Sandbox, errors, library, syncline};
 
 const TRIVIAL: &str = "int main(void) { return 0; }";
 
-/// Runs the command, and checks that it is refused with these words.
+/// Runs the command, and checks that it fails with this status and a message with these words.
 #[track_caller]
 fn refused(sandbox: &Sandbox, command: &mut Command, status: i32, words: &[&str]) {
     let output = command.output().unwrap();
@@ -79,7 +79,7 @@ fn programs_of_other_systems() {
     let program = sandbox.program("absent", TRIVIAL, &[absent]);
     program_refused(&sandbox, &program, 127, &["its loader /absent/ld.so is missing"]);
 
-    // The class and the machine are single bytes of the header.
+    // The class and the machine are one byte each in the ELF header.
     let native = fs::read(sandbox.program("native", TRIVIAL, &[])).unwrap();
     let changed = |place: usize, value: u8| {
         let mut bytes = native.clone();
@@ -91,7 +91,7 @@ fn programs_of_other_systems() {
     program_refused(&sandbox, &changed(18, 250), 126, &["ELF machine 250"]);
 }
 
-/// Compiles a program with a sanitizer; `None` if that is not installed.
+/// Compiles a program with a sanitizer. Returns `None` if that sanitizer is not installed.
 fn sanitized(sandbox: &Sandbox, name: &str, flags: &[&str]) -> Option<PathBuf> {
     let source = sandbox.path("sanitized.c");
     fs::write(&source, TRIVIAL).unwrap();
@@ -126,8 +126,9 @@ fn programs_with_a_sanitizer() {
     }
 }
 
-/// No sanitizer has to be installed. For each, there are stubs: a program that defines the
-/// sanitizer's initial function, exported or not, and a program that needs a library of its name.
+/// This test needs no installed sanitizer. For each sanitizer it compiles programs that define the
+/// sanitizer's first function, exported or not, and programs that need a library with the
+/// sanitizer's name.
 #[test]
 fn each_sanitizer_is_known_by_its_function_or_its_library() {
     let sandbox = Sandbox::new();
@@ -139,8 +140,8 @@ fn each_sanitizer_is_known_by_its_function_or_its_library() {
     ] {
         let hint = format!("build it without -fsanitize={option}");
         let defines = format!("void __{short}_init(void) {{}}\n{TRIVIAL}");
-        // With the first flags, the function's name is only among the exported ones; with the
-        // second, it is only in the symbol table.
+        // With the first flags, the function's name is only in the table of exported symbols. With
+        // the second flags, it is only in the full symbol table.
         for flags in [&["-rdynamic", "-s"][..], &[]] {
             let program = sandbox.program(short, &defines, flags);
             program_refused(&sandbox, &program, 126, &[&format!(" {name}"), &hint]);
@@ -169,7 +170,8 @@ fn sanitizers_that_bear_a_library() {
         assert_eq!(output.status.code(), Some(126), "{}", errors(&output));
         assert!(errors(&output).contains("LeakSanitizer"), "{}", errors(&output));
     }
-    // A program that only asks whether the runtime is there has no sanitizer.
+    // A program that only checks whether a sanitizer's runtime is loaded was not built with the
+    // sanitizer.
     let asks = "void __tsan_init(void) __attribute__((weak));\n\
                 int main(void) { return __tsan_init != 0; }";
     let program = sandbox.program("asks", asks, &[]);
@@ -190,7 +192,8 @@ fn scripts_are_judged_by_their_interpreter() {
     program_refused(&sandbox, &script, 127, &["no-such-program", "lost-env"]);
 }
 
-/// A program that starts as another user: root makes one, other users borrow `su`.
+/// A program that starts as another user. If root runs the test, it is made here; otherwise it is
+/// the system's `su`.
 fn setuid(sandbox: &Sandbox) -> PathBuf {
     if !nix::unistd::getuid().is_root() {
         return "/usr/bin/su".into();
@@ -262,7 +265,8 @@ fn folders_that_cannot_be_used() {
 
 #[test]
 fn a_disk_without_room() {
-    // A file system of a few pages, in a mount namespace of its own, if the test may make that.
+    // A file system with only a few pages, in its own mount namespace. The test does nothing if it
+    // may not make one.
     let sandbox = Sandbox::new();
     let small = sandbox.path("small");
     fs::create_dir(&small).unwrap();

@@ -1,5 +1,5 @@
-//! `syncline report`: where it writes, and what it says of recordings that it can't read. What the
-//! report itself says is tested where it is made, in `syncline-report`.
+//! Tests of `syncline report`: where it writes, and what it says about recordings that it can't
+//! read. The text of reports is tested in `syncline-report`, which makes it.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use common::{Sandbox, errors, library, syncline};
 use serde_json::Value;
 
-/// A recording of the stand-in's, in the folder that `report` looks for by itself.
+/// A folder with a recording by the stand-in, in the place where `report` looks by default.
 fn recorded() -> Sandbox {
     let sandbox = Sandbox::new();
     assert!(sandbox.record().args(["true", "argument"]).output().unwrap().status.success());
@@ -53,20 +53,20 @@ fn a_run_that_recorded_nothing_is_not_answered_with_the_recording_before() {
     let sandbox = recorded();
     let answered = || report(&sandbox).output().unwrap();
     assert!(answered().status.success());
-    // This run is refused, so the recording stays, with a note that it is not of this run.
+    // This run is refused, so the recording stays and gets a note that it is not of this run.
     let program = sandbox.program("static", "int main(void) { return 0; }", &["-static"]);
     assert_eq!(sandbox.record().args(["./static", "a b"]).status().unwrap().code(), Some(126));
     assert!(program.exists());
     failed(&answered(), &["the last run, `./static 'a b'`, recorded nothing", "statically linked"]);
-    // A run without any call that is counted.
+    // In this run no call is recorded.
     let mut record = sandbox.record();
     let status = record.env("LEAVE_NO_FILE", "1").args(["true", ""]).status().unwrap();
     assert!(status.success());
     failed(&answered(), &["nothing was recorded: no process of `true ''`"]);
-    // The recording before it is now the old one, and can still be reported on.
+    // The recording before it is now `DIR.old`, and can still be reported on.
     let output = report(&sandbox).arg("syncline-recording.old").output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
-    // It stays the old one, because the recording in between has nothing in it.
+    // It stays `DIR.old` after the next run, because the recording between them is empty.
     assert!(sandbox.record().arg("true").status().unwrap().success());
     assert!(answered().status.success());
     let old = fs::read_to_string(sandbox.path("syncline-recording.old/session.json")).unwrap();

@@ -1,5 +1,5 @@
-//! What `record` does around a program that it runs: the program must notice nothing but
-//! the documented environment, and the folder must hold what was recorded.
+//! Tests of what `record` does around a program that it runs. The program must notice nothing
+//! except the documented environment variables, and the folder must contain what was recorded.
 
 mod common;
 
@@ -100,16 +100,16 @@ fn send(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id() as i32), signal).unwrap();
 }
 
-/// Keeps a shell busy, but not for ever.
+/// A shell command that takes a while, but ends.
 const SOME_TIME: &str = "n=0; while [ $n -lt 1000 ]; do sleep 0.02; n=$((n + 1)); done";
 
-/// Resets signals to their defaults: a shell can't trap a signal that was ignored when the shell
-/// started, as in a background job.
+/// Sets signals to their default actions in the command: a shell can't trap a signal that was
+/// ignored when the shell started, as in a background job.
 fn with_default_signals(command: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
     let reset = || {
         for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP] {
-            // SAFETY: the default action has no handler function.
+            // SAFETY: the default action is no handler function.
             unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }?;
         }
         Ok(())
@@ -130,8 +130,8 @@ fn signals_are_passed_on() {
     }
 }
 
-/// The masks of blocked and ignored signals that a program starts with, after the shell that starts
-/// Syncline has run `before`.
+/// The masks of blocked and ignored signals with which a program starts. Before Syncline is
+/// started, the shell that starts it runs `before`.
 fn signal_masks(sandbox: &Sandbox, before: &str, command: &str) -> String {
     let mut shell = Command::new("sh");
     let script = format!("{before} exec {command} grep -E 'SigBlk|SigIgn' /proc/self/status");
@@ -162,7 +162,8 @@ fn a_recording_becomes_old_and_an_older_one_goes() {
     assert_eq!(ending("syncline-recording.old"), Some(Ending::Status(2)));
 }
 
-/// Removing thousands of files slows down a program that makes other files.
+/// The older recording is removed only after the program has ended, since removing thousands of
+/// files would slow down a program that makes files.
 #[test]
 fn an_older_recording_is_there_until_the_program_has_ended() {
     let sandbox = Sandbox::new();
@@ -176,18 +177,18 @@ fn an_older_recording_is_there_until_the_program_has_ended() {
     assert_eq!(record(&format!("test -e {}", older.display())), Some(0));
     assert!(!older.exists());
 
-    // If Syncline is killed in the middle, nothing is lost; the next run takes care of both
+    // No recording is lost if Syncline is killed in the middle. The next run takes care of both
     // recordings.
     make_file("syncline-recording");
-    // The session is written just after the program has started. Before that, there is no
-    // recording.
+    // Waits for the session file, which is written shortly after the program has started. Without
+    // it, there is no recording yet.
     let written = sandbox.path("syncline-recording/session.json");
     let kill = format!("until test -e {}; do :; done; kill -9 $PPID", written.display());
     assert_eq!(record(&kill), None);
     assert!(older.exists());
     make_file("syncline-recording");
-    // The shell outlives, for a moment, the command that it has killed, and is recorded until it
-    // ends.
+    // The shell runs a moment longer than the command that it has killed. Until it ends, the
+    // recording counts as still being written.
     let began = Instant::now();
     let mut status = record("exit 3");
     while status == Some(125) && began.elapsed() < Duration::from_secs(10) {

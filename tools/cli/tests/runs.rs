@@ -1,4 +1,4 @@
-//! `record --runs`: a program that is recorded several times, each time in a folder of its own.
+//! Tests of `record --runs`: a program is recorded several times, each time in its own folder.
 
 mod common;
 
@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use syncline_recording::folder::runs;
 use syncline_recording::{Ending, Session, process_files};
 
-/// A script that counts its runs in a file, and ends with a different status each time.
+/// A shell script that counts its runs in a file, and ends with another status in each run.
 const STATUSES: &str = "echo run >>runs; set -- 0 5 7; shift $(($(wc -l <runs) - 1)); exit $1";
 
 fn ending(folder: &Path) -> Option<Ending> {
@@ -28,7 +28,7 @@ fn each_run_has_a_folder_and_the_first_failure_is_the_status() {
     assert_eq!(further, [first.join("run-2"), first.join("run-3")]);
     let endings = [&first, &further[0], &further[1]].map(|folder| ending(folder));
     assert_eq!(endings, [0, 5, 7].map(|status| Some(Ending::Status(status))));
-    // Each folder has the files of one run's processes: a shell and its `wc`.
+    // Each folder has the files of the processes of one run: a shell and `wc`.
     for folder in further.iter().chain([&first]) {
         assert_eq!(process_files(folder).unwrap().len(), 2, "{}", folder.display());
     }
@@ -46,7 +46,7 @@ fn further_runs_become_old_and_go_with_the_first() {
         assert!(output.status.success(), "{}", errors(&output));
     };
     record("2");
-    // The stand-in writes this next to the folder that it gets.
+    // The stand-in has written this file in the recording's folder.
     fs::remove_file(sandbox.path("syncline-recording/environment")).unwrap();
     record("1");
     assert!(sandbox.path("syncline-recording.old/run-2").is_dir());

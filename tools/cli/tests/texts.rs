@@ -1,4 +1,4 @@
-//! The man pages, the statuses in the help, the completions, and the list of locks.
+//! Tests of the man pages, the exit statuses in the help, the completions, and the list of locks.
 
 mod common;
 
@@ -67,7 +67,7 @@ fn every_command_has_a_page_of_its_own() {
     assert!(read("man1/syncline-bench.1").contains("syncline\\-bench\\-stm"));
     assert!(read("man5/syncline-policy.5").contains("build_ids"));
 
-    // A folder that can't be written to.
+    // It can't write pages to a folder that is really a file.
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let output = syncline().args(["man", "--out"]).arg(&file).output().unwrap();
@@ -75,7 +75,8 @@ fn every_command_has_a_page_of_its_own() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("can't make"));
 }
 
-/// A command that runs a program ends with the program's status, and one that reads a recording does not.
+/// The help lists the exit statuses that the command has. A command that runs a program ends with
+/// the program's status, and a command that reads a recording does not.
 #[test]
 fn help_has_the_statuses_of_its_command() {
     let statuses = |command: &str| {
@@ -95,7 +96,7 @@ fn help_has_the_statuses_of_its_command() {
     for command in ["report", "diff", "export", "machine", "study", "bench"] {
         assert_eq!(statuses(command), "0 1 2", "{command}");
     }
-    // `top -p` attaches to a process, as `record -p` does.
+    // `top -p` attaches to a process, like `record -p`.
     assert_eq!(statuses("top"), "0 1 126 127 2");
     assert!(text(&["--help"]).contains("Exit status of `try`, `tune` and `whatif`"));
 }

@@ -1,4 +1,4 @@
-//! `syncline top` without a terminal: plain tables.
+//! Tests of `syncline top` without a terminal, where it prints plain tables.
 
 mod common;
 

@@ -1,5 +1,5 @@
-// Threads that share locks and queues, in a virtual machine: each line is the number of rounds that
-// were right so far.
+// Threads that share locks and queues, in a Java virtual machine. Each line of the output is the
+// number of rounds so far that were right.
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 

@@ -1,4 +1,5 @@
-// Threads that allocate and free blocks of many sizes, and also free each other's.
+// Threads that allocate and free blocks of many sizes. They also free blocks that other threads
+// have allocated.
 #include "truth.h"
 
 enum { THREADS = 4, ROUNDS = 30000, SLOTS = 256 };

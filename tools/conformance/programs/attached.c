@@ -1,6 +1,6 @@
-// The program that Syncline attaches to: threads wait on a condition variable, and do a round of
-// acquisitions for each line of standard input. Each line of the output is the number of
-// acquisitions so far, by the program's own count.
+// A program to which Syncline attaches. Its threads wait on a condition variable, and acquire locks
+// some times for each line of standard input. For each line, the program prints how often its
+// threads have acquired locks so far, by its own count.
 #include <pthread.h>
 #include <stdio.h>
 

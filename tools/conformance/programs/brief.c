@@ -1,6 +1,6 @@
-// A thread that has to wait for a lock in every round, and then holds it for a moment only. In every
-// second round it holds another lock meanwhile, and in every fifth it waits for a condition before it
-// releases the lock.
+// A thread has to wait for a lock in every round, and then holds it only for a moment. In every
+// second round it also holds another lock meanwhile. In every fifth round it waits for a condition
+// before it releases the lock.
 #include "truth.h"
 #include <stdatomic.h>
 
@@ -35,7 +35,7 @@ static void *waits(void *unused) {
     return NULL;
 }
 
-// Whether a thread sleeps until the lock is released: the C library's word for the lock says so.
+// Whether a thread sleeps until the lock is released. The C library stores that in the lock's word.
 static int is_waited_for(void) {
     return atomic_load((atomic_int *)&lock) == 2;
 }

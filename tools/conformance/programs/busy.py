@@ -1,4 +1,5 @@
-# Threads that share locks and queues: each line is the number of rounds that were right so far.
+# Threads that share locks and queues. Each line of the output is the number of rounds so far that
+# were right.
 import queue
 import threading
 

@@ -1,4 +1,4 @@
-// C11 threads, which glibc does not route through pthread_*.
+// C11 threads and locks. For these, glibc does not call its functions pthread_*.
 #include "truth.h"
 #include <threads.h>
 
@@ -63,7 +63,7 @@ static int play(void *argument) {
     return side;
 }
 
-// A pointer, since otherwise the compiler warns that leave() never returns.
+// Called through a pointer; otherwise the compiler would warn that leave() never returns.
 static void (*volatile quit)(int) = thrd_exit;
 
 __attribute__((noinline)) static void leave(int depth, int result) {

@@ -1,5 +1,5 @@
-// Threads that are cancelled while they wait, or that exit from nested calls: their clean-up
-// handlers run, with the mutex held if POSIX says so, and count what they do.
+// Threads that are cancelled while they wait, or that exit from nested calls. Their clean-up
+// handlers run, and hold the mutex if POSIX says so. The handlers count what they do.
 #include "truth.h"
 #include <semaphore.h>
 
@@ -56,7 +56,7 @@ static void *in_join(void *argument) {
     return NULL;
 }
 
-// Cancelled at once (asynchronously), outside of any call.
+// A thread that is cancelled at once (asynchronously) while it is outside of any call.
 static void *asynchronously(void *argument) {
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     sem_post(&ready);
@@ -65,7 +65,7 @@ static void *asynchronously(void *argument) {
     return argument;
 }
 
-// A pointer, since otherwise the compiler warns that leave() never returns.
+// Called through a pointer; otherwise the compiler would warn that leave() never returns.
 static void (*volatile quit)(void *) = pthread_exit;
 
 __attribute__((noinline)) static void leave(int depth) {
@@ -84,8 +84,8 @@ static void *exits_within(void *argument) {
     return argument;
 }
 
-// Cancelled before its first lock. Acquiring a lock is no cancellation point, whether it waits or
-// not.
+// A thread that is cancelled before its first lock. To acquire a lock is no cancellation point,
+// whether it has to wait or not.
 static void *at_no_lock(void *argument) {
     REQUIRE(pthread_cancel(pthread_self()) == 0);
     pthread_mutex_lock(&other);
@@ -139,7 +139,7 @@ int main(void) {
     REQUIRE(pthread_join(thread, &result) == 0);
     say("before: cancelled %d, came to %d", result == PTHREAD_CANCELED, cleaned);
 
-    // The locks must still work, and no thread may hold them.
+    // The locks must still work, and no thread must hold them.
     REQUIRE(pthread_mutex_trylock(&lock) == 0 && pthread_mutex_unlock(&lock) == 0);
     REQUIRE(pthread_mutex_trylock(&other) == 0 && pthread_mutex_unlock(&other) == 0);
     expect("MutexLock", &lock, 5);

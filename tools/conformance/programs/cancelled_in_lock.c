@@ -1,6 +1,6 @@
-// A thread that is cancelled at once (asynchronously) while it waits for a lock within a section.
-// The call never returns. The handler that releases the outer lock is called from the same
-// function, with the same stack pointer.
+// A thread is cancelled at once (asynchronously) while it waits for a lock and holds another one.
+// The call never returns. The clean-up handler that releases the outer lock is called from the
+// function that waited, with the stack pointer of that wait.
 #include "truth.h"
 #include <semaphore.h>
 

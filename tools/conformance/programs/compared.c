@@ -1,6 +1,7 @@
-// Critical sections whose accesses a second tracer sees as well. The program is linked to fixed
-// addresses, with all data in one object and all code in one section of the file, so that addresses
-// distinguish both from the C library's. One thread, since valgrind runs one at a time.
+// Critical sections whose accesses a second tracer (valgrind) sees too. The program is linked to
+// fixed addresses. All its data is in one object and all code of the critical sections is in one
+// section of the file, so addresses distinguish both from the C library's. There is one thread,
+// because valgrind runs only one thread at a time.
 #include "truth.h"
 
 #define GUARDED __attribute__((section("guarded"), noinline))
@@ -37,7 +38,7 @@ static unsigned random_number(unsigned below) {
     return (unsigned)(state >> 11) % below;
 }
 
-// A chained hash table: pointers, and values that are copied.
+// A hash table with chains: it follows pointers, and copies values.
 GUARDED static void table(unsigned key, char *value) {
     pthread_mutex_lock(&lock);
     struct entry *entry = data.slots[key % SLOTS];
@@ -54,7 +55,7 @@ GUARDED static void table(unsigned key, char *value) {
     pthread_mutex_unlock(&lock);
 }
 
-// A binary tree: recursion, and fields of several sizes.
+// A binary tree: it has recursion, and fields of several sizes.
 GUARDED static struct node *insert(struct node *node, short key) {
     if (!node) {
         node = &data.nodes[data.used++];
@@ -73,7 +74,7 @@ GUARDED static void tree(short key) {
     pthread_mutex_unlock(&lock);
 }
 
-// Vectors, string instructions, an atomic addition, a compare-and-swap that fails.
+// Vectors, string instructions, an atomic addition, and a compare-and-swap that fails.
 GUARDED static void numbers(unsigned row, unsigned length) {
     pthread_mutex_lock(&lock);
     for (int column = 0; column < SIDE; column++) {

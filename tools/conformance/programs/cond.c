@@ -1,5 +1,5 @@
-// Condition variables: return codes, the objects' bytes, and exact counts of waits, signals and
-// broadcasts.
+// Condition variables. The output has the return codes and the bytes of the objects. The counts of
+// waits, signals and broadcasts must be exact.
 #include "truth.h"
 
 enum { TURNS = 3000, WAITERS = 64, BROADCASTS = 20 };
@@ -42,7 +42,7 @@ static void one_thread(void) {
             expect("CondInit", c, 1);
         expect("CondSignal", c, 2);
         expect("CondBroadcast", c, 1);
-        // A wait that times out counts as a wait.
+        // A wait that times out is counted as a wait as well.
         expect("CondTimedwait", c, 3);
         expect("CondTimedwait.timeouts", c, 3);
     }

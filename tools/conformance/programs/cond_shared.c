@@ -1,7 +1,7 @@
-// A condition variable that processes share. While a thread waits with one mutex, another waits
-// with a second mutex of the other kind: one of the two is shared by processes, and one is not. The
-// argument is the outcome of such a wait; whatever it is, the mutex is held afterwards and the
-// first waiter gets its notification.
+// A condition variable that processes share. While one thread waits with a mutex, another waits
+// with a second mutex of another kind: one of the two mutexes is shared by processes, and the other
+// is not. The argument says how that second wait ends. In any case, the mutex must be held
+// afterwards, and the first thread must get its notification.
 #include "truth.h"
 
 static pthread_mutex_t mutexes[2];
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
         pthread_mutex_unlock(first);
         pthread_join(thread, &error);
         say("the first: %s", (char *)error);
-        // No thread waits: either mutex will do.
+        // No thread waits any more, so either mutex can be used.
         say("alone: %s", wait_briefly(second));
         say("alone: %s", wait_briefly(first));
     }

@@ -1,5 +1,6 @@
-// Enters a sandbox in which one system call ends the process, and waits there for the end of its
-// standard input. The argument names the call; "strict" is the sandbox that allows next to nothing.
+// Enters a sandbox in which one system call ends the process, and waits until its standard input
+// ends. The argument names the system call. The argument "strict" stands for the sandbox that
+// allows almost no system call.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

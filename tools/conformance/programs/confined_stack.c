@@ -1,5 +1,5 @@
 // Takes a lock on a stack that is not the thread's own, in a sandbox in which process_vm_readv ends
-// the process. For each byte of standard input it prints how often it has taken the lock.
+// the process. For each byte of standard input, the program prints how often it has taken the lock.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

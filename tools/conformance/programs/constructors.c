@@ -1,4 +1,4 @@
-// Locks before main and after it: constructors, atexit handlers and destructors of the
+// Uses locks before main and after it: in constructors, atexit handlers and destructors of the
 // executable.
 #include "truth.h"
 #include <semaphore.h>
@@ -65,7 +65,7 @@ __attribute__((destructor(101))) static void last_of_all(void) {
     expect("SemInit", &semaphore, 1);
     expect("SemPost", &semaphore, 1);
     expect("SemWait", &semaphore, 1);
-    // Two or more: a test preloads a library that has a thread of its own.
+    // It can be more than two, because a test preloads a library that has its own thread.
     say("@%d 0 ThreadCreate * 2+", (int)getpid());
     say("@%d 0 ThreadJoin * 2+", (int)getpid());
 }

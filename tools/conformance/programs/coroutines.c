@@ -1,5 +1,6 @@
-// Stacks that are not a thread's own: coroutines that lock on stacks of their own and switch while
-// they hold a lock, handlers on an alternate stack, and threads with the smallest stack.
+// Stacks that are not the thread's own. Coroutines use locks on their own stacks, and switch while
+// they hold a lock. Signal handlers run on an alternate stack. Threads have the smallest possible
+// stack.
 #include "truth.h"
 #include <alloca.h>
 #include <signal.h>
@@ -13,7 +14,7 @@ static pthread_mutex_t in_handler = PTHREAD_MUTEX_INITIALIZER, tiny = PTHREAD_MU
 static ucontext_t scheduler, contexts[COROUTINES];
 static int done;
 
-// A stack with an unreadable page below it, so that an overflow faults at once.
+// A stack with an unreadable page below it. So an overflow raises a fault at once.
 static void *stack_of(size_t size) {
     size_t whole = (size + 4095) / 4096 * 4096;
     char *place =
@@ -61,7 +62,7 @@ static void handler(int number) {
 }
 
 static void alternate_stack(void) {
-    // The size that the kernel needs for its frame, and a little for the handler.
+    // The size that the kernel needs to call the handler, and a little more for the handler itself.
     size_t size = sysconf(_SC_MINSIGSTKSZ) + 4096;
     stack_t stack = {.ss_sp = stack_of(size), .ss_size = size};
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};

@@ -1,5 +1,5 @@
-// A run whose end waits for one thread's work, then for another thread's sleeps and work. A third
-// thread waits all the time, but the run does not wait for it.
+// The end of this run waits for the work of one thread, and then for another thread, which sleeps
+// and works in turn. A third thread waits all the time, but the run does not wait for it.
 #include "truth.h"
 
 enum { SLEEPS = 30 };

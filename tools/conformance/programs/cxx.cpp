@@ -1,5 +1,6 @@
 // C++11 to C++17: every mutex of the standard library, locked in every way. In some places, an
-// exception leaves the locked region, or thread_local destructors take locks.
+// exception leaves the region that holds the lock, or destructors of thread_local objects take
+// locks.
 #include "truth.h"
 #include <condition_variable>
 #include <mutex>

@@ -1,5 +1,5 @@
-// A daemon: forks twice, closes all files, moves to the root folder, and works on there. Its first
-// process waits for the daemon's output, and prints it.
+// A daemon: it forks twice, closes all files, changes to the root folder, and works there. The
+// first process waits for the daemon's output, and prints it.
 #include "truth.h"
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Two threads that wait for each other for ever, and a third that ends the process.
+// Two threads wait for each other for ever, and a third one ends the process.
 #include "truth.h"
 #include <signal.h>
 

@@ -1,5 +1,5 @@
-// A chain of calls through the executable and a library that is opened at run time, without frame
-// pointers: deep LIBRARY. Every function does something after its call, so that none is a tail
+// A chain of calls through the executable and a library that is opened at run time, all without
+// frame pointers: deep LIBRARY. Every function does something after its call, so no call is a tail
 // call.
 #include "truth.h"
 #include <dlfcn.h>
@@ -8,8 +8,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*enter)(int (*)(int), int);
 
 __attribute__((noinline)) static int take_lock(int value) {
-    // An array whose size is known only at run time. So the unwind table describes the frame's size
-    // by expressions, not by a constant.
+    // The size of this array is known only at run time. So the unwind table describes the size of
+    // the frame by an expression, and not by a constant.
     volatile char room[value + 40];
     room[value] = 1;
     pthread_mutex_lock(&lock);

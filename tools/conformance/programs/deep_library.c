@@ -1,4 +1,4 @@
-// The middle of the chain in deep.c.
+// The middle part of the chain of calls in deep.c.
 
 #define LINK(name, next)                                                                           \
     __attribute__((noinline)) static int name(int (*back)(int), int value) {                       \

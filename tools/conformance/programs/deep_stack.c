@@ -1,5 +1,6 @@
-// The only thread waits with its stack pointer at the lowest page of its stack that it has touched,
-// far below what the kernel maps for a start. It writes each byte of standard input, and a newline.
+// The program's only thread waits with its stack pointer in the lowest page of the stack that it
+// has touched, far below the part of the stack that the kernel maps at first. It prints each byte
+// of standard input on a separate line.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -7,8 +8,8 @@ int main(void) {
     static char line[2] = {0, '\n'};
     long result;
     do {
-        // Touches 64 pages, one below the other, and waits in the last one. The system call is
-        // inline, so that nothing below its stack pointer is touched.
+        // Touches 64 pages, from higher to lower addresses, and waits in the last one. The system
+        // call is inline, so nothing below its stack pointer is touched.
         __asm__ volatile("mov %%rsp, %%rbx\n"
                          "and $-4096, %%rsp\n"
                          "mov $64, %%ecx\n"

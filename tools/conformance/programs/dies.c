@@ -1,7 +1,7 @@
-// A process that ends in the middle of heavy locking: dies MANNER.
+// A process that ends while its threads use locks all the time: dies MANNER.
 //
-// Every thread prints how often it has locked, then goes on locking. After all have printed that,
-// the process ends. The recording must have at least the printed counts.
+// Every thread prints how often it has locked, and then continues to lock. When all threads have
+// printed that, the process ends. The recording must have at least the printed counts.
 #include "truth.h"
 #include <signal.h>
 
@@ -15,7 +15,7 @@ static volatile int *volatile nowhere = (int *)8;
 static void end(void) {
     switch (manner[0]) {
     case 'v':
-        // A child that runs in this process's memory ends first.
+        // First a child ends that runs in this process's memory.
         if (vfork() == 0)
             _exit(9);
         kill(getpid(), SIGKILL);

@@ -1,5 +1,6 @@
-// An error of the loader is kept until the program asks for it, whatever functions are called for
-// the first time meanwhile. Keeping the error may be the process's first allocation.
+// The loader keeps an error until the program asks for it. It must do so no matter which functions
+// are called for the first time meanwhile. For keeping the error, the process may make its first
+// allocation.
 #include "truth.h"
 #include <dlfcn.h>
 

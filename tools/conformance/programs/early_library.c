@@ -1,5 +1,5 @@
-// Another preloaded library, whose constructor uses locks and a thread. Its constructor may run
-// before all others, and its destructor after all others.
+// A second preloaded library, whose constructor uses locks and starts a thread. It may be the first
+// constructor of all, and the library's destructor may be the last.
 #include "truth.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -21,7 +21,7 @@ __attribute__((constructor)) static void start(void) {
 
 __attribute__((destructor)) static void end(void) {
     work(NULL);
-    // The command that records loads the library too, and is not recorded itself.
+    // The command `syncline record` loads this library too, but is not recorded itself.
     if (strcmp(program_invocation_short_name, "syncline"))
         expect("MutexLock", &lock, 300);
 }

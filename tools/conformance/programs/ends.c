@@ -1,8 +1,8 @@
-// Ends without calling an exit function of the C library: ends MANNER.
+// A program that ends without a call of the C library's exit functions: ends MANNER.
 //
-// `call`: by the C library's `syscall`; `raw`: by the instruction; `exec`: executes `ends raw`. In
-// each case a child ends first, by `syscall`. With `leave` the child lives on, after closing all
-// its files.
+// It ends by the C library's function `syscall` (`call`), by a system-call instruction (`raw`), or
+// by executing `ends raw` (`exec`). In each case a child ends first, by `syscall`. With `leave` the
+// child stays alive, after it has closed all of its files.
 #include "truth.h"
 #include <sys/wait.h>
 

@@ -1,4 +1,5 @@
-// Calls that don't set errno leave it as it was, even if the call site is new to the recorder.
+// Calls that don't set errno must leave it unchanged, also at call sites that the recorder has not
+// seen before.
 #include "truth.h"
 #include <semaphore.h>
 #include <threads.h>

@@ -1,5 +1,5 @@
-// Children by the thousand, most of which live for a moment: family CHILDREN.
-// One is killed, one runs another program, one has a child of its own, one grows large.
+// Thousands of children, most of which live only for a moment: family CHILDREN. One child is
+// killed, one runs another program, one has a child of its own, and one becomes large.
 #include "truth.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -17,7 +17,8 @@ static int take_some(int number) {
     return taken;
 }
 
-// Several call sites, so that each has few enough locks to distinguish them.
+// There are several call sites, so that each has few enough locks for a recording to distinguish
+// them.
 static void take_many(void) {
     for (int i = 0; i < LOCKS / 2; i++) {
         pthread_mutex_lock(&many[i]);

@@ -1,5 +1,5 @@
-// Gets functions from dlsym and calls them through the pointers that it keeps, as the bytes of its
-// standard input say. Each answer is a line.
+// Gets functions from dlsym, keeps the pointers, and calls the functions through them, as the bytes
+// of standard input say. It answers each byte with a line.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Prints what a process has, before and after it locks in two threads: open files, tasks, signal
-// actions and masks, timers, rounding. Recording must not show in any of it.
+// Prints what a process has before and after it uses locks in two threads: open files, tasks,
+// signal actions and masks, timers, the rounding mode. Recording must not change any of this.
 #include "truth.h"
 #include <dirent.h>
 #include <fenv.h>
@@ -66,7 +66,7 @@ int main(void) {
     pthread_create(&thread, NULL, work, NULL);
     pthread_join(thread, NULL);
     work(NULL);
-    // The kernel may need a moment to forget the thread.
+    // The kernel may need a moment until it has removed the thread.
     sleep_ms(20);
     say_all("afterwards");
     volatile double third = 1.0;

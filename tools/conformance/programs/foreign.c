@@ -1,4 +1,4 @@
-// A suite of test programs in one: what it does depends on the name under which it is run.
+// A whole suite of test programs: the name under which the program is run decides what it does.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Whether a library of Syncline is in this process.
+// Whether this process has loaded a library of Syncline.
 static int preloaded(void) {
     char line[4096];
     int found = 0;
@@ -18,8 +18,8 @@ static int preloaded(void) {
     return found;
 }
 
-// Leaves a process behind that has left the group and the session. Writes its number to a file
-// beside the program.
+// Leaves a process that runs on and has left the group and the session. Writes its process number
+// to a file beside the program.
 static int leave(void) {
     int said[2];
     if (pipe(said) != 0)
@@ -41,7 +41,7 @@ static int leave(void) {
     return (int)read(said[0], &byte, 1);
 }
 
-// Every other run fails: each run adds a byte to a file beside the program.
+// Every second run fails. To count its runs, each run appends a byte to a file beside the program.
 static int alternate(void) {
     struct stat runs;
     FILE *file = fopen("runs", "a");

@@ -1,5 +1,5 @@
-// A server that forks while its other threads hold locks and are in the middle of locking.
-// Each child starts from zero and counts for itself.
+// A server that forks while its other threads hold locks or are about to acquire or release one.
+// Each child counts from zero, for itself.
 #include "truth.h"
 #include <sys/wait.h>
 
@@ -36,7 +36,7 @@ static void *of_child(void *argument) {
     return argument;
 }
 
-// The child's own threads, and a grandchild.
+// Starts threads in the child, and a grandchild.
 static void child(int number) {
     pthread_t thread;
     for (int i = 0; i < number; i++) {

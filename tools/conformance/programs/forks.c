@@ -1,5 +1,6 @@
-// A chain of processes, each forked by the one before. When the first one's standard input says so,
-// each does a round of acquisitions, and the first prints the number of processes that did.
+// A chain of processes, in which each process forks the next one. When the standard input of the
+// first process says so, each process acquires locks some times, and the first process prints how
+// many processes did so.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -7,7 +8,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int in, out, to_child = -1, from_child;
 
-// The process that is forked takes part in the same way.
+// The forked process does what this one does.
 static void add_one(void) {
     int down[2], up[2];
     if (pipe(down) != 0 || pipe(up) != 0)

@@ -1,6 +1,6 @@
 // Forks while one of its threads is in the loader. In the child, the loader's lock is then held by
-// a thread that the child does not have. Answers each byte of its standard input with a line;
-// children answer those of a pipe. Opens the library of its argument, if there is one.
+// a thread that the child does not have. The program answers each byte of its standard input with a
+// line, and its children answer bytes from a pipe. If it has an argument, it opens that library.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int enter[2], inside[2], leave[2], outside[2];
 static int to_child[MOST], from_child[MOST], children;
 
-// System calls are made directly, because the C library's functions may be recorded.
+// These are direct system calls, because the C library's functions may be recorded.
 static void say(int pipe) { syscall(SYS_write, pipe, "x", 1); }
 static int hear(int pipe) {
     char byte;

@@ -1,5 +1,5 @@
-// Threads that the C library itself creates, for timers and for asynchronous input and output. They
-// lock in the program's callbacks.
+// Threads that the C library makes itself, for timers and for asynchronous input and output. They
+// call functions of the program, which use locks.
 #include "truth.h"
 #include <aio.h>
 #include <fcntl.h>
@@ -12,7 +12,8 @@ enum { TICKS = 20, READS = 20 };
 static pthread_mutex_t of_timer = PTHREAD_MUTEX_INITIALIZER, of_reads = PTHREAD_MUTEX_INITIALIZER;
 static sem_t done;
 static atomic_int ticks;
-// The number of posts that have returned, since a thread of the C library can't be joined.
+// The number of posts that have returned. It is needed because the C library's threads can't be
+// joined.
 static atomic_int posted;
 
 static void post(void) {
@@ -22,7 +23,7 @@ static void post(void) {
 
 static void on_tick(union sigval value) {
     (void)value;
-    // Ticks that were under way when the timer was stopped may come at any later time.
+    // A tick that was under way when the timer was stopped may still come later.
     if (++ticks > TICKS)
         return;
     pthread_mutex_lock(&of_timer);

@@ -1,6 +1,6 @@
-// Wake-ups that find nothing to do, counted by each thread. In the herd, all threads are woken, and
-// one is meant. Other waits follow each other for other reasons: turns in which each thread does
-// its part and wakes the other, waits that time out, and waits with work in between.
+// Wake-ups after which a thread finds nothing to do, counted by each thread. In the herd, all
+// threads are woken, but only one has something to do. There are also repeated waits for other
+// reasons: two threads that take turns, waits that time out, and waits with work between them.
 #include "truth.h"
 
 enum { HERD = 8, TURNS = 400, PLAYS = 500, TIMEOUTS = 20, JOBS = 20 };
@@ -21,7 +21,7 @@ static void *stand(void *argument) {
             waiting--;
             here++;
         }
-        // The last of these wake-ups brought the turn.
+        // The last of these wake-ups was the one for this thread's turn.
         futile += here ? here - 1 : 0;
         waits += here;
         turn = -1;
@@ -30,7 +30,7 @@ static void *stand(void *argument) {
     return argument;
 }
 
-// Takes the lock when `wanted` threads wait: all threads that have a turn left.
+// Takes the lock when `wanted` threads are waiting. These are all threads that still have a turn.
 static void lock_when_waiting(int wanted) {
     for (;;) {
         pthread_mutex_lock(&lock);
@@ -62,7 +62,7 @@ static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t job = PTHREAD_COND_INITIALIZER, never = PTHREAD_COND_INITIALIZER;
 static int jobs, done;
 
-// Works with the lock held, and waits for more.
+// Works while it holds the lock, and waits for the next job.
 static void *work(void *argument) {
     pthread_mutex_lock(&desk);
     while (done < JOBS) {

@@ -1,6 +1,7 @@
-// One thread holds a lock for long in slow_holder(); another waits for it in victim(). Both measure
-// these times with their own clock, around the same calls. A thread that waits on a condition
-// variable holds nothing meanwhile, so sleepy() must not be blamed.
+// One thread holds a lock for a long time, in slow_holder(). Another thread waits for it, in
+// victim(). Both measure these times with their own clocks, around the calls that are recorded. A
+// thread that waits on a condition variable holds nothing meanwhile, so the report must not blame
+// sleepy().
 #include "truth.h"
 
 enum { ROUNDS = 12, HELD_MS = 20 };
@@ -57,7 +58,7 @@ static void *sleeper(void *argument) {
     return argument;
 }
 
-// Takes the mutex while sleepy() waits; the mutex is free each time.
+// Takes the mutex while sleepy() waits. The mutex is free each time.
 static void beside_a_sleeper(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, sleeper, NULL);

@@ -1,6 +1,6 @@
-// Holds that no thread waits for: short and, equally often, long ones, at two call sites; and pairs
-// of locks taken hand over hand, the first of which is released before the second. The program
-// measures each with its own clock.
+// Locks that are held while no thread waits for them. At two call sites, one lock is held for a
+// short and for a long time equally often. Two other locks are taken in such a way that the first
+// is released before the second. The program measures all of these times with its own clock.
 #include "truth.h"
 
 enum { ROUNDS = 300 };
@@ -9,7 +9,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 static double of_long[ROUNDS], of_short[ROUNDS], of_first[ROUNDS], of_second[ROUNDS];
 
-// The holder sleeps instead of computing, so that a busy machine changes little.
+// The holder sleeps and does not compute, so that other work on the machine changes the time only a
+// little.
 static double hold(long microseconds) {
     double began = seconds();
     usleep(microseconds);

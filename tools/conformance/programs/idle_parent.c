@@ -1,4 +1,4 @@
-// Forks CHILDREN children, one after the other, and takes no lock itself: idle_parent CHILDREN
+// Forks CHILDREN children, one after another, and takes no lock itself: idle_parent CHILDREN.
 #include "truth.h"
 #include <sys/wait.h>
 

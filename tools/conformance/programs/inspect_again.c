@@ -1,11 +1,11 @@
-// Sections that access the same memory again and again: up, down, in part, a little further than
-// before, on the heap and on the stack, each by a random one of several instructions. It prints
-// these lines:
+// Critical sections that access the same memory again and again: upwards, downwards, in part, a
+// little further than before, on the heap and on the stack. Each access is made by one of several
+// instructions, chosen at random. The program prints these lines:
 //
-//   @heap START END          memory that is accessed; so @stack
-//   @instruction N ADDRESS   an instruction that accesses, by its number
-//   @section LOCK            what follows belongs to the next section of this lock
-//   @did N ADDRESS           the instruction accessed this
+//   @heap START END          the memory on the heap that is accessed; @stack: that on the stack
+//   @instruction N ADDRESS   the address of an instruction that accesses memory, and its number
+//   @section LOCK            the next lines belong to the next section of this lock
+//   @did N ADDRESS           instruction N accessed this address
 #include "truth.h"
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ __asm__(".text\n"
         "1:\nagain_1: movq %rdx, (%rax)\n jmp 6f\n"
         "2:\nagain_2: movups (%rax), %xmm0\n jmp 6f\n"
         "3:\nagain_3: incw (%rax)\n jmp 6f\n"
-        // Two accesses from one address: the second writes 4 bytes at 24 from there.
+        // Two accesses relative to one address: the second one writes 4 bytes, 24 bytes after it.
         "4: movq (%rax), %rdx\nagain_4: movl %edx, 24(%rax)\n jmp 6f\n"
         "5:\nagain_5: movb %dl, (%rax)\n"
         "6: add $16, %rdi\n dec %rsi\n jnz walk\n ret\n");
@@ -44,8 +44,8 @@ static unsigned below(unsigned n) {
 static struct access lists[IN_ONE][MOST];
 static unsigned counts[IN_ONE];
 
-// Plans a walk over part of the memory, a few times. Each time it may end one step later or
-// earlier.
+// Plans a walk over a part of the memory, and repeats it a few times. Each time, the walk may end
+// one step earlier or later.
 static unsigned plan(struct access *list, char *memory, unsigned count) {
     static const int STEPS[] = {1, 2, 4, 8, 8, 16, 24, -4, -8, -8, -16};
     int step = STEPS[below(sizeof STEPS / sizeof *STEPS)];

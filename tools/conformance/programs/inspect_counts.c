@@ -1,11 +1,11 @@
 // Acquisitions that are counted but not traced. The argument says which:
 //
-//   sites   a thread acquires at many places, each a few thousand times in a row, which is few enough
-//           for each to be counted
-//   holds   one lock is held for long, and in it another one often and shortly
+//   sites   a thread acquires at many places, at each a few thousand times in a row; this is so few
+//           that each acquisition is counted
+//   holds   one lock is held for a long time, and meanwhile another one often and for short times
 //   waits   a thread waits for a condition many times, without success
-//   kernel  sections have the kernel fill much memory
-//   killed  a child has half a second of sections, and is killed
+//   kernel  in the sections, the kernel fills much memory
+//   killed  a child has critical sections for half a second, and is then killed
 #include "truth.h"
 
 #include <signal.h>
@@ -23,7 +23,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
 enum { EACH = 4000, TIMES = 8, PLACES = 64, HELD_MS = 2, HOLDS = 100, SHORT = 100, WAITS = 12000, FILLS = 60 };
 
-// Each is a function of its own, although all are alike.
+// Each of these is a separate function, although all of them are alike.
 #define MANY(name) __attribute__((noinline, no_icf)) static void name(void) { ALL }
 MANY(many1) MANY(many2) MANY(many3) MANY(many4) MANY(many5) MANY(many6) MANY(many7) MANY(many8)
 
@@ -55,7 +55,7 @@ static void waits(void) {
     say("@acquired %d", WAITS);
 }
 
-// The processor time of this thread.
+// The processor time of the calling thread, in seconds.
 static double own_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

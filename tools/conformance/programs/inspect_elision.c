@@ -1,6 +1,6 @@
-// A section that tries to do its work in a hardware transaction and, if that is aborted, does it
-// without one, like libraries that elide locks. A processor without transactions has nothing to
-// try.
+// A critical section that first tries to do its work in a hardware transaction. If the transaction
+// is aborted, it works without one, as libraries do that elide locks. On a processor without
+// transactions, it does not try.
 #include "truth.h"
 
 #include <stdint.h>

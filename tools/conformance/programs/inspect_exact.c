@@ -1,12 +1,13 @@
 // Critical sections whose address sets are known by construction.
 //
 // A section is a function in assembly. `driver` takes a lock, calls the section, and releases the
-// lock. The section touches only what its text says, and two words of the driver's stack: the
-// return addresses of the section's call and of the unlocking call. It prints these lines:
+// lock. The section touches only what its instructions name, and two words of the driver's stack:
+// the return addresses of the call of the section and of the unlocking call. The program prints
+// these lines:
 //
-//   @case PROCESS NAME LOCK  the section of this lock; of several, the next
-//   @read ADDRESS BYTES      what it reads
-//   @write ADDRESS BYTES     what it writes
+//   @case PROCESS NAME LOCK  the section under this lock (if there are several, the next one)
+//   @read ADDRESS BYTES      memory that the section reads
+//   @write ADDRESS BYTES     memory that the section writes
 #include "truth.h"
 
 #include <cpuid.h>
@@ -26,7 +27,7 @@
 
 typedef void section(void *data);
 
-// The stack pointer with which the driver called the section, for sections that use the stack.
+// The stack pointer at the call of the section, for sections that use the stack.
 uint64_t stack_in_section;
 
 void driver(pthread_mutex_t *lock, section *body, void *data, void *lock_it, void *unlock_it);
@@ -64,13 +65,13 @@ static void both(const void *at, size_t n) {
     writes(at, n);
 }
 
-// Prints that a section has run. Its accesses follow.
+// Prints that a section has run. The lines for its accesses come afterwards.
 static void begin(const char *name, pthread_mutex_t *lock) {
     say("@case %d %s %p", (int)getpid(), name, (void *)lock);
     both((void *)stack_in_section, 8);
 }
 
-// Runs a section with a lock of its own.
+// Runs a section under its own lock.
 static void run(const char *name, section *body, void *data) {
     pthread_mutex_t *lock = malloc(sizeof *lock);
     pthread_mutex_init(lock, NULL);
@@ -111,7 +112,7 @@ BODY(modify, "incl (%rdi)\n addq $5, 8(%rdi)\n mov $1, %eax\n lock xaddl %eax, 1
              "mov 48(%rdi), %rax\n not %rax\n lock cmpxchgq %rcx, 48(%rdi)\n"
              "push %rbx\n mov 64(%rdi), %rax\n mov 72(%rdi), %rdx\n xor %ebx, %ebx\n xor %ecx, %ecx\n"
              "lock cmpxchg16b 64(%rdi)\n pop %rbx\n"
-             // Bits far away: 1000 is bit 8 of the four bytes at 124; -17 lies in the operand before.
+             // Distant bits: 1000 is bit 8 of the four bytes at 124; -17 is in the operand before.
              "mov $1000, %eax\n bts %eax, 1024(%rdi)\n mov $-17, %rax\n btq %rax, 1024(%rdi)\n"
              "btcl $3, 1100(%rdi)\n setc 1105(%rdi)\n cmovzl 1108(%rdi), %eax")
 
@@ -130,16 +131,16 @@ static void test_modify(void) {
 BODY(strings, "mov %rdi, %r8\n cld\n"
               "lea (%r8), %rsi\n lea 100(%r8), %rdi\n mov $13, %ecx\n rep movsb\n"
               "lea 200(%r8), %rdi\n mov $3, %ecx\n mov $7, %eax\n rep stosq\n"
-              // Finds the byte at 305.
+              // It finds the byte at 305.
               "movb $77, 305(%r8)\n lea 300(%r8), %rdi\n mov $77, %eax\n mov $100, %ecx\n repne scasb\n"
-              // Differs at 402 and 502.
+              // The texts differ at 402 and 502.
               "movw $9, 400(%r8)\n movw $9, 500(%r8)\n movb $1, 402(%r8)\n movb $2, 502(%r8)\n lea 400(%r8), %rsi\n lea 500(%r8), %rdi\n"
               "mov $50, %ecx\n repe cmpsb\n"
               "lea 600(%r8), %rsi\n lodsw\n lodsl\n lea 640(%r8), %rdi\n stosb\n movsl\n"
-              // Backwards, four words that end at 720 and 760.
+              // Four words are copied backwards; they end at 720 and 760.
               "std\n lea 712(%r8), %rsi\n lea 752(%r8), %rdi\n mov $4, %ecx\n rep movsq\n"
               "lea 800(%r8), %rdi\n stosl\n cld\n"
-              // Nothing.
+              // Nothing is written.
               "lea 900(%r8), %rdi\n xor %ecx, %ecx\n rep stosb")
 
 static void test_strings(void) {
@@ -158,7 +159,7 @@ BODY(vectors, "xor %eax, %eax\n pxor %xmm1, %xmm1\n pxor %xmm2, %xmm2\n pxor %mm
               "movss %xmm1, 113(%rdi)\n movhps 120(%rdi), %xmm1\n movnti %rax, 128(%rdi)\n"
               "pinsrb $3, 150(%rdi), %xmm2\n pextrw $1, %xmm2, 160(%rdi)\n"
               "paddd 176(%rdi), %xmm2\n cvtsi2sdl 200(%rdi), %xmm3\n"
-              // Bytes 1, 2 and 8 of sixteen.
+              // The mask has bytes 1, 2 and 8 of sixteen.
               "mov %rdi, %r8\n movdqu 8000(%r8), %xmm4\n lea 300(%r8), %rdi\n maskmovdqu %xmm4, %xmm2\n"
               "movq %mm0, 8(%r8)\n emms")
 
@@ -172,14 +173,14 @@ static void test_vectors(void) {
 }
 
 BODY(avx, "vmovups (%rdi), %ymm0\n vmovdqa %ymm0, 64(%rdi)\n vaddps 128(%rdi), %ymm0, %ymm0\n"
-          // Elements 0, 3 and 7 of eight; then 1 of two.
+          // The masks have elements 0, 3 and 7 of eight, and element 1 of two.
           "vmovdqu 8000(%rdi), %ymm1\n vmaskmovps 200(%rdi), %ymm1, %ymm2\n"
           "vmaskmovps %ymm2, %ymm1, 300(%rdi)\n vmovdqu 8032(%rdi), %xmm9\n"
           "vpmaskmovq %xmm9, %xmm9, 400(%rdi)\n"
-          // Indices 5, -2, 0, 100 of four bytes; the second is masked out.
+          // The indices of four bytes are 5, -2, 0, 100; the mask omits the second.
           "vmovdqu 8048(%rdi), %xmm3\n vmovdqu 8064(%rdi), %xmm4\n"
           "vpgatherdd %xmm4, 1000(%rdi,%xmm3,4), %xmm5\n"
-          // Indices 3 and -1 of eight bytes.
+          // The indices of eight bytes are 3 and -1.
           "vmovdqu 8080(%rdi), %xmm13\n vpcmpeqd %xmm4, %xmm4, %xmm4\n"
           "vgatherqpd %xmm4, 2000(%rdi,%xmm13,8), %xmm6\n"
           "vbroadcastss 2100(%rdi), %ymm7\n vextracti128 $1, %ymm7, 2110(%rdi)\n"
@@ -211,7 +212,7 @@ BODY(avx512, "vpxorq %zmm30, %zmm30, %zmm30\n mov $0x8000000000000011, %rax\n km
              "vpcompressd %zmm17, 500(%rdi){%k2}\n vpexpandd 600(%rdi), %zmm18{%k2}{z}\n"
              "kxorq %k3, %k3, %k3\n vmovups 700(%rdi), %zmm0{%k3}\n vbroadcastss 700(%rdi), %zmm0{%k3}\n"
              "vbroadcastss 720(%rdi), %zmm0{%k2}\n"
-             // Indices 1, -1, 2, ... of which k4 takes the first and the third.
+             // The indices are 1, -1, 2, ...; k4 has the first and the third.
              "vmovdqu32 8000(%rdi), %zmm20\n mov $5, %eax\n kmovd %eax, %k4\n"
              "vpscatterdd %zmm17, 1000(%rdi,%zmm20,4){%k4}\n mov $2, %eax\n kmovd %eax, %k4\n"
              "vpgatherdd 2000(%rdi,%zmm20,8), %zmm19{%k4}\n"
@@ -247,7 +248,7 @@ static void test_stack(void) {
     run("stack", stack, bytes);
     char *s = (char *)stack_in_section - 8; // rbp
     both(s, 8), writes(s - 4, 4), both(s - 40, 8), both(s - 48, 8), writes(s - 32, 8);
-    // 1: called with the stack at s - 32: its return address and the word below.
+    // Label 1 is called with the stack at s - 32: its return address and the word below.
     reads(at(8), 8), writes(at(16), 8);
     both(at(24), 8), both(at(32), 8);
 }
@@ -257,7 +258,7 @@ BODY(jumps, "xor %eax, %eax\n mov $5, %ecx\n 1: addl $1, (%rdi)\n loop 1b\n jrcx
             "4: stc\n jnc 5f\n jc 6f\n 5: movb $4, 124(%rdi)\n 6: mov $0x7fffffff, %edx\n add $1, %edx\n"
             "jo 7f\n movb $5, 132(%rdi)\n 7: js 8f\n movb $6, 140(%rdi)\n 8: jp 9f\n movb $7, 148(%rdi)\n"
             "9: mov $2, %ecx\n test %ecx, %ecx\n 1: loopne 1b\n movb $8, 156(%rdi)\n"
-            // Flags live across blocks and many notes.
+            // The flags are used after several blocks, at whose beginnings the tracer runs.
             "sub $1, %rax\n movl 200(%rdi), %edx\n mov %edx, 204(%rdi)\n jmp 1f\n 1: adcl $0, 208(%rdi)\n"
             "jmp 1f\n 1: sbbl $0, 212(%rdi)\n setb 216(%rdi)")
 
@@ -286,7 +287,7 @@ static void test_places(void) {
     writes(at(80), 4), writes(at(90), 2), both(at(96), 4);
 }
 
-// A block that uses all registers, so none is free for the tracer itself.
+// A block that uses all registers, so the tracer has no free register.
 BODY(crowded, "push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n"
               "mov (%rdi), %rax\n mov 8(%rdi), %rcx\n mov 16(%rdi), %rdx\n mov 24(%rdi), %rbx\n"
               "mov 32(%rdi), %rsi\n mov 40(%rdi), %rbp\n mov 48(%rdi), %r8\n mov 56(%rdi), %r9\n"
@@ -308,8 +309,8 @@ static void test_crowded(void) {
 
 BODY(copy, "mov %rdi, %rsi\n lea 1000(%rdi), %rdi\n mov 4000(%rsi), %rdx\n jmp *4008(%rsi)\n")
 
-// Whatever variant of memcpy this machine uses reads and writes these bytes. It is called through a
-// pointer, since calls through the linker's tables are not tested here.
+// Every variant of memcpy that a machine may use reads and writes exactly these bytes. It is called
+// through a pointer, because calls through the linker's tables are not tested here.
 static void test_library(void) {
     size_t sizes[] = {1, 13, 30, 60};
     for (int i = 0; i < 4; i++) {
@@ -329,7 +330,7 @@ static void test_library(void) {
 BODY(calls, "mov %rdi, %r8\n mov (%r8), %edi\n lea 64(%r8), %rsi\n mov $21, %edx\n mov $1, %eax\n syscall\n"
             "mov 4(%r8), %edi\n lea 128(%r8), %rsi\n mov $100, %edx\n xor %eax, %eax\n syscall\n"
             "mov $228, %eax\n mov $1, %edi\n lea 304(%r8), %rsi\n syscall\n mov $39, %eax\n syscall\n"
-            // One that fails: nothing is written.
+            // This call fails, so nothing is written.
             "mov $-1, %edi\n lea 400(%r8), %rsi\n mov $9, %edx\n xor %eax, %eax\n syscall\n"
             "mov %eax, 500(%r8)\n movq $0, (%r8)\n movq $0, 304(%r8)\n movq $0, 312(%r8)")
 
@@ -343,7 +344,8 @@ static void test_calls(void) {
     close(ends[0]), close(ends[1]);
 }
 
-// Other memory that the kernel reads and writes: a name, the filled parts of a vector, structures.
+// Further memory that the kernel reads and writes: a name, those parts of a vector that are filled,
+// structures.
 char results[512] __attribute__((aligned(64)));
 BODY(more_calls,
      "mov %rdi, %r8\n lea 16(%r8), %rdi\n xor %esi, %esi\n mov $21, %eax\n syscall\n"
@@ -383,7 +385,7 @@ BODY(protected, "mov %rdi, %r8\n mov protected_page(%rip), %r9\n call *%r9\n"
                 "mov %r9, %rdi\n mov $4096, %esi\n mov $7, %edx\n mov $10, %eax\n syscall\n"
                 "mov %r8, %rdi\n movb $0x20, 2(%r9)\n call *%r9\n")
 
-// Code that can't be written to while it first runs, but can be before it runs again.
+// Code in a page that can't be written to when it runs first, but is writable before it runs again.
 static void test_protected(void) {
     // movb %al, 0x10(%rdi); ret
     const unsigned char code[] = {0x88, 0x47, 0x10, 0xc3};
@@ -399,8 +401,8 @@ static void test_protected(void) {
 }
 
 static void test_changing(void) {
-    // mov $1, %al; movb %al, 0x10(%rdi); a nop of eight bytes; movb %al, N(%rdi); ret: only N, after
-    // the first eight bytes, differs.
+    // The code is: mov $1, %al; movb %al, 0x10(%rdi); a nop of eight bytes; movb %al, N(%rdi); ret.
+    // Only N, which comes after the first eight bytes, is changed.
     unsigned char code[] = {0xb0, 1, 0x88, 0x47, 0x10, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x88, 0x47, 0, 0xc3};
     int access = PROT_READ | PROT_WRITE | PROT_EXEC;
     unsigned char *page = mmap(NULL, 4096, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -440,7 +442,7 @@ static void test_signals(void) {
     REQUIRE(handled == SIGUSR1);
 }
 
-// Tracing stops at the fork; what was accessed before is in the set.
+// Tracing stops at the fork. The accesses before it are in the set.
 BODY(forks, "movb $1, 1(%rdi)\n mov %rdi, %r8\n mov $57, %eax\n syscall\n mov %eax, 8(%r8)")
 
 static void test_fork(void) {
@@ -449,7 +451,7 @@ static void test_fork(void) {
     driver(&lock, forks, bytes, pthread_mutex_lock, pthread_mutex_unlock);
     pid_t child = *(pid_t *)at(8);
     if (getpid() != parent) {
-        // In the child, tracing begins anew.
+        // In the child, tracing starts again.
         *(pid_t *)at(8) = 0;
         test_plain("child");
         exit(child == 0 ? 7 : 1);

@@ -1,7 +1,7 @@
-// A signal handler takes a lock while the section that it interrupted is being traced: once while
-// the section waits in a function of the C library, and once between two of its own instructions,
-// with the stack pointer that the section had in an earlier call. Neither acquisition belongs to
-// the section.
+// A signal handler takes a lock while it interrupts a section that is being traced. This happens
+// twice: while the section waits in a function of the C library, and between two instructions of
+// the section. In the second case, the stack pointer is the one that the section had at an earlier
+// call. Neither of the handler's acquisitions belongs to the section.
 #include "truth.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_
                        warm = PTHREAD_MUTEX_INITIALIZER;
 static volatile int handled, spinning, blocked;
 
-// Calls a function on another stack, always with the same stack pointer.
+// Calls a function on another stack. The stack pointer is the same in each call.
 static char other_stack[65536] __attribute__((aligned(64)));
 int call_there(void *stack_end, void *function, void *argument);
 __asm__(
@@ -55,7 +55,7 @@ static void *run(void *unused) {
     pthread_mutex_lock(&warm);
     pthread_mutex_unlock(&warm);
 
-    // In a call: `inner` is held by the first thread.
+    // The signal comes during a call: the first thread holds `inner`.
     pthread_mutex_lock(&outer);
     words[0] = 1;
     blocked = 1;
@@ -65,7 +65,7 @@ static void *run(void *unused) {
     words[2] = 1;
     pthread_mutex_unlock(&outer);
 
-    // Between instructions, after a call from the same place.
+    // The signal comes between instructions, after a call from this place.
     pthread_mutex_lock(&outer);
     words[3] = 1;
     REQUIRE(there(pthread_mutex_trylock, &called) == 0);

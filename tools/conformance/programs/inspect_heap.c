@@ -1,21 +1,23 @@
-// Sections that touch blocks of the heap. The blocks' addresses follow from the way in which
-// glibc's allocator cuts blocks from the top of its heap: blocks next to each other, blocks in
-// freed memory, blocks that grow in place. Each line says which block a section's word lies in:
+// Critical sections that touch blocks of the heap. The addresses of the blocks follow from the way
+// in which glibc's allocator cuts blocks from the top of its heap. There are blocks next to each
+// other, blocks in freed memory, and blocks that are made larger without being moved. Each line of
+// the output says which block contains the word that a section touches:
 //
-//   @case NAME LOCK ADDRESS START SIZE    START 0: no block
+//   @case NAME LOCK ADDRESS START SIZE    START is 0 if no block contains it
 #include "truth.h"
 
 #include <stdint.h>
 
 enum { CASES = 16 };
 
-// These blocks are too large for the lists of freed blocks that the allocator reuses unchanged.
+// These blocks are too large for the lists of freed blocks from which the allocator takes blocks
+// unchanged.
 enum { BLOCK = 2000, SMALL = 1104, HEADER = 16, PAGE = 4096 };
 
 static pthread_mutex_t locks[CASES];
 static int cases;
 
-// An address, not a pointer: the block there may have been freed.
+// This is an address and not a pointer, because the block there may have been freed.
 typedef uintptr_t place;
 
 __attribute__((noinline)) static place allocate(size_t size) {
@@ -47,7 +49,7 @@ static void require(int is_so, const char *what) {
 }
 
 int main(void) {
-    // Memory that was freed and used again is another block.
+    // A block that is freed and allocated again counts as another block.
     place once = allocate(64);
     touch("once", once + 8, once, 64);
     release(once);
@@ -55,14 +57,14 @@ int main(void) {
     require(again == once, "the same memory");
     touch("again", again + 8, again, 64);
 
-    // After the last byte that was requested, in the space to which the allocator rounded the size
-    // up.
+    // The byte after the requested ones. The allocator rounds sizes up, so the byte is in the space
+    // of this block.
     place first = allocate(BLOCK);
     touch("behind", first + BLOCK, 0, 0);
     touch("last", first + BLOCK - 1, first, BLOCK);
 
-    // A block that covers two freed ones, all in one page. The start of the second freed block lies
-    // nearer.
+    // A block in the place of two freed ones, all in one page. The start of the second freed block
+    // is nearer to the touched word.
     for (place filler = allocate(112); (filler + 128) % PAGE >= 256; filler = allocate(112)) {
     }
     place a = allocate(SMALL), b = allocate(SMALL);
@@ -71,16 +73,16 @@ int main(void) {
     place over = allocate(2600);
     require(over == a, "a block over both");
     touch("over", b + 8, over, 2600);
-    // The block can't be made that large, and stays as it is.
+    // The block can't be made so large, and stays as it is.
     require(resize(over, PTRDIFF_MAX - PAGE) == 0, "too much memory");
     touch("kept", b + 8, over, 2600);
 
-    // A block of several pages: no block starts in the page that is touched.
+    // A block of several pages. No block starts in the page that is touched.
     place large = allocate(25 * PAGE);
     touch("large", large + 20 * PAGE, large, 25 * PAGE);
     release(large);
-    // The large block was freed. Now one block covers its start, and another lies in a page into
-    // which it reached.
+    // The large block was freed. Now one block begins where it began, and another block is in one
+    // of its further pages.
     place shorter = allocate(BLOCK), longer = allocate(25 * PAGE);
     require(shorter == large && longer == shorter + BLOCK + HEADER, "behind a small one");
     release(longer), release(shorter);
@@ -88,7 +90,7 @@ int main(void) {
     require(cover == large && inside > longer && inside < longer + 25 * PAGE, "in the middle");
     touch("inside", inside + 8, inside, 6 * PAGE);
 
-    // A block that grows in place, over a page's end.
+    // A block that is made larger without being moved, beyond the end of its page.
     place small = allocate(BLOCK);
     place grown = resize(small, 4 * PAGE);
     require(grown == small, "room behind the last one");

@@ -1,5 +1,5 @@
-// Sections that touch other words each time, so that their trace grows fast. The program runs until
-// it is killed.
+// Critical sections that touch other words each time, so that their trace becomes large quickly.
+// The program runs until it is killed.
 #include "truth.h"
 
 enum { WORDS = 1 << 22, TOUCHED = 400 };

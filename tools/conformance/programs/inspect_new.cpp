@@ -1,7 +1,8 @@
-// Blocks that each of C++'s operators new allocates, and sections that touch them. Each line gives
-// the range of the function that contains the call: its first address, and one past its last:
+// Blocks that each of C++'s operators new allocates, and critical sections that touch these blocks.
+// A line of the output has the range of the function that contains the call: the first address, and
+// the address after the last byte:
 //
-//   @case NAME LOCK ADDRESS FIRST LAST
+// @case NAME LOCK ADDRESS FIRST LAST
 #include "truth.h"
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct alignas(64) Aligned {
     char bytes[64];
 };
 
-// The functions lie in sections of their own, whose bounds the linker defines.
+// Each function has its own section of the file, whose bounds the linker defines.
 #define CASE(name, expression)                                                                     \
     __attribute__((noinline, section("case_" #name))) void *name() {                               \
         void *volatile block = expression;                                                         \
@@ -58,7 +59,7 @@ int main() {
     TOUCH(aligned);
     TOUCH(aligned_array);
     TOUCH(by_malloc);
-    // Once more, after all symbols were bound.
+    // Once more, when all symbols are bound.
     TOUCH(array);
     say("done");
     return 0;

@@ -1,6 +1,6 @@
-// Locks of each kind that are taken so often at one call site that a thread no longer looks at each
-// acquisition, and one that is taken rarely. Then a child takes one of them a few times at the same
-// call site.
+// Locks of each kind that are taken so often at one call site that a thread no longer examines each
+// acquisition, and a lock that is taken rarely. Later, a child takes one of the locks a few times
+// at this call site.
 #include "truth.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// Rounds of many threads that exist at the same time, and lock in turn. Prints the size of the
-// address space after each round.
+// Several rounds of threads. In each round, many threads exist at the same time and use a lock in
+// turn. After each round, the program prints the size of its address space.
 #include "truth.h"
 #include <semaphore.h>
 

@@ -1,6 +1,6 @@
-// Restartable sequences in a section, begun in both possible ways: by taking the address of a
-// descriptor, and by a store to the thread's area, at the place where the C library keeps it. After
-// each sequence the section writes a word.
+// Restartable sequences in a critical section. They are begun in both possible ways: by taking the
+// address of a descriptor, and by a store to the thread's area, which is where the C library keeps
+// it. After each sequence, the section writes a word.
 #include "truth.h"
 
 #include <stdint.h>
@@ -15,7 +15,8 @@ static void part(const char *name, volatile void *at) {
     say("@%s %lu", name, (unsigned long)(uintptr_t)at);
 }
 
-// mov %rdi, %fs:AT; ret. This function makes the code, which has the address as a constant.
+// The code is: mov %rdi, %fs:AT; ret. This function makes the code, in which the address is a
+// constant.
 static void (*store_to_area(void))(uint64_t) {
     unsigned char code[] = {0x64, 0x48, 0x89, 0x3c, 0x25, 0, 0, 0, 0, 0xc3};
     int32_t at = (int32_t)(__rseq_offset + offsetof(struct rseq, rseq_cs));
@@ -35,7 +36,7 @@ int main(void) {
     volatile uint64_t *area =
         (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset + offsetof(struct rseq, rseq_cs));
 
-    // Data of the same length as a descriptor, but without the signature before its abort handler.
+    // Data as long as a descriptor, but without the signature before its abort handler.
     pthread_mutex_lock(&none);
     __asm__ volatile(".pushsection .data.sequences, \"aw\"\n .balign 32\n"
                      "1: .quad 0, 2f, 3f - 2f, 4f\n .popsection\n"

@@ -1,6 +1,6 @@
-// A timer interrupts the program thousands of times a second, wherever it is; the handler uses vector
-// registers, flags and a lock. What the sections compute depends on every register and flag that an
-// interruption may not change.
+// A timer interrupts the program thousands of times a second, at any point. The signal handler uses
+// vector registers, flags and a lock. What the critical sections compute depends on every register
+// and flag that an interruption must not change.
 #include "truth.h"
 
 #include <signal.h>

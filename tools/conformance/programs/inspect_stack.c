@@ -1,7 +1,8 @@
-/* Data on a stack that other threads change: what `main` has there is named by main's variables.
+/* Threads that change data on the stack of `main`'s thread. Data of `main` has the names of main's
+ * variables.
  *
- *   lock     two sums of main's own, behind a number that no thread shares
- *   list     its elements are in an array of a function that main calls, and that is called by a pointer
+ *   lock     protects two sums of `main`, which come after a number that is not shared
+ *   list     protects elements of an array in a function that `main` calls through a pointer
  */
 #include <pthread.h>
 #include <stdio.h>

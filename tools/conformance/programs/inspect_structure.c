@@ -1,5 +1,6 @@
-// Nested sections, waits, jumps, threads: what begins a section and what ends it. Each part has its
-// own locks and writes to its own words, whose addresses it prints as "@NAME ADDRESS".
+// What begins a critical section and what ends it: nested sections, waits, jumps, threads. Each
+// part of the program has its own locks and writes to its own words. It prints the addresses of
+// these words as "@NAME ADDRESS".
 #include "truth.h"
 
 #include <pthread.h>
@@ -23,7 +24,7 @@ static mtx_t c11;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static volatile uint64_t words[32] __attribute__((aligned(64)));
 static volatile int ready;
-// More words than an address set may have.
+// This has more words than an address set may have.
 static char large[4 << 20];
 
 static void part(const char *name, volatile void *lock) {
@@ -98,7 +99,7 @@ int main(void) {
     pthread_mutex_unlock(&waiting);
     pthread_join(thread, NULL);
 
-    // A wait for one lock's condition, while another one is held.
+    // A wait for the condition of one lock while another lock is held.
     part("around", &around);
     struct timespec soon = {0, 1};
     pthread_mutex_lock(&around);
@@ -139,14 +140,14 @@ int main(void) {
     pthread_mutex_unlock(&filling);
     say("filled %d", large[sizeof large - 1]);
 
-    // The C library's `syscall`, which the tracer interposes.
+    // A call of the C library's `syscall`, which the tracer interposes.
     part("asking", &asking);
     pthread_mutex_lock(&asking);
     words[28] = 1;
     words[29] = syscall(SYS_getppid) == syscall(SYS_getppid);
     pthread_mutex_unlock(&asking);
 
-    // Out of a section by a jump; the lock stays held and is released later.
+    // A jump out of a section. The lock remains held and is released later.
     part("jumped", &jumped);
     if (setjmp(back) == 0) {
         pthread_mutex_lock(&jumped);
@@ -163,7 +164,7 @@ int main(void) {
     pthread_mutex_unlock(&creating);
     pthread_join(thread, NULL);
 
-    // Out of a section by a jump from a handler, and then another section.
+    // A jump out of a section by a signal handler, and after it another section.
     part("thrown", &thrown);
     signal(SIGUSR1, jumps_back);
     if (sigsetjmp(back_from_handler, 1) == 0) {
@@ -176,7 +177,7 @@ int main(void) {
     words[23] = 1;
     pthread_mutex_unlock(&thrown);
     say("done %lu", words[23] + words[20]);
-    // Ends in a section.
+    // The program ends in a section.
     pthread_mutex_lock(&outer);
     words[25] = 1;
     exit(0);

@@ -1,9 +1,9 @@
-// The example of the paper on Syncchar (Porter, Hofmann and Witchel, HotOS 2007): the binary tree
-// of its Figure 1 with the three critical sections of its Table 1, at the paper's addresses: a node
-// has its left pointer at 0x32 and its right one at 0x64, so that the first section writes 0x3032,
-// the second 0x2032, and the third 0x1032, which the other two read. (In the paper, the text of the
-// third section has left and right exchanged, compared with its address set. This program follows
-// the set.)
+// The example in the paper on Syncchar (Porter, Hofmann and Witchel, HotOS 2007): the binary tree
+// of Figure 1 and the three critical sections of Table 1, at the paper's addresses. A node has its
+// left pointer at 0x32 and its right pointer at 0x64. So the first section writes 0x3032, the
+// second one writes 0x2032, and the third one writes 0x1032, which the other two read. (In the
+// paper, the text of the third section has left and right the other way round than its address set.
+// This program follows the set.)
 #include "truth.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ struct __attribute__((packed)) node {
     struct node *right;
 };
 
-// The paper's addresses, moved to memory that a program may map.
+// The paper's addresses, moved to a range that a program may map.
 #define BASE 0x10000000
 #define NODE(at) ((struct node *)(uintptr_t)(BASE + (at)))
 
@@ -54,7 +54,7 @@ int main(void) {
         return 2;
     }
     root = (struct node *volatile *)(BASE + 0x1000);
-    // The pointer to the root lies at the address of the root's node.
+    // The pointer to the root and the root's node have the same address.
     *root = NODE(0x1000);
     NODE(0x1000)->left = NODE(0x2000);
     NODE(0x1000)->right = NODE(0x3000);
@@ -68,7 +68,7 @@ int main(void) {
             pthread_create(&thread, NULL, sections[i], NULL);
             pthread_join(thread, NULL);
         }
-        // As it was before.
+        // Restores the tree.
         NODE(0x1000)->left = NODE(0x2000);
         NODE(0x2000)->left = NODE(0x4000);
     }

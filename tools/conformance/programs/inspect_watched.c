@@ -1,9 +1,10 @@
-/* A lock that threads wait for, among locks that they take far more often and never wait for. It
- * prints the name and the address of the first lock, and how often that was taken.
+/* One lock for which threads wait, and other locks that they take far more often without a wait. The
+ * program prints the name and the address of the first lock, and how often it was taken.
  *
- *   rare    it is one of 512 acquisitions, and its sections are some microseconds long
- *   mixed   it is one of 9: of 16 sections, 15 change a number that all share, and one, which is taken at
- *           another place, a number of the thread's own; so 1 - (15/16)^2 = 12.1 % of pairs are independent
+ *   rare    one of 512 acquisitions is of the first lock; its sections take some microseconds
+ *   mixed   one of 9 acquisitions is of the first lock. Of 16 of its sections, 15 change a number that
+ *           all threads share. One, at another place, changes a number of its own thread. So
+ *           1 - (15/16)^2 = 12.1 % of the pairs of sections are independent.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
-/* Locks that differ in what their sections touch, for `syncline inspect`. Each thread:
+/* Locks whose critical sections touch different kinds of data, for `syncline inspect`. What each
+ * thread does under a lock:
  *
- *   table_lock    changes one of 64 blocks of the heap, which have nothing to do with each other
- *   counted_lock  the same, and a counter that all of them share
- *   local_lock    works on its own stack and on a block that only it has
- *   long_lock     computes for 2,000 steps and then adds the outcome to two sums
+ *   table_lock    changes one of 64 independent blocks of the heap
+ *   counted_lock  changes such a block, and a counter that all threads share
+ *   local_lock    works on its own stack, and on a block that only this thread has
+ *   long_lock     computes for 2,000 steps, and then adds the result to two sums
  *   printing_lock writes a byte to /dev/null
  */
 #include <fcntl.h>

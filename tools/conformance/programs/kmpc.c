@@ -1,5 +1,5 @@
-// OpenMP as clang compiles it: the entry points of LLVM's libomp, called by hand, so that
-// the test needs no clang.
+// OpenMP as clang compiles it. The program calls the entry points of LLVM's libomp itself, so the
+// test does not need clang.
 #include "truth.h"
 
 enum { THREADS = 4, ROUNDS = 2000 };

@@ -1,5 +1,6 @@
 // The first thread takes a lock once, in first(), and then only waits for the other threads, which
-// contend for it. It must not be blamed just because it released this lock last.
+// contend for this lock. The report must not blame the first thread only because it once released
+// the lock.
 #include "truth.h"
 
 enum { THREADS = 3, ROUNDS = 300000, STEPS = 300 };

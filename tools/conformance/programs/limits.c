@@ -1,5 +1,5 @@
-// Continues to work under tight limits. It sets them itself (limits WHAT), or they were set before
-// (`limits work`).
+// Continues to work under tight resource limits. It sets a limit itself (limits WHAT), or the
+// limits were set before it started (`limits work`).
 #include "truth.h"
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
-// Acquires a mutex (l) and releases it (u), as its standard input says. Each answer is a line.
+// Acquires a mutex (l) or releases it (u), as its standard input says. It answers each byte with a
+// line.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-// Events for a log: logged WAITS ROUNDS. A thread waits WAITS times without success, for one of 64
-// semaphores after the other. Other threads take and release locks; one of them has waits in
-// between that release the lock.
+// Makes events for a log: logged WAITS ROUNDS. One thread waits WAITS times without success, for
+// each of 64 semaphores in turn. Other threads take and release locks. One of these also waits in
+// between, which releases its lock.
 #include "truth.h"
 #include <semaphore.h>
 

@@ -1,4 +1,4 @@
-// Many of everything: many WHAT.
+// Many threads, locks or call sites: many WHAT.
 #include "truth.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -9,7 +9,7 @@ static void *lock_once(void *argument) {
     return argument;
 }
 
-// Short-lived threads, eight at a time.
+// Threads that live for a short time, eight of them at a time.
 static void threads(int total) {
     for (int i = 0; i < total; i += 8) {
         pthread_t group[8];
@@ -23,7 +23,7 @@ static void threads(int total) {
     expect_all("ThreadJoin", total);
 }
 
-// All threads exist at the same time.
+// Threads that all exist at the same time.
 static pthread_barrier_t together;
 
 static void *wait_and_lock(void *argument) {
@@ -53,7 +53,8 @@ static pthread_mutex_t *make(int total) {
     return all;
 }
 
-// Distinct locks, all held at once, released in the order of acquisition.
+// Different locks that are all held at the same time, and are released in the order in which they
+// were acquired.
 static void nested(int total) {
     pthread_mutex_t *all = make(total);
     for (int round = 0; round < 3; round++) {
@@ -65,7 +66,7 @@ static void nested(int total) {
     expect_all("MutexLock", 3 * total);
 }
 
-// Locks that are used in turn, at one call site.
+// Different locks that are used in turn at one call site.
 static pthread_mutex_t *distinct(int total) {
     pthread_mutex_t *all = make(total);
     for (int round = 0; round < 5; round++)
@@ -83,8 +84,8 @@ static void few(int total) {
         expect("MutexLock", &all[i], 5);
 }
 
-// One of many locks is used more often than all others together, at two call sites, from a
-// recursion of some depth.
+// Many locks, one of which is used more often than all others together. It is used at two call
+// sites, in a recursion of some depth.
 static unsigned long uses_of_hot;
 
 __attribute__((noinline)) static void at_depth(pthread_mutex_t *lock, int left) {
@@ -111,7 +112,7 @@ static void uneven(int locks, int total) {
     expect_all("MutexLock", total);
 }
 
-// Mutexes that are initialised at many places: each of them gets a row.
+// Mutexes that are initialised at many places. Each mutex gets a row in the recording.
 static void made(int rounds) {
     enum { PLACES = 64 };
     pthread_mutex_t *next = calloc((size_t)rounds * PLACES, sizeof *next);
@@ -132,7 +133,7 @@ static void conditions(int total) {
     expect_all("CondInit", total);
 }
 
-// Each depth of the stack is a place of its own.
+// Each depth of the stack counts as a separate place.
 __attribute__((noinline)) static int depths(int left) {
     pthread_mutex_lock(&lock);
     pthread_mutex_unlock(&lock);

@@ -1,5 +1,5 @@
-/* A rank of a window dies by SIGKILL, and the others continue. They share their state and the
- * verdict in a file, because MPI and its starter may stop working after a death.
+/* One rank of a window is killed by SIGKILL, and the others continue. They share their state and
+ * their verdict in a file, because MPI and its launcher may not work any more after a death.
  *
  *     mpi_deaths SCENE FILE [MICROSECONDS | reader]
  */
@@ -16,14 +16,14 @@
 
 enum { VICTIM = 1, ROUNDS = 3000 };
 
-/* The file, all zero at first. */
+/* The contents of the file, zero at first. */
 static struct {
     volatile char verdict[128];
     volatile long owner, value, told, done, ready, victim;
 } *file;
 
 static int rank, ranks;
-/* The longest wait for a lock, in seconds. */
+/* The longest permitted wait for a lock, in seconds. */
 static double longest = 2;
 static MPI_Win win;
 
@@ -50,7 +50,7 @@ static int died(int code)
     return 1;
 }
 
-/* Takes the lock of part 0, and does what is needed if its owner has died. */
+/* Takes the lock of part 0. If its last owner has died, makes the data consistent. */
 static void take(void)
 {
     double start = MPI_Wtime();
@@ -73,9 +73,9 @@ static void give(void)
     MPI_Win_unlock(0, win);
 }
 
-/* Ends the ranks after all living ones are done. Rank 0 writes the verdict, and does not wait
- * for dead ranks. No rank ends before that: a starter may end all others if a rank leaves
- * without ending MPI. */
+/* Ends the ranks when all living ranks are done. Rank 0 then writes the verdict; it does not wait
+ * for dead ranks. No rank ends before that, because a launcher may end all other ranks if a rank
+ * ends without ending MPI. */
 static void finish(const char *what)
 {
     __atomic_fetch_add(&file->done, 1, __ATOMIC_SEQ_CST);
@@ -85,7 +85,7 @@ static void finish(const char *what)
     _exit(0);
 }
 
-/* After the death, each of the others takes the lock once, and waits until all have done so. */
+/* After the death, each living rank takes the lock once, and waits until all have done so. */
 static void go_on(void)
 {
     while (!file->ready) usleep(1000);
@@ -95,7 +95,7 @@ static void go_on(void)
     while (file->value < ranks - 1) usleep(1000);
 }
 
-/* The holder dies. Each rank that waits or comes later gets the lock, and one gets the error. */
+/* The holder dies. All other ranks get the lock, waiting or later, and one gets the error. */
 static void holder(void)
 {
     if (rank == VICTIM) {
@@ -112,7 +112,7 @@ static void holder(void)
     finish("holder");
 }
 
-/* A rank dies that waits between others, for an exclusive or a shared lock. */
+/* A rank dies while it waits between others, for an exclusive or a shared lock. */
 static void middle(int reads)
 {
     if (!rank) take();
@@ -123,7 +123,7 @@ static void middle(int reads)
         usleep(50000);
         give();
     } else {
-        /* One after the other. */
+        /* The ranks come one after another. */
         usleep(100000 * (rank - 1));
         if (rank == VICTIM && reads) MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
         take();
@@ -137,7 +137,7 @@ static void middle(int reads)
     finish("middle");
 }
 
-/* A reader of one part and a reader of all parts die, which leaves nothing half done. */
+/* A reader of one part and a reader of all parts die. No data is half changed then. */
 static void readers(void)
 {
     if (rank == VICTIM) {
@@ -149,7 +149,7 @@ static void readers(void)
     finish("readers");
 }
 
-/* If a rank does not confirm that the data is consistent, the next rank gets the error as well. */
+/* Until a rank confirms that the data is consistent, each next rank gets the error too. */
 static void told(void)
 {
     int taken;
@@ -173,7 +173,7 @@ static void told(void)
     finish("told");
 }
 
-/* A rank that only tries gets the lock as well. */
+/* A rank that only tries, and never waits, gets the lock of a dead rank too. */
 static void tries(void)
 {
     int taken = 0, told = 0;
@@ -200,7 +200,7 @@ static void tries(void)
     finish("tries");
 }
 
-/* No rank dies: tries and deadlines, and the errors of misusing them. */
+/* Tries and deadlines, and the errors if they are misused. No rank dies. */
 static void limits(void)
 {
     int taken = 7, class;
@@ -238,7 +238,7 @@ static void limits(void)
     finish("limits");
 }
 
-/* A rank dies wherever it is: in a section, waiting, acquiring or releasing. */
+/* A rank dies at a random point: in a section, or while it waits, acquires or releases. */
 static void anywhere(long microseconds)
 {
     if (rank == VICTIM) {
@@ -247,9 +247,9 @@ static void anywhere(long microseconds)
         setitimer(ITIMER_REAL, &after, NULL);
     }
     unsigned seed = rank + microseconds;
-    /* Others come all the time, on a machine that may be busy. */
+    /* Other ranks use the lock all the time, and the machine may be busy. */
     longest = 30;
-    /* Until the victim dies, and ROUNDS rounds after that. */
+    /* Continues until the victim dies, and for ROUNDS rounds after that. */
     for (int left = ROUNDS; left; left -= rank != VICTIM && file->ready) {
         int kind = rand_r(&seed) % 4;
         if (kind < 2) {
@@ -282,7 +282,7 @@ int main(int count, char **words)
     if (rank == VICTIM) file->victim = getpid();
     MPI_Win_allocate(512, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    /* The signal with which MPICH's starter informs the other ranks of a death. */
+    /* MPICH's launcher sends this signal to the other ranks when a rank has died. */
     signal(SIGUSR1, SIG_IGN);
     MPI_Barrier(MPI_COMM_WORLD);
     if (!strcmp(words[1], "holder")) holder();

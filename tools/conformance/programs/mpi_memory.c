@@ -1,9 +1,9 @@
-/* Uses of the memory of windows, in scenes with names. The results are the same whether puts and
- * gets are copies or the MPI library's.
+/* Scenes with names, in which ranks use the memory of windows. The results must be equal whether
+ * puts and gets are performed as copies or by the MPI library.
  *
  *     mpi_memory SCENE [ROUNDS]
  *
- * With -DLIBRARY it is a library that counts the puts and gets which reach the MPI library.
+ * With -DLIBRARY, this is a library that counts the puts and gets that reach the MPI library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -38,7 +38,7 @@ static MPI_Win allocated(MPI_Info info, MPI_Aint size, int unit, void *base)
     return win;
 }
 
-/* A window's attributes are those with which the program made it. */
+/* A window must have the attributes with which the program has made it. */
 static void attributes(void)
 {
     MPI_Aint *size;
@@ -65,7 +65,7 @@ static void attributes(void)
     if (!rank) printf("attributes\n");
 }
 
-/* Data of all types arrives at the right places, in parts of different sizes and units. */
+/* Data of all types must arrive at the right places, in parts of different sizes and units. */
 static void types(void)
 {
     enum { BYTES = 512 };
@@ -75,7 +75,7 @@ static void types(void)
                             MPI_LONG_DOUBLE, MPI_C_DOUBLE_COMPLEX, MPI_INT16_T, MPI_AINT,
                             MPI_DOUBLE_INT, MPI_2INT, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
     enum { KINDS = sizeof kinds / sizeof *kinds };
-    /* Every other int, and two ints in reverse order. */
+    /* Types of every second int, and of two ints in reverse order. */
     MPI_Type_vector(3, 1, 2, MPI_INT, kinds + KINDS - 2);
     MPI_Type_indexed(2, (int[]){1, 1}, (int[]){1, 0}, MPI_INT, kinds + KINDS - 1);
     MPI_Type_commit(kinds + KINDS - 2);
@@ -90,7 +90,7 @@ static void types(void)
         MPI_Type_get_extent(kind, &lower, &extent);
         memset(expected, 0, sizeof expected);
         memset(got, 0, sizeof got);
-        /* The origin's data type, and bytes at the target: compared with the packed data. */
+        /* This data type at the origin, and bytes at the target, are compared with packed data. */
         int packed = 0;
         MPI_Pack(sent, count, kind, expected + at, BYTES - at, &packed, MPI_COMM_WORLD);
         require(packed == count * bytes, "packed in another way");
@@ -100,7 +100,7 @@ static void types(void)
         MPI_Get(got, BYTES, MPI_BYTE, next, 0, BYTES, MPI_BYTE, win);
         MPI_Win_unlock(next, win);
         require(!memcmp(got, expected, BYTES), "something else was put");
-        /* The same type on both sides. */
+        /* This type on both sides. */
         memset(got, 0, sizeof got);
         memset(expected, 0, sizeof expected);
         MPI_Sendrecv(sent, count, kind, 0, 0, expected, count, kind, 0, 0, MPI_COMM_SELF,
@@ -120,7 +120,7 @@ static void types(void)
         MPI_Win_unlock(next, win);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    /* The end of a part that is longer than this rank's own. */
+    /* The end of a part that is longer than the part of this rank. */
     int longest = ranks - 1;
     long last = 4711 + rank, seen = 0;
     MPI_Aint end = (BYTES + 64 * longest - 8) / (longest % 2 ? 4 : 1);
@@ -136,7 +136,7 @@ static void types(void)
     if (!rank) printf("types\n");
 }
 
-/* Two ranks raise a flag each, flush, and look at the other's: at least one sees it. */
+/* Two ranks each set a flag, flush, and read the other's flag. At least one must see it set. */
 static void flags(void)
 {
     int other = !rank, neither = 0;
@@ -145,7 +145,7 @@ static void flags(void)
     long *saw = calloc(rounds, sizeof *saw), *others = calloc(rounds, sizeof *others);
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < rounds; i++) {
-        /* Nearly at the same time: each waits for the other's last flag. */
+        /* Each waits for the other's last flag, so both begin at nearly the same time. */
         for (int looks = 0; i && looks < 1000; looks++) {
             MPI_Get(&seen, 1, MPI_LONG, rank, 64 * (i - 1), 1, MPI_LONG, win);
             MPI_Win_flush(rank, win);
@@ -166,8 +166,8 @@ static void flags(void)
     free(others);
 }
 
-/* Rank 1 gets a word repeatedly until rank 0 has put it. Rank 0 does that after it has sent a
- * long message to rank 1, for which rank 1 has to make progress. */
+/* Rank 1 gets a word again and again until rank 0 has put it. Before that, rank 0 sends a long
+ * message to rank 1, for which rank 1 has to make progress. */
 static void progress(void)
 {
     enum { LONG = 1 << 20 };
@@ -193,7 +193,7 @@ static void progress(void)
     if (!rank) printf("progress\n");
 }
 
-/* Accumulates of all ranks at once, beside puts and gets of each rank's own cell. */
+/* All ranks accumulate at the same time, and each rank also puts and gets its own cell. */
 static void atomic(void)
 {
     long *base, one = 1, old, sum, mine = 0;
@@ -217,7 +217,7 @@ static void atomic(void)
     MPI_Win_free(&win);
 }
 
-/* Whether the memory of all ranks can be queried, with a key at each rank from a list in KEYS. */
+/* Whether the memory of all ranks can be queried. KEYS has the hint of each rank. */
 static void shared(void)
 {
     long *base, mine = 0, count = 0;
@@ -236,7 +236,7 @@ static void shared(void)
     MPI_Win_free(&win);
 }
 
-/* How many ranks are refused a window, with a key at each rank from a list in KEYS. */
+/* How many ranks can't make the window. KEYS has the hint of each rank. */
 static void refused(void)
 {
     long *base;
@@ -252,7 +252,7 @@ static void refused(void)
     if (!rank) printf("refused: %d\n", count);
 }
 
-/* How many puts and gets reach the MPI library: few of basic types, all of other types. */
+/* How many puts and gets reach the MPI library: few of basic types, and all of other types. */
 static void copies(void)
 {
     long *passed_on = dlsym(RTLD_DEFAULT, "passed_on"), before, *base, word = rank;

@@ -1,4 +1,4 @@
-/* The common part of programs that play scenes with all ranks:
+/* What programs need that play scenes with all ranks:
  * PROGRAM SCENE [ROUNDS] [SCENE [ROUNDS]]... */
 #pragma once
 #include <mpi.h>
@@ -21,7 +21,7 @@ static void require(int good, const char *what)
     MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-/* An Info with this key, whose value is this rank's word of the list in KEYS; without it if that is "-". */
+/* An Info with this key. Its value is this rank's word in KEYS; "-" stands for no key. */
 static MPI_Info info_with(const char *key)
 {
     char keys[256], *word;
@@ -34,7 +34,7 @@ static MPI_Info info_with(const char *key)
     return info;
 }
 
-/* The value of a hint that is in use. */
+/* The value of a hint that the window uses. */
 static inline const char *used(MPI_Win win, const char *hint)
 {
     static char value[64];
@@ -46,7 +46,7 @@ static inline const char *used(MPI_Win win, const char *hint)
     return found ? value : "nothing";
 }
 
-/* Plays the named scenes after MPI was initialised, and ends MPI. */
+/* Plays the scenes on the command line, and ends MPI. MPI must be initialised. */
 static void play(const struct scene *scenes, size_t number, int count, char **words)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

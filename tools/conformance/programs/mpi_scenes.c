@@ -1,5 +1,5 @@
-/* Uses of the locks of MPI windows, in scenes with names. Each scene prints its result, which is
- * the same under every scheme. The only thing here that belongs to Syncline is the Info key.
+/* Scenes with names, in which ranks use the locks of MPI windows. Each scene prints its result,
+ * which must be equal under all schemes. Only the Info key in this program is Syncline's.
  *
  *     mpi_scenes SCENE [ROUNDS]
  */
@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* The cells of a window. In a window of 8 bytes, MPICH 4.0.2 writes to rank 0 what is put to
- * rank 1. */
+/* The number of cells in a window. There are several, because in a window of 8 bytes MPICH 4.0.2
+ * writes to rank 0 what is put to rank 1. */
 enum { CELLS = 64 };
 
 static MPI_Win allocated(MPI_Info info, int cells, long **base)
@@ -23,7 +23,7 @@ static MPI_Win allocated(MPI_Info info, int cells, long **base)
     return win;
 }
 
-/* Adds one to a rank's cell, under the exclusive lock. */
+/* Adds one to a cell of a rank, under the exclusive lock. */
 static void add(MPI_Win win, int target, MPI_Aint at)
 {
     long value = -1;
@@ -43,7 +43,7 @@ static long own_cell(MPI_Win win, const long *cell)
     return value;
 }
 
-/* The sum over all ranks' cells, each of which has been added to in turn. */
+/* Prints the sum over the cells of all ranks, which have been added to in turn. */
 static void print_sum(const char *name, MPI_Win win, const long *cell)
 {
     long sum = 0;
@@ -62,7 +62,7 @@ static void sum(void)
     MPI_Win_free(&win);
 }
 
-/* The other ways to make a window. */
+/* Makes windows in all other ways. */
 static void kinds(void)
 {
     MPI_Win win;
@@ -92,7 +92,7 @@ static void kinds(void)
     MPI_Win_free(&win);
 }
 
-/* Readers hold the lock at the same time: each waits there for the others. */
+/* Readers hold the lock at the same time: each waits for the others while it holds it. */
 static void together(void)
 {
     long *base;
@@ -103,13 +103,13 @@ static void together(void)
     MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_unlock_all(win);
-    /* One rank holds the locks of all parts, the others of one part each. */
+    /* One rank holds the locks of all parts, and each other rank the lock of one part. */
     if (rank) MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
     else MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank) MPI_Win_unlock(rank, win);
     else MPI_Win_unlock_all(win);
-    /* Several targets at once. */
+    /* Locks of several targets at the same time. */
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_unlock(rank, win);
@@ -121,8 +121,8 @@ static void together(void)
     MPI_Win_free(&win);
 }
 
-/* A writer makes two cells differ for a while; no rank with a shared lock may see that. `all`
- * says whether these ranks lock all parts, or only one. */
+/* A writer makes two cells differ for a while, and no rank that holds a shared lock may see that.
+ * `all` says whether these ranks lock all parts or only one. */
 static void apart_from(int all)
 {
     long *base, pair[2];
@@ -155,7 +155,7 @@ static void apart_from(int all)
 static void apart(void) { apart_from(0); }
 static void apart_all(void) { apart_from(1); }
 
-/* Rank 0 holds rank 1's lock and sends it something while rank 1 waits for that lock. */
+/* Rank 0 holds the lock of rank 1's part and puts to it, while rank 1 waits for this lock. */
 static void progress(void)
 {
     enum { SENT = 1 << 16 };
@@ -165,7 +165,7 @@ static void progress(void)
     for (int i = 0; i < 3; i++) {
         if (!rank) {
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
-            /* A library may delay the lock until the first operation. */
+            /* An MPI library may acquire the lock only at the first operation. */
             MPI_Put(sent, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
             MPI_Win_flush(1, win);
             MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
@@ -183,7 +183,7 @@ static void progress(void)
         }
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    /* The same, but rank 1 waits for the locks of all parts. */
+    /* Now rank 1 waits for the locks of all parts. */
     if (!rank) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
         MPI_Put(sent, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
@@ -204,7 +204,7 @@ static void progress(void)
     free(sent);
 }
 
-/* Epochs of other kinds between locks, requests, operations of all kinds. */
+/* Epochs of other kinds between locks, requests, and operations of all kinds. */
 static void others(void)
 {
     long *base, one = 1, old = -1, zero = 0;
@@ -274,7 +274,7 @@ static const char *class_of(int code)
 static int handled;
 static void handler(MPI_Win *win, int *code, ...) { handled += *win != MPI_WIN_NULL && *code != 0; }
 
-/* The errors that misuse returns. An error handler of the window counts them. */
+/* The errors that calls return if a lock is misused. An error handler counts them. */
 static void errors(void)
 {
     long *base, cell = 0;
@@ -310,7 +310,7 @@ static void errors(void)
     MPI_Win_free(&win);
 }
 
-/* Sets a hint at the ranks from `first` on, and prints at rank 0 what comes of it. */
+/* Sets a hint at the ranks from `first` on, and prints the result at rank 0. */
 static void set(MPI_Win win, MPI_Info info, int first, const char *hint, const char *value)
 {
     if (rank >= first) MPI_Info_set(info, hint, value);
@@ -322,7 +322,7 @@ static void set(MPI_Win win, MPI_Info info, int first, const char *hint, const c
     printf("%s\n", used(win, hint));
 }
 
-/* The key at each rank, from a list in KEYS that has as many words as there are ranks. */
+/* The window's scheme, as a key requests it. KEYS has a word for each rank. */
 static void key(void)
 {
     long *base = NULL;
@@ -350,7 +350,7 @@ static void key(void)
     MPI_Info_free(&info);
 }
 
-/* Windows of several communicators, many of them alive at once, some under another scheme. */
+/* Many windows of several communicators at the same time, some of them under another scheme. */
 static void many(void)
 {
     enum { MANY = 12 };
@@ -358,10 +358,10 @@ static void many(void)
     long *base[MANY];
     MPI_Comm half;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
-    /* The halves make different numbers of windows before both take part in windows of all
+    /* The two halves make different numbers of windows. Then both take part in windows of all
      * ranks. */
     for (int turn = 0; turn < 2; turn++) {
-        /* One half after the other: Open MPI 4.1 gives the files of such windows the same name. */
+        /* One half after the other: Open MPI 4.1 uses one file name for the windows of both. */
         for (int i = 0; turn == rank % 2 && i < 3 + 5 * turn; i++) {
             MPI_Win win;
             MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, half, &win);
@@ -388,7 +388,7 @@ static void many(void)
     MPI_Comm_free(&half);
 }
 
-/* Two threads of each rank hold locks of one window at once, of different targets. */
+/* In each rank, two threads hold locks of one window at the same time, of two targets. */
 static MPI_Win of_threads;
 
 static void *adding(void *part)
@@ -416,7 +416,7 @@ static void threads(void)
     MPI_Win_free(&of_threads);
 }
 
-/* Locks of 2,000 windows at once. */
+/* Holds the locks of 2,000 windows at the same time. */
 static void thousands(void)
 {
     enum { WINDOWS = 2000 };
@@ -424,7 +424,7 @@ static void thousands(void)
     long cells[CELLS] = {0};
     for (int i = 0; i < WINDOWS; i++)
         MPI_Win_create(cells, sizeof cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD, wins + i);
-    /* In the same order, since otherwise two ranks could wait for each other. */
+    /* All ranks take them in one order, because otherwise two could wait for each other. */
     for (int i = 0; i < WINDOWS; i++) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, wins[i]);
     long value = -1;
     MPI_Get(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, wins[WINDOWS - 1]);
@@ -437,7 +437,7 @@ static void thousands(void)
     for (int i = 0; i < WINDOWS; i++) MPI_Win_free(wins + i);
 }
 
-/* A window whose key says that it is never locked, which other epochs do not need. */
+/* A window whose key says that it is never locked. Epochs without locks must work. */
 static void no_locks(void)
 {
     long *base, one = rank + 1;
@@ -454,7 +454,7 @@ static void no_locks(void)
     if (!rank) printf("no_locks\n");
 }
 
-/* The lock's holder ends all ranks, even those that wait for it. */
+/* The holder of a lock ends all ranks, including those that wait for the lock. */
 static void aborting(void)
 {
     long *base;
@@ -467,7 +467,7 @@ static void aborting(void)
     for (;;) add(win, 0, 0);
 }
 
-/* /dev/shm, which belongs to this job alone, is full, so no file there gets any room. */
+/* Fills /dev/shm, which only this job has, so that no file there can get any space. */
 static void full(void)
 {
     static char zeros[1 << 16];

@@ -1,6 +1,6 @@
-/* A table whose parts lie in the ranks' windows: puts under exclusive locks, gets under shared
- * ones, and finally each rank reads all parts under one lock of all. It does not depend on lock
- * schemes, and its output does not depend on the order in which the ranks come.
+/* A table whose parts are in the ranks' windows. Ranks put under exclusive locks and get under shared
+ * locks. At the end each rank locks all parts and reads them. The program does not depend on lock
+ * schemes, and its output does not depend on the order of the ranks.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static unsigned long mix(unsigned long key)
     return key ^ (key >> 32);
 }
 
-/* The slot of a key in its part, or the free slot for it. The part is locked. */
+/* The slot of a key in its part, or a free slot for it. The part must be locked. */
 static int find(long key, int part, Entry *entry)
 {
     for (int i = 0, slot = mix(key) / ranks % SLOTS; i < SLOTS; i++, slot = (slot + 1) % SLOTS) {

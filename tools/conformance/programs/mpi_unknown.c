@@ -1,4 +1,4 @@
-/* A program with an unknown MPI library: the library, and calls of it. */
+/* An MPI library that Syncline does not know, and a program that calls it. */
 #ifdef LIBRARY
 
 int PMPI_Win_allocate(long size, int unit, void *info, void *comm, void *base, void **win)

@@ -1,15 +1,16 @@
-// A mutex of each type, protocol, robustness and sharing, and each static initialiser, one
-// thread: the same return codes and the same bytes after every call.
+// A mutex of each type, protocol, robustness and sharing, and of each static initialiser, in one
+// thread. The return codes and the bytes after each call must be the same with and without
+// recording.
 #include "truth.h"
 
-// The two pointers of the robust list, which differ between runs.
+// Offsets of the two pointers in the robust list, which differ between runs.
 static const int masked[] = {24, 28, 32, 36, -1};
 
 struct counts {
     unsigned long init, lock, trylock, refused, timedlock, timeouts;
 };
 
-// Prints the result and the bytes. Counts successes in `counter`.
+// Prints the result and the bytes of the mutex. If the call succeeded, counts it in `counter`.
 static int did(const char *what, pthread_mutex_t *m, int result, unsigned long *counter) {
     char label[64];
     sprintf(label, "  %s %s", what, error_name(result));
@@ -40,7 +41,7 @@ static void *other_thread(void *argument) {
     return NULL;
 }
 
-// `relock`: 0 deadlocks, 1 is an error, 2 succeeds.
+// The meaning of `relock`: locking again deadlocks (0), is an error (1), or succeeds (2).
 static void exercise(pthread_mutex_t *m, int relock, struct counts *n) {
     struct timespec bad = {0, -1}, past = {1, 0};
     struct timespec later = after(CLOCK_REALTIME, 100000);

@@ -1,5 +1,5 @@
-// Owners that die: a thread, and a process. The thread that gets EOWNERDEAD holds the lock, even if
-// it called trylock.
+// The owner of a mutex dies: a thread, or a process. A thread that gets EOWNERDEAD holds the lock,
+// also if it has called trylock.
 #include "truth.h"
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -55,7 +55,7 @@ static void not_recovered(int way) {
     let_owner_die(m);
     say("%s, not made consistent: %s", names[way], error_name(take(m, way)));
     say("  unlock: %s", error_name(pthread_mutex_unlock(m)));
-    // Trylock comes last, because glibc's leaves such a mutex locked.
+    // Trylock comes last, because glibc's trylock leaves such a mutex locked.
     static const int order[] = {0, 2, 1};
     for (int i = 0; i < 3; i++)
         say("  %s: %s", names[order[i]], error_name(take(m, order[i])));

@@ -1,5 +1,5 @@
-// Locks inside locks: which one is held when another is taken, counted by the program. One
-// thread, so that nothing is waited for.
+// Locks that are taken while other locks are held. The program counts which lock it holds when it
+// takes another. It has one thread, so there are no waits.
 #include "truth.h"
 
 enum { ROUNDS = 600, OUTERS = 5 };
@@ -15,7 +15,7 @@ __attribute__((noinline)) static void take(pthread_mutex_t *mutex) {
     __asm__ volatile("");
 }
 
-// The innermost of the locks that are held is the one that counts.
+// Of the locks that are held, only the innermost one counts.
 __attribute__((noinline)) static void always_inside(void) {
     pthread_mutex_lock(&outer);
     pthread_rwlock_rdlock(&middle);
@@ -28,7 +28,7 @@ __attribute__((noinline)) static void sometimes_inside(int round) {
     int inside = round >= ROUNDS / 3;
     if (inside)
         pthread_mutex_lock(&outer);
-    // Keeps the compiler from making two calls, one for each branch.
+    // This keeps the compiler from making two calls, one in each branch.
     __asm__ volatile("" : "+r"(inside));
     take(&later);
     __asm__ volatile("" : "+r"(inside));
@@ -42,7 +42,7 @@ __attribute__((noinline)) static void inside_one_of_many(int round) {
     pthread_mutex_unlock(&several[round % OUTERS]);
 }
 
-// A lock is not inside itself.
+// A lock that is taken again is not counted as being inside itself.
 __attribute__((noinline)) static void recursive(void) {
     pthread_mutex_lock(&again);
     take(&again);

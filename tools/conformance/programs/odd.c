@@ -1,6 +1,6 @@
-// Odd but allowed: a mutex that another thread releases, memory that is used for one lock after the
-// other, a lock held by a thread that has ended, locks in memory that is unmapped, waits that a
-// signal ends, and condition waits that return the mutex's own error.
+// Unusual, but allowed: a mutex that another thread releases, memory that is used for several locks
+// one after another, a lock held by a thread that has ended, locks in memory that is unmapped,
+// waits that a signal ends, and condition waits that return an error of the mutex.
 #include "truth.h"
 #include <semaphore.h>
 #include <signal.h>
@@ -74,7 +74,7 @@ static void one_after_the_other(void) {
     expect("SpinLock", &u, 100);
 }
 
-// The lock's memory is unmapped while it is held, and mapped again at the same address.
+// The memory of the lock is unmapped while the lock is held, and then mapped again at this address.
 static void memory_goes_away(void) {
     void *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < 50; i++) {
@@ -103,7 +103,8 @@ static void waits_that_a_signal_ends(void) {
     sigaction(SIGUSR1, &action, NULL);
     pthread_t thread;
     pthread_create(&thread, NULL, interrupted, NULL);
-    // Repeated until the thread has ended, because a signal may come before the wait.
+    // The signal is repeated until the thread has ended, since a signal may come before the wait
+    // begins.
     while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
         sleep_ms(5);
         pthread_kill(thread, SIGUSR1);

@@ -1,4 +1,4 @@
-// A library with locks of its own.
+// A library that has its own locks.
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

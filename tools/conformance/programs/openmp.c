@@ -1,6 +1,6 @@
-// OpenMP as GCC compiles it: critical sections, atomics that need a lock, barriers, ordered
-// regions, and the locks of its library. The same object code runs with GCC's libgomp and
-// with LLVM's libomp.
+// OpenMP as GCC compiles it: critical sections, atomic operations that need a lock, barriers,
+// ordered regions, and the locks of OpenMP's library. The object code runs both with GCC's libgomp
+// and with LLVM's libomp.
 #include "truth.h"
 #include <omp.h>
 
@@ -21,7 +21,7 @@ static void constructs(void) {
             unnamed_count++;
 #pragma omp critical(by_name)
             named_count++;
-// Too wide for an instruction, so that the library's lock is used.
+// The number is too wide for an atomic instruction, so the library uses a lock.
 #pragma omp atomic
             sum += 1;
         }
@@ -35,8 +35,8 @@ static void constructs(void) {
         }
     }
     say("sum %.0Lf, order %d, critical %lu %lu", sum, order, unnamed_count, named_count);
-    // libgomp's two kinds of critical sections are counted as one operation. The addresses of their
-    // locks are not known here.
+    // Both kinds of critical sections of libgomp are counted as one operation. The addresses of
+    // their locks are not known to the program.
     expect_all("OmpCritical", 2 * THREADS * ROUNDS);
     expect_all("OmpAtomic", THREADS * ROUNDS);
     say("@%d 0 OmpBarrier * %d+", (int)getpid(), THREADS * 20);
@@ -45,7 +45,7 @@ static void constructs(void) {
 static void locks(void) {
     omp_init_lock(&lock);
     omp_init_nest_lock(&nested);
-    // Not a reduction of OpenMP, since GCC may compile that to an atomic region.
+    // This is not one of OpenMP's reductions, because GCC may compile those to an atomic region.
     unsigned long done = THREADS * ROUNDS, nests = 2 * done;
 #pragma omp parallel num_threads(THREADS)
     for (int i = 0; i < ROUNDS; i++) {

@@ -1,4 +1,4 @@
-// Opens a library, uses it and closes it, repeatedly: opens LIBRARY MODE ROUNDS.
+// Opens a library, uses it and closes it, several times: opens LIBRARY MODE ROUNDS.
 #include "truth.h"
 #include <dlfcn.h>
 
@@ -16,8 +16,8 @@ int main(int count, char **arguments) {
         int (*run)(void **) = (int (*)(void **))dlsym(library, "plugin_run");
         criticals += run(&address);
         pthread_mutex_unlock(&lock);
-        // The library's address may change from one time to the next, so only the sum over all
-        // locks is known.
+        // The library's address may be different each time, so only the sum over all locks is
+        // known.
         if (i < rounds - 1)
             REQUIRE(dlclose(library) == 0);
     }

@@ -1,5 +1,5 @@
-// Opens and closes the library that its argument names, calls it, or maps a writable page, as the
-// bytes of its standard input say.
+// The bytes of standard input say what this program does: it opens or closes the library that its
+// argument names, calls it, or maps a writable page.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ int main(int count, char **words) {
             printf("closed\n");
         } else if (byte == 'w') {
             int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
-            // Two pages, the second of which separates the first from other mappings.
+            // Two pages. The second one separates the first one from other mappings.
             char *page = mmap(NULL, 8192, access, kind, -1, 0);
             mprotect(page + 4096, 4096, PROT_NONE);
             printf("%lx\n", (unsigned long)page);

@@ -1,9 +1,11 @@
-// A program that interposes functions of its own for the C library's: the allocator, files, memory,
-// the loader, destructors. Each of them takes the program's one lock. So if a lock function calls
-// one of them while the thread takes that lock, or holds it, the thread waits for ever.
+// A program that has its own functions in the place of the C library's: for the allocator, files,
+// memory, the loader and destructors. Each of them takes the program's only lock. So if a lock
+// function calls one of them while the thread takes this lock or holds it, the thread waits for
+// ever.
 //
-// With the argument `strict`, a function prints a message and ends the program if any lock function
-// calls it. Compiled with LIBRARY, it is a library whose constructor takes the lock.
+// With the argument `strict`, each of these functions prints a message and ends the program if a
+// lock function calls it. Compiled with LIBRARY, this is a library whose constructor takes the
+// lock.
 #include "truth.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -26,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool strict;
 static __thread int in_lock_function;
 
-// A lock function of the C library, in which none of ours may be called.
+// A lock function of the C library. It must call none of this program's functions.
 #define LOCKING(call) (in_lock_function++, REQUIRE_RAW((call) == 0), in_lock_function--)
 #define REQUIRE_RAW(condition) ((condition) ? (void)0 : end(#condition))
 
@@ -62,7 +64,7 @@ static long checked(long result) {
 #define CALL(name, ...) (take_lock(#name), checked(raw(SYS_##name, __VA_ARGS__)))
 
 extern "C" {
-// The allocator. Memory is never reused.
+// The allocator. It never uses memory again.
 static char arena[64 << 20] __attribute__((aligned(4096)));
 static size_t used;
 
@@ -134,7 +136,7 @@ char *getenv(const char *name) {
     return NULL;
 }
 
-// The C library's function that ours interposes.
+// The C library's function in whose place ours is called.
 static void *behind(const char *name) {
     void *found = NULL;
     const char *versions[] = {"GLIBC_2.34", "GLIBC_2.18", "GLIBC_2.2.5"};
@@ -175,7 +177,7 @@ static int visit(struct dl_phdr_info *, size_t, void *) {
     return 0;
 }
 
-// A thread that uses all functions that take the lock, at its start and at its end.
+// A thread that, at its start and at its end, uses all functions that take the lock.
 static void *work(void *argument) {
     take_lock("a thread");
     (void)&local;
@@ -191,7 +193,7 @@ static void thread(void *(*function)(void *)) {
     REQUIRE(pthread_join(thread, NULL) == 0);
 }
 
-// Called by a thread that the C library has created for itself, as the first thing it does.
+// The first thing that a thread calls which the C library has made for itself.
 static volatile int fired;
 static void fire(union sigval) {
     work(NULL);
@@ -209,8 +211,8 @@ static void timer(void) {
         sleep_ms(1);
 }
 
-// Forks with the lock held, like a program that keeps its allocator consistent. The child's first
-// operations come before it releases the lock.
+// Forks while it holds the lock, like a program that keeps its allocator consistent. The child
+// begins to work before it releases the lock.
 static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
 static void before(void) { LOCKING(pthread_mutex_lock(&lock)); }
 static void after_in_parent(void) { LOCKING(pthread_mutex_unlock(&lock)); }
@@ -234,8 +236,8 @@ static void in_child(void) {
     take_lock("a child");
 }
 
-// This thread holds the lock; another holds the loader's lock and waits for this thread's. Now this
-// thread calls every function that was not called before.
+// This thread holds the program's lock. Another thread holds the loader's lock and waits for the
+// program's lock. Now this thread calls every function that was not called before.
 static const char *library;
 static volatile bool in_library, locked;
 extern "C" void in_constructor(void) {

@@ -1,5 +1,5 @@
-// A program with its own malloc, which takes a pthread mutex. Malloc must be called as often as
-// without recording, and its lock is counted like any other.
+// A program with its own malloc, which takes a pthread mutex. Recording must not change how often
+// malloc is called. The mutex must be counted like any other.
 #include "truth.h"
 #include <stdint.h>
 
@@ -14,7 +14,8 @@ static void *take(size_t size, size_t alignment) {
     pthread_mutex_lock(&lock);
     calls++, locks++;
     size_t start = (used + 16 + alignment - 1) & ~(alignment - 1);
-    // At its end, the arena's second half is used again: nothing here is kept for long.
+    // When the arena is full, its second half is used again, since nothing in this program is kept
+    // for long.
     if (start + size > ARENA)
         start = (ARENA / 2 + alignment) & ~(alignment - 1);
     used = start + size;

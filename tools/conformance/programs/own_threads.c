@@ -1,6 +1,6 @@
-// Threads that the C library doesn't know: made by clone, without thread-local memory of their own.
-// They use that of the thread that made them, which meanwhile calls nothing that could be recorded.
-// Another thread takes the same locks.
+// Threads that the C library does not know. They are made by clone, and have no thread-local memory
+// of their own. They use the thread-local memory of the thread that has made them; this thread
+// makes no call meanwhile that could be recorded. Another thread takes the same locks.
 #include "truth.h"
 #include <linux/futex.h>
 #include <sched.h>
@@ -30,12 +30,13 @@ static void *work(void *unused) {
 
 static int work_alone(void *unused) {
     work(unused);
-    // Ends only this thread; returning from here would end the process.
+    // Ends only this thread. A return from here would end the process.
     syscall(SYS_exit, 0);
     return 0;
 }
 
-// Waits until another thread, or the kernel, has changed a word from 1. A system call of its own.
+// Waits until another thread, or the kernel, has changed a word that is 1. Makes the system call
+// itself.
 static void wait_for_change(volatile int *word) {
     while (*word == 1) {
         register long timeout __asm__("r10") = 0;
@@ -54,7 +55,8 @@ int main(void) {
         REQUIRE(pthread_create(&other, NULL, work, NULL) == 0);
         char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         REQUIRE(stack != MAP_FAILED);
-        // The kernel sets it to 0 when the thread has ended, and wakes who waits for that.
+        // The kernel sets this word to 0 when the thread has ended, and wakes the thread that waits
+        // for that.
         static volatile int there;
         there = 1;
         int of_this_process = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;

@@ -1,5 +1,5 @@
-// A function that takes a lock for its caller, called from two functions with frames of the same
-// size: only the stacks distinguish the two paths.
+// A function that takes a lock for its caller. It is called by two functions with frames of the
+// same size, so only the rest of the stack distinguishes the two callers.
 #include "truth.h"
 
 enum { LOCKS = 500, ROUNDS = 2000 };

@@ -1,5 +1,5 @@
-// Yields and sleeps: return codes, exact counts, and the time that remains of a sleep that a signal
-// ends.
+// Yields and sleeps: their return codes, exact counts, and the remaining time of a sleep that a
+// signal ends.
 #include "truth.h"
 #include <sched.h>
 #include <signal.h>
@@ -9,7 +9,8 @@
 
 enum { THREADS = 4, YIELDS = 10000, SLEEPS = 20 };
 
-// The microseconds that all threads together spent in yields and sleeps, by their own clocks.
+// The microseconds that all threads together have spent in yields and in sleeps, by their own
+// clocks.
 static unsigned long yielded_us, slept_us;
 
 static void add(unsigned long *sum, double began) {
@@ -75,7 +76,7 @@ int main(void) {
     say("bad %s", error_name(clock_nanosleep(CLOCK_MONOTONIC, 0, &bad, NULL)));
     interrupted();
     expect_all("Yield", THREADS * YIELDS + 1);
-    // Sleeps of a length that the kernel refuses don't count.
+    // Sleeps with an invalid time, which the kernel refuses, are not counted.
     expect_all("Sleep", 2 * THREADS * SLEEPS + 2 + 3);
     return 0;
 }

@@ -1,5 +1,5 @@
-// Long holds of a lock at a call site, and then many more short ones. The program measures each
-// with its own clock.
+// At one call site, a lock is first held for long times, and then much more often for short times.
+// The program measures these times with its own clock.
 #include "truth.h"
 
 enum { LONG = 16000, SHORT = 1000000 };
@@ -12,8 +12,8 @@ static int compare(const void *a, const void *b) {
     return (difference > 0) - (difference < 0);
 }
 
-// Takes the lock `times` times, for `steps` steps of work each. Returns the median length of a hold
-// in nanoseconds.
+// Takes the lock `times` times, and works for `steps` steps each time. Returns the median time for
+// which the lock was held, in nanoseconds.
 __attribute__((noinline)) static double hold(int times, int steps) {
     for (int i = 0; i < times; i++) {
         double began = seconds();

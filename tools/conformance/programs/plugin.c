@@ -1,5 +1,5 @@
-// A library that is opened at run time: it locks in its constructor, in a function, in a
-// thread, and in its destructor. With -fopenmp it uses OpenMP as well.
+// A library that is opened at run time. It uses locks in its constructor, in a function, in a
+// thread, and in its destructor. If it is compiled with -fopenmp, it uses OpenMP too.
 #include "truth.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -16,7 +16,7 @@ __attribute__((constructor)) static void opened(void) { work(NULL); }
 
 __attribute__((destructor)) static void closed(void) { work(NULL); }
 
-// Returns how many locks it took; the lock's address through `address`.
+// Returns how often it has taken its lock. Stores the address of the lock in `address`.
 int plugin_run(void **address) {
     pthread_t thread;
     pthread_create(&thread, NULL, work, NULL);

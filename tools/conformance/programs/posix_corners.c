@@ -1,6 +1,6 @@
-// Rarer calls, with the outcomes that POSIX and the C library define: deadlines before 1970, two
-// mutexes for one condition variable, writers that are preferred, and all keys of thread-specific
-// data.
+// Calls that are used rarely, with the results that POSIX and the C library define: deadlines
+// before 1970, two mutexes for one condition variable, locks that prefer writers, and all keys of
+// thread-specific data.
 #include "truth.h"
 #include <threads.h>
 
@@ -65,7 +65,7 @@ static void *wait_with(void *other) {
     __atomic_add_fetch(&waits, 1, __ATOMIC_SEQ_CST);
     int error = 0;
     while (!__atomic_load_n(&told, __ATOMIC_SEQ_CST) && error == 0) {
-        // The notification is sent without the mutex, so it may come too early.
+        // The notification is sent without the mutex, so it may come before the wait.
         struct timespec soon = after(CLOCK_REALTIME, 20);
         error = pthread_cond_timedwait(&cond, other, &soon);
         if (error == ETIMEDOUT)
@@ -121,7 +121,7 @@ static void *read_after(void *unused) {
                : NULL;
 }
 
-// New readers are kept out by a writer that waits, and let in when it gives up.
+// A writer that waits keeps new readers out. They are let in when it gives up.
 static void preferred(int timed) {
     pthread_t writer, reader;
     void *error;
@@ -160,7 +160,8 @@ static void count(void *value) {
 static pthread_key_t keys[PTHREAD_KEYS_MAX + 1];
 
 static void *set_all(void *made) {
-    // Several locks at once, because each may take memory that the thread keeps.
+    // The thread holds several locks at the same time, because each may need memory that the thread
+    // keeps.
     pthread_mutex_lock(&mutex);
     pthread_rwlock_rdlock(&written);
     for (int i = 0; i < *(int *)made; i++)
@@ -185,7 +186,7 @@ static void all_keys(int c11) {
 }
 
 int main(void) {
-    // A key that was not created is invalid; a static variable that was not set has the key 0.
+    // A key that was not created is invalid. A static variable that was not set contains key 0.
     say("key 0: %s %d", error_name(pthread_setspecific(0, &mutex)), tss_set(0, &mutex));
     deadlines();
     two_mutexes(PTHREAD_PROCESS_PRIVATE, PTHREAD_MUTEX_STALLED);

@@ -1,5 +1,5 @@
-// The errors that POSIX defines, from each call that can return them, on each type of mutex. What
-// is required here is in the manual pages; what is printed depends on the C library.
+// The errors that POSIX defines, for each call that can return them, with each type of mutex. What
+// this program requires is in the manual pages. What it prints depends on the C library.
 #include "truth.h"
 #include <stdbool.h>
 
@@ -19,7 +19,7 @@ static pthread_spinlock_t spin;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static const struct timespec past = {1, 0}, negative = {1, -1}, large = {1, 1000000000};
 
-// Runs a call in a thread of its own, which holds nothing.
+// Runs a call in a separate thread, which holds no lock.
 struct asked {
     int (*call)(void);
     int result;
@@ -69,7 +69,7 @@ static void make(int type, int robust) {
 static void mutexes(const char *name, int type) {
     bool recursive = type == PTHREAD_MUTEX_RECURSIVE, checks = type == PTHREAD_MUTEX_ERRORCHECK;
     make(type, 0);
-    // A free mutex is acquired whatever the deadline is, but not with an unknown clock.
+    // A free mutex is acquired with any deadline, but not with an unknown clock.
     REQUIRE(lock_past() == 0 && unlock() == 0);
     say("%s free, no time: %d %d", name, lock_odd_clock(), lock_negative());
     if (try_lock() == 0) unlock();
@@ -94,7 +94,7 @@ static void mutexes(const char *name, int type) {
     }
     REQUIRE(pthread_mutex_destroy(&mutex) == EBUSY);
 
-    // After each wait, the thread holds the mutex again.
+    // After each wait, the thread must hold the mutex again.
     REQUIRE(wait_past() == ETIMEDOUT && elsewhere(try_lock) == EBUSY);
     REQUIRE(pthread_cond_timedwait(&cond, &mutex, &negative) == EINVAL);
     REQUIRE(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &large) == EINVAL);

@@ -1,5 +1,6 @@
-// Gives its privileges up after its start and continues to work: privileges setuid|chroot FOLDER.
-// Its own counts stay exact. A child may find no folder to record to, which it must not notice.
+// Gives up its privileges after its start, and continues to work: privileges setuid|chroot FOLDER.
+// Its own counts must stay exact. A child may not be able to reach the recording's folder, and must
+// not notice that.
 #include "truth.h"
 #include <grp.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
-// Threads that share one processor: each is ready most of the time and runs for the rest. One
-// sleeps instead, and is neither ready nor running. Each prints at its end what the scheduler has
-// counted for it so far.
+// Threads that share one processor. Each is ready to run most of the time, and runs for the rest.
+// Another thread sleeps, so it is neither ready nor running. At its end, each thread prints what
+// the scheduler has counted for it.
 #include "truth.h"
 #include <fcntl.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
-// Children whose ends only their parent sees: reaps.
+// Children whose end only their parent can record: reaps.
 //
-// Each child uses a lock, so that it has a file, and ends in a way that it can't note itself. The
-// parent waits for each with a different function, for one in a signal handler. It checks what it
-// learns, and prints which child that was: @FUNCTION PID
+// Each child uses a lock, so that it has a file in the recording, and ends in a way that it can't
+// record itself. The parent waits for each child by another function, once in a signal handler. It
+// checks the result of the wait, and prints which child it was: @FUNCTION PID
 #include "truth.h"
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -15,8 +15,8 @@ static void ends(int status) {
 
 static int go[2];
 
-// A child that raises a signal, if it is given one, and ends with the status. A stopped child ends
-// when the parent writes to `go`.
+// Makes a child that ends with this status. If `signal` is not 0, the child raises that signal
+// first. A child that is stopped ends when the parent writes to `go`.
 static pid_t child(int status, int signal) {
     pid_t child = fork();
     if (child == 0) {
@@ -32,7 +32,7 @@ static pid_t child(int status, int signal) {
     return child;
 }
 
-// Checks that the child has ended with this status; 100 + N stands for signal N.
+// Checks that the child has ended with the expected status. 100 + N stands for signal N.
 static void told(const char *how, pid_t pid, int status, int expected) {
     int got = WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
     REQUIRE(got == expected && !WIFSTOPPED(status));
@@ -79,7 +79,7 @@ int main(int count, char **arguments) {
     REQUIRE(wait4(pid, &status, 0, &usage) == pid);
     told("wait4", pid, status, 100 + SIGSEGV);
 
-    // A child that is only waited for with WNOWAIT.
+    // A child for which the parent waits only with WNOWAIT.
     siginfo_t info;
     pid = child(5, 0);
     REQUIRE(waitid(P_PID, pid, &info, WEXITED | WNOWAIT) == 0);
@@ -87,7 +87,7 @@ int main(int count, char **arguments) {
     REQUIRE(waitid(P_PID, pid, NULL, WEXITED) == 0);
     say("@waitid %d", (int)pid);
 
-    // A child that stops has not ended.
+    // A child that has stopped but not ended.
     pid = child(6, SIGSTOP);
     REQUIRE(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
     REQUIRE(kill(pid, SIGCONT) == 0);
@@ -95,7 +95,7 @@ int main(int count, char **arguments) {
     REQUIRE(write(go[1], "", 1) == 1 && waitpid(pid, &status, 0) == pid);
     told("stopped", pid, status, 6);
 
-    // In a handler.
+    // The parent waits in a signal handler.
     sigset_t blocked, before;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
@@ -107,7 +107,7 @@ int main(int count, char **arguments) {
     signal(SIGCHLD, SIG_DFL);
     told("handler", pid, status_in_handler, 7);
 
-    // A thread that is cancelled while it waits. The child has not ended by then.
+    // A thread is cancelled while it waits. The child has not ended at that time.
     pid = child(8, SIGSTOP);
     pthread_t thread;
     void *result;
@@ -120,7 +120,8 @@ int main(int count, char **arguments) {
     REQUIRE(waitpid(pid, &status, 0) == pid);
     told("cancelled", pid, status, 8);
 
-    // A child executes another program, which has a child of its own and does not wait for it.
+    // A child executes another program. That program has a child of its own, and does not wait for
+    // it.
     pid = fork();
     if (pid == 0) {
         pthread_mutex_lock(&lock);

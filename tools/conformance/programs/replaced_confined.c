@@ -1,6 +1,6 @@
-// A program that may map no memory (as in a sandbox), either from its start or from after its first
-// lock. Its locks must work. Arguments: what is refused, `mmap` or `more`; when, `first` or
-// `later`.
+// A program that can't map memory, as in a sandbox, either from its start or after its first lock.
+// Its locks must work. The first argument says what is refused, `mmap` or `more`. The second
+// argument says from when, `first` or `later`.
 #include "truth.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,25 +1,25 @@
-// Forks while threads wait for locks that are held during the fork: by handlers of pthread_atfork,
-// and by the forking thread itself. In the child, the locks must be usable at once and by new
-// threads, even by threads that come while the forking thread still holds them.
+// Forks while threads wait for locks that are held during the fork. Some of these are held by
+// handlers of pthread_atfork, and others by the forking thread itself. In the child, the locks must
+// be usable at once, also by new threads that come while the forking thread still holds the locks.
 //
-// Arguments: how many children, how many threads for each lock, and how often the threads of a
-// child use the locks.
+// The arguments are the number of children, the number of threads for each lock, and how often the
+// threads of a child use the locks.
 #include "replaced_fork.h"
 #include <signal.h>
 #include <sys/wait.h>
 
-// The first FREE locks are free after a fork's handlers have run.
+// The first FREE locks are free when the fork's handlers have run.
 enum { LOCKS = 7, FREE = 4, MOST_THREADS = 2 * LOCKS };
 
-// Held by the forking thread itself.
+// These locks are held by the forking thread itself.
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t book = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t needle;
 static int rounds;
-// While a child lives, the threads of its parent leave the processors to it.
+// While a child lives, the threads of its parent rest, so that the child gets the processors.
 static volatile int stop, resting;
 static long counts[LOCKS];
-// How many threads use a lock, or wait for it.
+// For each lock, how many threads use it or wait for it.
 static int coming[LOCKS];
 
 static void use(int lock) {
@@ -61,7 +61,7 @@ static void use(int lock) {
     }
 }
 
-// Uses one lock, so that each is waited for.
+// Uses one lock. There is such a thread for each lock, so that threads wait for every lock.
 static void *work(void *argument) {
     int lock = *(int *)argument;
     while (!stop) {
@@ -106,7 +106,7 @@ static void run_child(void) {
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         REQUIRE(pthread_create(&threads[i], NULL, work_some, NULL) == 0);
-    // They wait for the locks that are still held.
+    // The new threads wait for the locks that are still held.
     sleep_ms(5);
     REQUIRE(counts[4] == 0);
     pthread_t other;
@@ -139,8 +139,8 @@ int main(int count, char **words) {
         pthread_rwlock_wrlock(&book);
         pthread_spin_lock(&needle);
         resting = 0;
-        // Until the other threads have come for the held locks, and long enough for them to queue
-        // up.
+        // Waits until other threads have come for the held locks, and then long enough for them to
+        // enter the queues.
         for (int lock = FREE; lock < LOCKS; lock++)
             while (__atomic_load_n(&coming[lock], __ATOMIC_ACQUIRE) < many / LOCKS)
                 sleep_ms(1);

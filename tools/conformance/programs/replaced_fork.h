@@ -1,4 +1,4 @@
-// Locks that replaced_fork_library.c holds over each fork.
+// The locks that replaced_fork_library.c holds during each fork.
 #pragma once
 #include "truth.h"
 

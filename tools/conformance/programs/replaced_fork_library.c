@@ -1,5 +1,5 @@
-// Locks that handlers of pthread_atfork hold during each fork. This library's constructor runs
-// before those of preloaded libraries, so its handlers are registered first.
+// Locks that handlers of pthread_atfork hold during each fork. The constructor of this library runs
+// before the constructors of preloaded libraries, so its handlers are registered first.
 #include "replaced_fork.h"
 
 pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
@@ -13,7 +13,7 @@ static void lock_all(void) {
     REQUIRE(pthread_mutex_lock(&recursive) == 0);
     REQUIRE(pthread_rwlock_wrlock(&shelf) == 0);
     REQUIRE(pthread_spin_lock(&pin) == 0);
-    // Long enough for the other threads to queue up.
+    // This is long enough for the other threads to enter the queues.
     sleep_ms(2);
 }
 

@@ -1,7 +1,7 @@
-// Objects that are destroyed as soon as their last user has unlocked them. Each lies in a page of
-// its own. The thread that acquires the object second destroys it and unmaps the page, while the
-// first thread's unlock may not have returned yet. POSIX allows that. Arguments: how many rounds,
-// and how many milliseconds each kind may take.
+// Objects that are destroyed as soon as their last user has unlocked them. Each object has its own
+// page. The thread that acquires an object second destroys it and unmaps the page, perhaps before
+// the first thread's unlock has returned. POSIX allows that. The arguments are the number of
+// rounds, and the most milliseconds for each kind of object.
 #include "truth.h"
 #include <sys/mman.h>
 
@@ -74,7 +74,7 @@ int main(int count, char **arguments) {
             struct page *of = page;
             acquire(0);
             __atomic_store_n(&begun, round, __ATOMIC_RELEASE);
-            // The other thread comes meanwhile, at the latest in the middle of the unlock.
+            // The other thread comes meanwhile, or at the latest in the middle of the unlock.
             for (volatile int i = 0; i < round % 64 * 16; i++)
                 ;
             release(of);

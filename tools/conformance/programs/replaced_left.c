@@ -1,5 +1,5 @@
-// Acquires objects that can't be replaced, in every way, and prints how often. The number
-// includes calls that are refused, and calls with an invalid clock.
+// Acquires objects that can't be replaced, by all functions for that, and prints how often. The
+// number includes calls that are refused and calls with an invalid clock.
 #include "truth.h"
 
 static long calls;

@@ -1,5 +1,5 @@
-// Many mutexes, all used, some of them by two threads at once. Prints how much memory and address
-// space that takes.
+// Uses many mutexes, some of them in two threads at the same time. Prints how much memory and how
+// much address space the process then needs.
 #include "truth.h"
 
 enum { MUTEXES = 300000 };

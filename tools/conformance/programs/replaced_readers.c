@@ -1,5 +1,5 @@
-// More shares of a reader-writer lock at once than some locks can count: each is granted, or
-// refused as POSIX defines, and none is lost.
+// One thread acquires a reader-writer lock more often as a reader than some locks can count. Each
+// acquisition must be granted, or be refused as POSIX defines it, and none may be lost.
 #include "truth.h"
 
 enum { SHARES = 600000 };

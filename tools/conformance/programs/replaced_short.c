@@ -1,5 +1,5 @@
-// Short-lived threads, eight at a time. Prints how much memory the process has after the first
-// tenth, and at the end.
+// Threads that live for a short time, eight of them at a time. Prints how much memory the process
+// needs after a tenth of them, and at the end.
 #include "truth.h"
 
 enum { GROUPS = 1500, GROUP = 8 };
@@ -11,7 +11,7 @@ static int by_mutex, by_rwlock;
 static void *lock_once(void *unused) {
     pthread_mutex_lock(&mutex);
     by_mutex++;
-    // Meanwhile the other threads come and wait.
+    // Meanwhile the other threads come and have to wait.
     usleep(20);
     pthread_rwlock_wrlock(&rwlock);
     by_rwlock++;

@@ -1,6 +1,6 @@
-// Objects of each kind, made and acquired at several places. Prints which of a policy's locks each
-// object has, by the number that the object notes: locks count in the order in which the policy
-// uses them, 31 is the C library's own, and 0 means none yet.
+// Objects of each kind, which are made and acquired at several places. For each object, the program
+// prints the number in it that says which lock of the policy it has. Locks are numbered in the
+// order in which the policy uses them; 31 stands for the C library's own lock, and 0 for none yet.
 #include "truth.h"
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ __attribute__((noinline)) static void push(pthread_mutex_t *m) {
     REQUIRE(pthread_mutex_unlock(m) == 0);
 }
 
-// An inlined function, so the call site also belongs to the function around it.
+// An inlined function: the call site also belongs to the function into which it is inlined.
 static inline __attribute__((always_inline)) void take(pthread_mutex_t *m) {
     REQUIRE(pthread_mutex_lock(m) == 0); // TAKE
     REQUIRE(pthread_mutex_unlock(m) == 0);
@@ -31,7 +31,7 @@ __attribute__((noinline)) static pthread_mutex_t *make(void) {
     return m;
 }
 
-// A wrapper with the name of one of GLib's, so the call site is its caller's.
+// A wrapper that has the name of one of GLib's wrappers, so the call site is that of its caller.
 __attribute__((noinline)) void g_mutex_lock(pthread_mutex_t *m) {
     REQUIRE(pthread_mutex_lock(m) == 0);
     __asm__ volatile("");
@@ -80,7 +80,7 @@ int main(void) {
     say("shelf %d", rwlock_number(&shelf));
     say("spin %d", spin_number(spin));
     REQUIRE(pthread_mutex_destroy(heap) == 0);
-    // Memory that is reused, with no trace of the earlier object.
+    // Memory that is used again, with nothing left of the earlier object.
     memset(heap, 0, sizeof *heap);
     wait_for_it(heap);
     say("again %d", mutex_number(heap));

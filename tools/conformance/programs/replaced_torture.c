@@ -1,5 +1,6 @@
-// Condition variables and mutexes under pressure: every wake-up must arrive, sections must exclude
-// each other, every cancelled waiter must clean up. Arguments: how many rounds, how many threads.
+// Condition variables and mutexes that are used intensively. Every wake-up must arrive, critical
+// sections must exclude each other, and every cancelled waiter must clean up. The arguments are the
+// number of rounds and the number of threads.
 #include "truth.h"
 
 static int rounds, threads;
@@ -18,7 +19,7 @@ static void *player(void *side) {
             pthread_cond_wait(&turned[me], &table);
         turn = !me;
         turns++;
-        // Half of the notifications come while the mutex is free.
+        // Half of the notifications are sent while the mutex is free.
         if (i & 1)
             pthread_mutex_unlock(&table);
         pthread_cond_signal(&turned[!me]);
@@ -52,7 +53,7 @@ static void *consumer(void *argument) {
     for (int i = 0; i < rounds; i++) {
         pthread_mutex_lock(&queue_lock);
         while (last == first) {
-            // Some waits have a deadline, which may pass.
+            // Some of the waits have a deadline, which may come first.
             struct timespec soon = after(CLOCK_MONOTONIC, 1);
             int error = i % 3 ? pthread_cond_wait(&filled, &queue_lock)
                               : pthread_cond_timedwait(&filled, &queue_lock, &soon);
@@ -113,13 +114,13 @@ static void open_gates(void) {
             pthread_mutex_unlock(&mine->lock);
             sched_yield();
         }
-        // All waiters were woken, so the condition variable may be destroyed, although they have
-        // not returned yet.
+        // All waiters were woken, so the condition variable may be destroyed, although their calls
+        // have not returned yet.
         REQUIRE(pthread_cond_destroy(&mine->opened) == 0);
         memset(&mine->opened, 0xa5, sizeof mine->opened);
         pthread_barrier_wait(&lined_up);
         REQUIRE(mine->waiting == 0);
-        // No thread has touched it since.
+        // No thread may have changed its memory since then.
         for (size_t at = 0; at < sizeof mine->opened; at++)
             REQUIRE(((unsigned char *)&mine->opened)[at] == 0xa5);
         REQUIRE(pthread_mutex_destroy(&mine->lock) == 0);
@@ -167,8 +168,8 @@ static void cancel_some(void) {
             here = waiting;
             pthread_mutex_unlock(&cell);
         }
-        // One thread is cancelled, half of the times while a token is on its way: the other must
-        // get it.
+        // One of the two threads is cancelled, and in half of the rounds a token is on its way at
+        // that time. The other thread must get the token.
         int cancelled = i >> 1 & 1, token = i & 1;
         pthread_mutex_lock(&cell);
         if (token)
@@ -180,7 +181,7 @@ static void cancel_some(void) {
         pthread_mutex_lock(&cell);
         int left = waiting;
         if (left && tokens == 0)
-            // There was no token, or the cancelled thread had taken it already.
+            // There was no token, or the cancelled thread had taken it before.
             tokens = 1, pthread_cond_signal(&freed);
         pthread_mutex_unlock(&cell);
         pthread_join(two[!cancelled], NULL);
@@ -304,7 +305,7 @@ int main(int count, char **arguments) {
     say("%ld written", right);
     REQUIRE(pthread_rwlock_destroy(&shelf) == 0);
 
-    // A held mutex of the C library has its owner's number here.
+    // If a mutex has the C library's own lock, the number of its owner is here while it is held.
     pthread_mutex_lock(&table);
     say("@owner %d", ((int *)&table)[2] == thread_number());
     pthread_rwlock_wrlock(&shelf);

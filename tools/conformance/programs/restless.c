@@ -1,5 +1,5 @@
 // Does everything that a process can do while Syncline is attached to it, and checks that nothing
-// is lost, until its standard input ends.
+// is lost. It runs until its standard input ends.
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -117,7 +117,7 @@ static void *forker(void *unused) {
             }
             if (n % 2)
                 execl("/bin/true", "true", (char *)NULL);
-            // Some children outlive the recording in which they were forked.
+            // Some children still run when the recording in which they were forked has ended.
             usleep(n % 4 ? 0 : 200000);
             pthread_mutex_lock(&own);
             _exit(pthread_mutex_unlock(&own));

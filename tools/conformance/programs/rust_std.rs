@@ -1,4 +1,5 @@
-//! Rust's std: its locks are part of the program, and only waits in the kernel are visible.
+//! The locks of Rust's std. They are a part of the program, so only their waits in the kernel are
+//! visible to a recorder.
 
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;
@@ -31,7 +32,7 @@ fn contend() {
     println!("mutex {}, rwlock {:?}", mutex.into_inner().unwrap(), rwlock.into_inner().unwrap());
 }
 
-/// Has waits that certainly block, because the holder sleeps.
+/// Has waits that block for certain, because the holder of the lock sleeps.
 fn block() {
     let mutex = Arc::new(Mutex::new(0));
     let guard = mutex.lock().unwrap();

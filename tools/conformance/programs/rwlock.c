@@ -1,5 +1,5 @@
-// Reader-writer locks: every call, with return codes, the objects' bytes, and exact counts with
-// several threads.
+// Reader-writer locks. It makes every call, prints the return codes and the bytes of the objects,
+// and has several threads with exact counts.
 #include "truth.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };

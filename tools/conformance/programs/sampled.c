@@ -1,11 +1,12 @@
-// Threads that the recorder does not see: one waits in a loop, one sleeps in a read, one works.
+// Threads whose activity the recorder does not see: one waits in a loop, one sleeps in a read, and
+// one works.
 #include "truth.h"
 
 static int pipe_ends[2];
 static volatile int go;
 static volatile unsigned long result;
 
-// Microseconds of this thread's processor time.
+// The processor time of the calling thread, in microseconds.
 static unsigned long cpu_us(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

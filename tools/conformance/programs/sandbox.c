@@ -1,5 +1,5 @@
-// A thread that may only make the system calls write and exit: the kernel kills it at any other. At
-// known call sites, locking needs none.
+// A thread that may make only the system calls write and exit; the kernel kills it at any other. At
+// call sites that are known already, locking makes no system call.
 #include "truth.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -16,7 +16,7 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
 static int sandboxed;
 
-// Not SECCOMP_MODE_STRICT, which also forbids reading the time stamp counter.
+// This is not SECCOMP_MODE_STRICT, which also forbids the thread to read the time stamp counter.
 static void enter_sandbox(void) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -50,7 +50,7 @@ static void rounds(int count) {
 
 static void *work(void *argument) {
     (void)argument;
-    // The first call of rounds() makes its call sites known, as reached from this one place.
+    // The first call of rounds() makes its call sites known, for calls from this one place.
     for (int i = 0; i < 2; i++) {
         rounds(i ? ROUNDS : 10);
         if (i == 0)

@@ -1,17 +1,18 @@
 // A program that enters a sandbox in which it may only write, wait, enlarge its heap and end. Then
-// it continues to use locks, the threads that it has already, and the heap.
+// it continues to use locks, its existing threads, and the heap. The argument says how it enters
+// the sandbox:
 //
-//   sandboxed WAY     by which it gets there
-//     prctl, syscall    libc's function of that name
-//     strict            the kernel's own strict mode: not even waiting is allowed
-//     threads           for all threads at once, while they hold locks
-//     instruction       a system call instruction of its own, with a lock held
-//     outside           a system call instruction of its own, with no lock held
-//     refused           the same, where all that is forbidden fails
-//     section           libc's function, with a lock held
-//     counter           it forbids itself to read the time stamp counter
-//     asks              it only asks whether there is such a thing
-//     exec              it runs itself in a sandbox, in which a program can be loaded but not traced
+//   sandboxed WAY
+//     prctl, syscall    by the C library's function of this name
+//     strict            into the kernel's strict mode, in which not even waiting is allowed
+//     threads           for all threads at the same time, while they hold locks
+//     instruction       by a system-call instruction of its own, while it holds a lock
+//     outside           by a system-call instruction of its own, while it holds no lock
+//     refused           like `outside`, but a forbidden system call only fails
+//     section           by the C library's function, while it holds a lock
+//     counter           it only forbids itself to read the time stamp counter
+//     asks              it only asks whether sandboxes exist
+//     exec              it runs itself in a sandbox where a program can be loaded but not traced
 #include "truth.h"
 
 #include <linux/filter.h>
@@ -45,7 +46,7 @@ static void *work(void *argument) {
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
         rounds();
     __atomic_add_fetch(&running, -1, __ATOMIC_RELEASE);
-    // Ending a thread takes system calls, so it stays here until the process ends.
+    // The end of a thread takes system calls, so this thread stays here until the process ends.
     pthread_mutex_lock(argument);
     return NULL;
 }
@@ -64,7 +65,7 @@ static struct sock_filter few[] = {
     ALLOW(SYS_exit_group),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
-// The same, but the program may also ask whether it is in a sandbox.
+// Like `few`, but the program may also ask whether it is in a sandbox.
 static struct sock_filter asking[] = {
     LOAD_NUMBER,
     ALLOW(SYS_prctl),
@@ -82,7 +83,7 @@ static struct sock_filter refusing[] = {
     ALLOW(SYS_exit_group),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
-// Forbids what the loader does not need.
+// Forbids everything that the loader does not need.
 static struct sock_filter most[] = {
     LOAD_NUMBER,
     FORBID(SYS_madvise),
@@ -149,10 +150,10 @@ int main(int argc, char **argv) {
         execl(argv[0], argv[0], "inside", NULL);
         _exit(1);
     }
-    // The allocator begins by asking for random numbers.
+    // The allocator begins with a request for random numbers, so this comes before the sandbox.
     void *volatile first = malloc(1);
     free(first);
-    // A lock that none of the threads ever gets: they wait for it until the process ends.
+    // A lock that none of the threads ever gets. They wait for it until the process ends.
     static pthread_mutex_t never = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&never);
     if (strcmp(way, "threads") == 0) {
@@ -168,7 +169,7 @@ int main(int argc, char **argv) {
     enter(way);
     rounds();
     if (strcmp(way, "strict") != 0) {
-        // More than 2 MiB of a new heap, as far as the library can tell.
+        // For the library, these blocks are more than 2 MiB of a new heap.
         for (int i = 0; i < BLOCKS; i++)
             last = memset(malloc(BLOCK), 1, BLOCK);
     }
@@ -176,7 +177,7 @@ int main(int argc, char **argv) {
     while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) > 0)
         __builtin_ia32_pause();
     say("went on");
-    // exit() makes a system call that the strict mode forbids.
+    // exit() would make a system call that the strict mode forbids.
     if (strcmp(way, "strict") == 0)
         syscall(SYS_exit, 0);
     exit(0);

@@ -1,4 +1,4 @@
-// Semaphores, named and unnamed: return codes, the objects' bytes, exact counts.
+// Semaphores with and without names: return codes, the bytes of the objects, exact counts.
 #include "truth.h"
 #include <fcntl.h>
 #include <semaphore.h>
@@ -7,7 +7,7 @@ enum { ITEMS = 20000 };
 
 static const int masked[] = {-1};
 
-// sem_* report through errno.
+// The functions sem_* report errors through errno.
 static int did(const char *what, sem_t *s, int result) {
     int error = result ? errno : 0;
     char label[64];

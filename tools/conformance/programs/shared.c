@@ -1,4 +1,4 @@
-// Objects in memory that processes share: each process's operations are in its own file.
+// Objects in memory that processes share. The operations of each process must be in its own file.
 #include "truth.h"
 #include <semaphore.h>
 #include <sys/mman.h>

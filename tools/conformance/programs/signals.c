@@ -1,9 +1,12 @@
-// Thousands of signals a second during heavy locking: signals MODE.
+// Thousands of signals a second while threads use locks all the time: signals MODE.
 //
-// `post`: the handler posts a semaphore, and tries two mutexes: one that is always the same, and
-// one that is new each time. The interrupted code is mostly at a new mutex, too.
-// `jump`: the handler leaves with siglongjmp, out of a wait or out of plain code.
-// `jump-out`: it leaves out of operations on new semaphores, mostly out of the recorder.
+// `post`: the handler posts a semaphore and tries two mutexes. One of them is always the same, and
+// the other is a new one each time. The interrupted code is mostly at a new mutex, too.
+//
+// `jump`: the handler leaves by siglongjmp, out of a wait or out of plain code.
+//
+// `jump-out`: the handler leaves out of operations on new semaphores, mostly out of the recorder's
+// code.
 #include "truth.h"
 #include <semaphore.h>
 #include <setjmp.h>
@@ -24,7 +27,7 @@ static void handler(int number) {
     unsigned long mine = __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
     REQUIRE(mine < MOST);
     sem_post(&posted);
-    // Another thread's handler may hold it.
+    // The handler in another thread may hold it.
     if (pthread_mutex_trylock(&of_handler) == 0)
         pthread_mutex_unlock(&of_handler);
     REQUIRE(pthread_mutex_trylock(&fresh[mine]) == 0);
@@ -49,7 +52,7 @@ static void *work(void *argument) {
         locked[number]++;
         pthread_mutex_unlock(m);
     }
-    // What a handler does in a thread that has run its destructors is dropped.
+    // If a thread has run its destructors, what a signal handler does in it is not counted.
     block_alarm();
     return NULL;
 }
@@ -71,7 +74,7 @@ static void post(void) {
     pthread_t threads[THREADS];
     for (long i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
-    // This thread only waits; the signals must interrupt the other threads.
+    // This thread only waits, and the signals must interrupt the other threads.
     block_alarm();
     tick(handler, 250);
     for (int i = 0; i < THREADS; i++)
@@ -127,7 +130,7 @@ static void jump(void) {
     expect("SemWait", &never, 0);
 }
 
-// Enough that most signals come while the recorder makes a row for a semaphore.
+// There are so many that most signals come while the recorder makes a row for a semaphore.
 enum { NEW = 16384 };
 static sem_t new_at_one[NEW], new_at_another[NEW];
 

@@ -1,4 +1,4 @@
-// What a holder does while it holds a lock: sleeps, computes, or waits on a condition variable,
+// What a thread can do while it holds a lock: sleep, compute, or wait on a condition variable,
 // which releases the lock.
 #include "truth.h"
 
@@ -16,7 +16,8 @@ static double used(void) {
     return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-// Computes for this long on a processor, and notes for how long it was off the processor meanwhile.
+// Computes for this long on a processor. Adds up for how long the thread was off the processor
+// meanwhile.
 static void compute(double milliseconds) {
     double began = seconds(), from = used();
     while (used() < from + milliseconds / 1e3)

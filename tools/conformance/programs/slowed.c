@@ -1,18 +1,19 @@
-// Call sites for which it is known how much they matter.
+// Call sites of which it is known how much a delay there delays the whole run.
 //
-//   slowed locks     two threads share a lock, and one of them is always in a section, SECTIONS in
-//                    all. Meanwhile a third takes its own lock, and is done long before.
-//   slowed deep      the same, behind two functions that lock for their callers
-//   slowed try       a thread polls a lock with tries, for as long as another one holds it
-//   slowed wait      two threads hand a turn to each other, TURNS times: each wait's end matters
-//   slowed barrier   two threads meet TURNS times, both of them at the same time
+//   slowed locks     Two threads share a lock, and one of them is always in its section. There are
+//                    SECTIONS sections in all. A third thread takes its own lock, and ends long
+//                    before the others.
+//   slowed deep      like `locks`, but two functions take the locks for their callers
+//   slowed try       a thread tries a lock again and again, as long as another thread holds it
+//   slowed wait      two threads take turns TURNS times, so the end of each wait matters
+//   slowed barrier   two threads meet TURNS times, and come at the same time
 //   slowed fails     ends with status 3 if anything is delayed
 //
-// It prints how long the run would have taken on an idle machine. Each thread has a clock of its
-// own, which advances by the thread's processor time and by the time that it would have slept. A
-// thread that releases a lock or wakes others stores its time in the lock, and the next thread's
-// clock is at least at that time. So other work on the machine changes nothing: the time for which
-// a thread waits for a processor is not on its clock.
+// The program prints how long the run would have taken on an idle machine. For that, each thread
+// has its own clock, which advances by the thread's processor time and by the time for which it was
+// to sleep. A thread that releases a lock or wakes others stores its time in the lock, and the next
+// thread's clock is set to at least this time. So other work on the machine changes nothing: the
+// time for which a thread waits for a processor is not on its clock.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,9 @@
 
 enum { SECTIONS = 400, TURNS = 200 };
 
-// The microseconds by which a thread's clock advances for each microsecond that the thread really
-// sleeps. So the delays, whose length is chosen for the real run, are small compared with the run
-// by these clocks.
+// For each microsecond that a thread really sleeps, its clock advances by this many microseconds.
+// The length of the delays is chosen for the real run. So by these clocks, the delays are small
+// compared with the run.
 enum { SLOWER = 20 };
 
 struct lock {
@@ -38,7 +39,8 @@ static pthread_barrier_t meeting;
 static int turn;
 static double arrived[2];
 
-// The calling thread's clock, in nanoseconds, and its processor time when it was read.
+// The clock of the calling thread in nanoseconds, and the thread's processor time when that clock
+// was last read.
 static __thread double clock_now, processor;
 
 static double later(double one, double other) { return one > other ? one : other; }
@@ -60,8 +62,8 @@ static void nap(long microseconds, int times)
     clock_now += microseconds * 1000.0 * times;
 }
 
-// Called while the lock is held. The clock continues from the time at which the last holder left
-// the lock, plus the processor time that this thread has spent in it since.
+// Called while the lock is held. Sets the clock to the time at which the last holder left the lock,
+// plus the processor time that this thread has spent since `before`.
 static void took(struct lock *lock, double before)
 {
     double spent = now() - before;

@@ -18,7 +18,8 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static unsigned long count, written, spun, left;
 static char *lowest;
 
-// Calls only lock functions, because each other frame would use the stack that is to be left.
+// Calls only lock functions, because each other function would use some of the stack that is to be
+// left.
 static void locks(void) {
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&mutex);
@@ -38,7 +39,7 @@ static void locks(void) {
     }
 }
 
-// Uses all of the stack except what is to be left, and then locks.
+// Uses the whole stack except for the part that is to be left, and then calls locks().
 __attribute__((noinline)) static void with_little(char *low) {
     char here;
     size_t room = (size_t)(&here - low);
@@ -47,7 +48,7 @@ __attribute__((noinline)) static void with_little(char *low) {
         taken[0] = taken[room - left - 1] = 1;
         __asm__ volatile("" : : "r"(taken) : "memory");
         locks();
-        // Keeps the compiler from making a tail call, which would free the array first.
+        // This keeps the compiler from making a tail call, which would free the array first.
         taken[0] = 2;
     }
 }
@@ -78,8 +79,8 @@ static void *wait_for(void *kind) {
     return NULL;
 }
 
-// Makes each first call and first wait, at which the C library binds and looks things up: these are
-// not tested here.
+// Makes all first calls and first waits, in which the C library binds functions and looks things
+// up. These are not tested here.
 static void bind_all(void) {
     locks();
     for (int kind = 0; kind < 4; kind++) {
@@ -93,7 +94,7 @@ static void bind_all(void) {
 }
 
 static char *page_aligned(size_t bytes) {
-    // There is an unreadable page below, so a function that needs more stack faults.
+    // The page below is unreadable, so a function that needs more stack raises a fault.
     char *memory = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(memory != MAP_FAILED && mprotect(memory, 4096, PROT_NONE) == 0);
     return memory + 4096;

@@ -1,4 +1,5 @@
-// Children that begin in this process's memory (vfork, posix_spawn) while its other threads lock.
+// Children that begin in the memory of this process (vfork, posix_spawn) while its other threads
+// use locks.
 #include "truth.h"
 #include <spawn.h>
 #include <sys/wait.h>

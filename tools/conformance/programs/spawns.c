@@ -1,4 +1,5 @@
-// Programs that start programs, in every way: spawns WAY. Each runs itself as `spawns leaf N`.
+// Programs that start programs, in all ways: spawns WAY. Each way runs this program again as
+// `spawns leaf N`.
 #include "truth.h"
 #include <spawn.h>
 #include <sys/wait.h>
@@ -20,7 +21,7 @@ static void say_status(const char *way, pid_t pid) {
 
 static char path[PATH_MAX];
 
-// After the exec, other threads are gone, with the locks that they hold.
+// After the exec, the other threads do not exist any more, and neither do the locks that they hold.
 static void *exec_from_thread(void *argument) {
     lock_times(12);
     expect("MutexLock", &lock, 12);

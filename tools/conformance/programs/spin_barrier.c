@@ -1,5 +1,5 @@
-// Spinlocks and barriers: return codes, the objects' bytes, exact counts, and one serial thread in
-// each round.
+// Spinlocks and barriers: return codes, the bytes of the objects, exact counts, and one serial
+// thread in each round of a barrier.
 #include "truth.h"
 
 enum { THREADS = 4, ROUNDS = 500, SPINS = 5000 };

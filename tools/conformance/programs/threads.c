@@ -1,6 +1,6 @@
-// Threads: create, join in all forms, detach, exit, results, attributes, errors; and the
-// destructors of thread-specific data, which take locks after the thread's function has ended:
-// threads ROUNDS. The destructors run in so many rounds, at most glibc's four.
+// Threads: create, join in all forms, detach, exit, results, attributes, errors. Also destructors
+// of thread-specific data, which take locks after the thread's function has ended: threads ROUNDS.
+// The destructors run in this many rounds; glibc makes at most four.
 #include "truth.h"
 #include <sched.h>
 #include <semaphore.h>
@@ -14,7 +14,7 @@ static sem_t detached;
 
 static long rounds;
 
-// Sets its value again, so that it runs in each of the rounds. The value counts them.
+// Sets its own value again, so that it runs again in the next round. The value counts the rounds.
 static void destroy_again(void *value) {
     REQUIRE(pthread_mutex_lock(&lock) == 0);
     destroyed++;
@@ -108,7 +108,7 @@ static void attributes(void) {
     pthread_attr_setstacksize(&a, 1 << 20);
     REQUIRE(pthread_create(&thread, &a, say_stack, NULL) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
-    // A size that does not fit into any address space.
+    // This size does not fit into any address space.
     pthread_attr_setstacksize(&a, 1UL << 50);
     say("too large: %s", error_name(pthread_create(&thread, &a, with_data, NULL)));
     pthread_attr_destroy(&a);

@@ -1,6 +1,6 @@
-// A thread that waits in a system call with values in all tiles. For each byte of standard input it
-// prints "same", or the number of the first tile that has changed. First it prints "ready", or
-// "none" if the processor or the kernel has no tiles.
+// A thread waits in a system call and has values in all tile registers. For each byte of standard
+// input, the program prints "same", or the number of the first tile that has changed. At the
+// beginning it prints "ready", or "none" if the processor or the kernel has no tiles.
 #include <cpuid.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void *wait_with_tiles(void *unused) {
     long result;
     for (char byte;;) {
         EACH(LOAD)
-        // With the system call inline: a function may change tiles.
+        // The system call is inline, because a function might change tiles.
         __asm__ volatile("syscall"
                          : "=a"(result)
                          : "a"(SYS_read), "D"(0L), "S"(&byte), "d"(1L)
@@ -52,7 +52,8 @@ static void *wait_with_tiles(void *unused) {
     return unused;
 }
 
-// The argument is the size of the thread's stack in bytes; without one, the first thread waits.
+// The argument is the size of the thread's stack in bytes. Without an argument, the first thread
+// waits.
 int main(int count, char **arguments) {
     int may = may_use_tiles();
     printf(may ? "ready\n" : "none\n");

@@ -1,4 +1,4 @@
-// Traces a process, as a debugger does, until its standard input ends.
+// Traces a process as a debugger does, until standard input ends.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>

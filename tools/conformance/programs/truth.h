@@ -1,16 +1,15 @@
-// What a program under test states about itself.
+// Functions by which a program under test states facts about itself.
 //
-// A line that starts with @ states a fact about this run, and is compared with the
-// recording:
+// A line that begins with @ states a fact about this run, which is compared with the recording:
 //
 //     @PID TID OPERATION LOCK COUNT     TID 0: all threads; LOCK *: all locks;
 //                                       COUNT 5+: five or more
-//     @NAME VALUE                       a value that the test asks for by name
+//     @NAME VALUE                       a value that the test looks up by its name
 //
-// OPERATION is a name of the recording's list, such as MutexLock, and may have a counter:
-// MutexTrylock.refused, CondTimedwait.timeouts. All other lines must be the same with and
-// without recording. Each line is written with one write(2), so that lines of several
-// processes do not mix, and nothing is lost when the program is killed.
+// OPERATION is a name in the recording's list, such as MutexLock. A counter may come after it, as
+// in MutexTrylock.refused or CondTimedwait.timeouts. All other lines must be equal with and without
+// recording. Each line is written by one write(2). So lines of several processes do not mix, and no
+// line is lost when the program is killed.
 #pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -41,24 +40,24 @@ __attribute__((format(printf, 1, 2), unused)) static void say(const char *format
         _exit(120);
 }
 
-// States that the process did the operation on the lock `count` times.
+// States that this process has made the operation on the lock `count` times.
 __attribute__((unused)) static void
 expect(const char *operation, const volatile void *lock, unsigned long count) {
     say("@%d 0 %s %p %lu", (int)getpid(), operation, (void *)lock, count);
 }
 
-// States that one thread did the operation on the lock `count` times.
+// States that a thread has made the operation on the lock `count` times.
 __attribute__((unused)) static void expect_of(int tid, const char *operation,
                                               const volatile void *lock, unsigned long count) {
     say("@%d %d %s %p %lu", (int)getpid(), tid, operation, (void *)lock, count);
 }
 
-// States that the process did the operation `count` times on all locks together.
+// States that this process has made the operation `count` times, on all locks together.
 __attribute__((unused)) static void expect_all(const char *operation, unsigned long count) {
     say("@%d 0 %s * %lu", (int)getpid(), operation, count);
 }
 
-// A condition without which the test means nothing.
+// Ends the program unless a condition holds that the test relies on.
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -67,7 +66,7 @@ __attribute__((unused)) static void expect_all(const char *operation, unsigned l
         }                                                                                          \
     } while (0)
 
-// The name of an error number; "0" for none.
+// The name of an error number, or "0" for no error.
 __attribute__((unused)) static const char *error_name(int error) {
     if (error == 0)
         return "0";
@@ -99,7 +98,8 @@ __attribute__((unused)) static void sleep_ms(long milliseconds) {
         continue;
 }
 
-// A size in /proc/self/status, in KiB: `VmSize:`, `VmRSS:`; -1 if there is no such line.
+// A size in KiB from /proc/self/status, such as `VmSize:` or `VmRSS:`. Returns -1 if there is no
+// such line.
 __attribute__((unused)) static long kilobytes_of(const char *field) {
     FILE *status = fopen("/proc/self/status", "r");
     char line[256];
@@ -115,9 +115,9 @@ __attribute__((unused)) static long kilobytes_of(const char *field) {
 
 __attribute__((unused)) static int thread_number(void) { return (int)syscall(SYS_gettid); }
 
-// Prints the bytes of an object, as words. What differs between runs is masked: the number of this
-// thread (`tid`, with the futex's flags before it), and the words at the offsets `masked`, which
-// hold addresses, where they are not zero. The list ends with -1.
+// Prints the bytes of an object, as words. Words that differ between runs are masked: the number of
+// this thread (`tid`, with the futex's flags before it), and words at the offsets in `masked`,
+// which contain addresses if they are not zero. The list `masked` ends with -1.
 __attribute__((unused)) static void say_bytes(const char *what, const volatile void *object,
                                               size_t size, const int *masked) {
     char line[2048];

@@ -1,5 +1,6 @@
-// Threads take turns at a table that is under a spinlock, and the holder sleeps, while the others
-// waste their processors on spinning. With a lock that sleeps, waiters cost nothing.
+// Threads take turns at a table that a spinlock protects. The holder of the lock sleeps, while the
+// other threads waste processor time by spinning. With a lock that sleeps, waiting would cost
+// nothing.
 #include "truth.h"
 
 enum { THREADS = 4, TURNS = 40 };

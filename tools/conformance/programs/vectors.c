@@ -1,6 +1,7 @@
-// A thread that waits in a system call with values in all vector registers. The kernel keeps them,
-// and code with the system call inline, such as that of Go, may rely on that. For each byte of
-// standard input it prints "same", or the number of the first register that has changed.
+// A thread waits in a system call and has values in all vector registers. The kernel does not
+// change them, and code with inline system calls, such as that of Go, may rely on that. For each
+// byte of standard input, the program prints "same", or the number of the first register that has
+// changed.
 #include <stdio.h>
 #include <string.h>
 

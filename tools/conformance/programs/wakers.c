@@ -1,5 +1,5 @@
-// Which thread ends a wait: each of the main thread's waits is ended by a thread whose number it
-// prints, or by none.
+// Which thread ends a wait. Each wait of the main thread is ended by a thread whose number the
+// program prints, or by no thread.
 #include "truth.h"
 #include <linux/futex.h>
 #include <semaphore.h>
@@ -80,7 +80,7 @@ static void wait_on(pthread_cond_t *c) {
     pthread_mutex_unlock(&lock);
 }
 
-// Runs a thread, and a function that waits for it. Then the thread ends.
+// Runs a thread and, beside it, a function that waits for it. Afterwards the thread ends.
 static void beside(void *(*other)(void *), void (*wait)(void)) {
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, other, NULL) == 0);
@@ -105,9 +105,9 @@ static void for_wake(void) {
         syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
-// The woken thread runs only after the waker has signalled something else, which no thread waits
-// for. The recording may name the waker or no thread, but never the thread that signalled before
-// the wait.
+// The woken thread runs only after its waker has also signalled something for which no thread
+// waits. The recording may name the waker or no thread, but never the thread that signalled before
+// the wait began.
 static void *signal_and_go_on(void *argument) {
     sleep_ms(30);
     pthread_mutex_lock(&lock);
@@ -144,7 +144,7 @@ int main(void) {
     beside(meet, for_barrier);
     beside(signal_too_early, for_nothing);
     beside(signal_and_go_on, for_signal_and_more);
-    // Last, since later threads may have the same handle.
+    // This comes last, because later threads may get the same handle.
     beside(end, for_nothing);
     in_vain();
     say("done");

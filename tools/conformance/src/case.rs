@@ -1,4 +1,4 @@
-//! One program, run plainly and under `syncline record`.
+//! A program under test, which is run plainly (without Syncline) and under `syncline record`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::paths::{preload_library, replace_library, scratch, syncline};
 use crate::recording::Recording;
 use crate::truth::Truth;
 
-/// The longest run of a program, unless a case says otherwise.
+/// The time limit of a run, unless a case has another one.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A program with its arguments and surroundings.
+/// A program with its arguments, environment variables and expected exit status.
 #[derive(Clone, Debug)]
 pub struct Case {
     words: Vec<OsString>,
@@ -25,21 +25,21 @@ pub struct Case {
     limit: Duration,
 }
 
-/// A plain run and a recorded one, which agree.
+/// The results of a plain run and of a recorded run, which agree.
 #[derive(Debug)]
 pub struct Both {
     /// The plain run.
     pub plain: Outcome,
     /// The recorded run.
     pub recorded: Outcome,
-    /// What was recorded.
+    /// What `syncline record` has recorded.
     pub recording: Recording,
-    /// What the recorded program stated about itself.
+    /// What the program stated about itself in the recorded run.
     pub truth: Truth,
 }
 
 impl Case {
-    /// The program without arguments.
+    /// A case with this program and no arguments.
     pub fn new(program: &Program) -> Case {
         Case {
             words: vec![program.path().into()],
@@ -67,19 +67,20 @@ impl Case {
         self
     }
 
-    /// Adds an option of the command that the program runs under.
+    /// Adds an option for the command of Syncline under which the program is run.
     pub fn option(mut self, word: impl AsRef<OsStr>) -> Case {
         self.options.push(word.as_ref().to_owned());
         self
     }
 
-    /// Sets the expected status, if that is not 0; 128 + N for signal N.
+    /// Sets the expected exit status, which is 0 otherwise. If signal N ends the program, it is 128
+    /// + N.
     pub fn status(mut self, status: i32) -> Case {
         self.status = status;
         self
     }
 
-    /// Sets the longest run.
+    /// Sets the time limit of a run.
     pub fn limit(mut self, seconds: u64) -> Case {
         self.limit = Duration::from_secs(seconds);
         self
@@ -88,7 +89,7 @@ impl Case {
     /// Runs the program plainly.
     ///
     /// # Panics
-    /// If it hangs or ends with another status.
+    /// If the program hangs, or ends with another status than expected.
     #[track_caller]
     pub fn plain(&self) -> Outcome {
         let mut command = Command::new(&self.words[0]);
@@ -99,7 +100,8 @@ impl Case {
     /// Runs the program under `syncline record`.
     ///
     /// # Panics
-    /// If it hangs or ends with another status, or if its recording can't be read.
+    /// If the program hangs or ends with another status than expected, or if the recording can't be
+    /// read.
     #[track_caller]
     pub fn recorded(&self) -> (Outcome, Recording) {
         let folder = scratch();
@@ -107,11 +109,10 @@ impl Case {
         (outcome, Recording::open(folder))
     }
 
-    /// Runs the program under `syncline record -o FOLDER/recording`, and does not read the
-    /// recording.
+    /// Runs the program under `syncline record -o FOLDER/recording`. Does not read the recording.
     ///
     /// # Panics
-    /// If it hangs or ends with another status.
+    /// If the program hangs, or ends with another status than expected.
     #[track_caller]
     pub fn recorded_to(&self, folder: &Path) -> Outcome {
         preload_library();
@@ -124,7 +125,7 @@ impl Case {
     /// Runs the program under `syncline exec --lock LOCKS`.
     ///
     /// # Panics
-    /// If it hangs or ends with another status.
+    /// If the program hangs, or ends with another status than expected.
     #[track_caller]
     pub fn replaced(&self, locks: &str) -> Outcome {
         replace_library();
@@ -134,10 +135,10 @@ impl Case {
         self.run(&mut command)
     }
 
-    /// Runs the program plainly and recorded; output and status must be the same.
+    /// Runs the program plainly and recorded. The output and the exit status must be equal.
     ///
     /// # Panics
-    /// If they differ, or if [`Case::plain`] or [`Case::recorded`] panics.
+    /// If they are not equal, or if [`Case::plain`] or [`Case::recorded`] panics.
     #[track_caller]
     pub fn both(&self) -> Both {
         let plain = self.plain();
@@ -147,11 +148,11 @@ impl Case {
         Both { plain, recorded, recording, truth }
     }
 
-    /// Runs the program plainly and recorded. All operations that the program reports must have
-    /// been counted exactly.
+    /// Runs the program plainly and recorded. The recording must have exactly the operations that
+    /// the program says it has made.
     ///
-    /// # Panics
-    /// If a count differs, if the program reports none, if the recording is incomplete, or if
+    /// If a count differs, if the program states no counts, if the recording is incomplete, or if
+    /// [`Case::both`] panics.
     /// [`Case::both`] panics.
     #[track_caller]
     pub fn exact(&self) -> Both {
@@ -173,7 +174,7 @@ impl Case {
     }
 }
 
-/// Compares line by line, and shows the first difference.
+/// Compares two texts line by line, and shows the first difference.
 #[track_caller]
 fn assert_same(plain: &str, recorded: &str) {
     let lines = plain.lines().zip(recorded.lines());

@@ -1,4 +1,4 @@
-//! Compiles a program under test, again only if its text changes.
+//! Compiles programs under test. A program is compiled again only if its text has changed.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -14,14 +14,14 @@ use crate::paths::{source_folder, tmp_folder};
 
 const LONGEST_COMPILATION: Duration = Duration::from_secs(120);
 
-/// An executable or a shared library.
+/// A compiled executable or shared library.
 #[derive(Clone, Debug)]
 pub struct Program {
     path: PathBuf,
 }
 
 impl Program {
-    /// Compiles `programs/NAME` with the compiler for its extension: `c`, `cpp` or `rs`.
+    /// Compiles `programs/NAME` by the compiler for its extension: `c`, `cpp` or `rs`.
     ///
     /// # Panics
     /// If it does not compile.
@@ -29,7 +29,7 @@ impl Program {
         Program::compile_with(name, &[])
     }
 
-    /// Like [`Program::compile`], with more flags after the source.
+    /// Like [`Program::compile`], with further flags after the source file.
     ///
     /// # Panics
     /// If it does not compile.
@@ -44,7 +44,7 @@ impl Program {
         Program { path }
     }
 
-    /// Like [`Program::compile`], with another compiler, such as an MPI library's `mpicc` or
+    /// Like [`Program::compile`], but by this compiler, such as an MPI library's `mpicc` or
     /// `mpifort`.
     ///
     /// # Panics
@@ -53,7 +53,7 @@ impl Program {
         Program::compile_by_with(compiler, name, &[])
     }
 
-    /// Like [`Program::compile_by`], with more flags after the source.
+    /// Like [`Program::compile_by`], with further flags after the source file.
     ///
     /// # Panics
     /// If it does not compile.
@@ -70,8 +70,8 @@ impl Program {
         Program { path }
     }
 
-    /// A program, and a library that calls the program. Both have the same source; the library is
-    /// compiled with `-DLIBRARY`.
+    /// Compiles one source file twice: as a program, and, with `-DLIBRARY`, as a library that calls
+    /// functions of the program.
     ///
     /// # Panics
     /// If it does not compile.
@@ -80,7 +80,7 @@ impl Program {
         (Program::compile_with(name, &["-rdynamic"]), Program::compile_with(name, &library))
     }
 
-    /// Links an object file that [`Program::compile_with`] made with the flag `-c`.
+    /// Links an object file, which [`Program::compile_with`] has made with the flag `-c`.
     ///
     /// # Panics
     /// If it does not link.
@@ -94,19 +94,20 @@ impl Program {
         Program { path }
     }
 
-    /// A program that is already installed.
+    /// A program that is installed on the system.
     pub fn installed(path: impl Into<PathBuf>) -> Program {
         Program { path: path.into() }
     }
 
-    /// The program's path.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
 const FOR_C: [&str; 6] = ["-std=gnu17", "-O2", "-g", "-Wall", "-Werror", "-pthread"];
-// Without `-Werror`: the modules' own interfaces warn, and differ between libraries.
+// There is no `-Werror`, because the MPI libraries' Fortran modules cause warnings, which differ
+// between libraries.
 const FOR_FORTRAN: [&str; 3] = ["-O2", "-g", "-Wall"];
 
 fn compiler(source: &Path) -> Command {
@@ -122,7 +123,8 @@ fn compiler(source: &Path) -> Command {
     command
 }
 
-/// A number that changes with the command line, with the source, and with every header of `programs/`.
+/// A number that depends on the command line, on the text of the source, and on all headers in
+/// `programs/`.
 fn key(compiler: &Command) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{compiler:?}").hash(&mut hasher);
@@ -136,9 +138,9 @@ fn key(compiler: &Command) -> u64 {
     hasher.finish()
 }
 
-/// Builds under a unique name, and then links the result to its own name, unless another test was
-/// first. A program that a test already runs must not be replaced: the modules of its process would
-/// be deleted files.
+/// Builds a file under a unique name, and then links it to its own name, unless another test has
+/// done so before. A program that a test is running must not be replaced, because then its process
+/// would have deleted files as modules.
 fn build(mut compiler: Command, path: &Path) {
     static BUILDS: AtomicU32 = AtomicU32::new(0);
     let number = BUILDS.fetch_add(1, Ordering::Relaxed);

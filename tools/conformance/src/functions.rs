@@ -1,11 +1,12 @@
-//! The functions of a program by address, as `nm` gives them.
+//! Finds the function at an address of a program, in the list that `nm` prints.
 
 use std::path::Path;
 use std::process::Command;
 
 use syncline_recording::ProcessFile;
 
-/// A file's functions: first address, one past the last, name.
+/// The functions of a file: for each the first address, the address after the last byte, and the
+/// name.
 #[derive(Debug)]
 pub struct Functions {
     ranges: Vec<(u64, u64, String)>,
@@ -23,15 +24,16 @@ impl Functions {
         Functions { ranges: text.lines().filter_map(range).collect() }
     }
 
-    /// The function around an address of the file itself; `None` if there is none. A variant that
-    /// the compiler made (`name.isra.0`) has the name of its original.
+    /// The function at an address of the file itself, or `None` if there is none. A variant that
+    /// the compiler has made, such as `name.isra.0`, counts as its original.
     pub fn at(&self, address: u64) -> Option<&str> {
         let found = self.ranges.iter().find(|(start, end, _)| (*start..*end).contains(&address));
         found.and_then(|(_, _, name)| name.split('.').next())
     }
 
-    /// The functions of a recorded stack that lie in any of these files, innermost first;
-    /// other frames are `?`. A frame is a return address, so the call is one byte before.
+    /// The functions in a recorded stack, from the innermost outwards. A frame outside of these
+    /// files becomes `?`. A frame is a return address, so the function is looked up one byte before
+    /// it.
     pub fn of_stack(
         files: &[(&Path, &Functions)],
         process: &ProcessFile,
@@ -49,7 +51,7 @@ impl Functions {
     }
 }
 
-/// Reads a line `ADDRESS SIZE TYPE NAME`; `None` unless the type is one of code.
+/// Reads a line `ADDRESS SIZE TYPE NAME`. Returns `None` if the type does not stand for code.
 fn range(line: &str) -> Option<(u64, u64, String)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [address, size, "t" | "T" | "W" | "w", name] = words[..] else { return None };

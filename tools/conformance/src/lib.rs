@@ -1,16 +1,16 @@
-//! Tests that recording counts right and changes no program.
+//! Tests that `syncline record` counts correctly and changes nothing in the behaviour of programs.
 //!
-//! The expected counts come from the programs under test, never from our own code: a program in
-//! `programs/` counts what it does and prints it, and a test compares that with the recording,
-//! number by number.
+//! The expected counts never come from Syncline's code, but from the programs under test: a program
+//! in `programs/` counts what it does and prints the counts. A test compares each count with the
+//! recording.
 //!
-//! - [`Program`] is a source file of `programs/`, compiled if its text has changed;
-//! - [`Case`] runs it plainly and under `syncline record`, with a limit on its time, and
-//!   requires the same output and the same exit status;
-//! - [`Truth`] is what the program stated about itself (`programs/truth.h` has the format), and
-//!   [`Recording`] adds up what was counted.
+//! - [`Program`] is a source file in `programs/`; it is compiled if its text has changed;
+//! - [`Case`] runs the program plainly and under `syncline record`, each with a time limit, and
+//!   requires equal output and equal exit statuses;
+//! - [`Truth`] is what the program states about itself (`programs/truth.h` has the format), and
+//!   [`Recording`] adds up the recorded counts.
 //!
-//! Nothing here depends on how the counting is done.
+//! Nothing here depends on the way in which Syncline counts.
 
 mod case;
 mod compile;

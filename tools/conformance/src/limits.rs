@@ -1,8 +1,8 @@
-//! Runs a command with a limit on its time.
+//! Runs a command with a time limit.
 //!
-//! A program that hangs has to fail its own test and no other: it runs in a process group
-//! of its own, and the group is killed when time is up. Its output goes to files, since a
-//! pipe would stay open as long as any descendant lives.
+//! A program that hangs must make only its own test fail. So it runs in its own process group, and
+//! the group is killed when the time is up. Its output goes to files, because a pipe would stay
+//! open as long as any descendant lives.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,10 +19,10 @@ use crate::paths::scratch;
 
 const POLL: Duration = Duration::from_millis(3);
 
-/// Repeats an attempt until it succeeds, for up to 40 seconds.
+/// Repeats an attempt until it succeeds, for at most 40 seconds.
 ///
 /// # Panics
-/// If it never succeeds.
+/// If no attempt succeeds.
 pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(40);
     loop {
@@ -34,10 +34,11 @@ pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Runs the command to its end.
+/// Runs the command until it ends.
 ///
 /// # Panics
-/// If it can't be started, or still runs after `limit`. What it printed is in the message.
+/// If the command can't be started, or is still running after `limit`. The message contains the
+/// command's output.
 pub fn run_limited(command: &mut Command, limit: Duration) -> Outcome {
     let folder = scratch();
     let (out, err) = (folder.path().join("out"), folder.path().join("err"));
@@ -64,7 +65,8 @@ pub fn run_limited(command: &mut Command, limit: Duration) -> Outcome {
     Outcome { stdout, stderr, status }
 }
 
-/// The status as a shell reports it; `None` if time was up and the group was killed.
+/// Waits for the child, and returns the exit status as a shell reports it. Returns `None` if the
+/// time was up and the group was killed.
 fn wait(child: &mut Child, limit: Duration) -> Option<i32> {
     let group = Pid::from_raw(child.id() as i32);
     let deadline = Instant::now() + limit;

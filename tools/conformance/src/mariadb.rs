@@ -1,8 +1,9 @@
-//! How the tests start MariaDB.
+//! How tests start MariaDB.
 
-/// A shell script that installs a server's tables in the folder given as its first argument, and
-/// becomes the server. A server that starts removes the temporary tables that others left in the
-/// folder for these, so each server has a folder of its own.
+/// A shell script that makes the tables of a server in the folder that is its first argument, and
+/// then becomes the server. When a server starts, it removes the temporary tables that other
+/// servers have left in its folder for temporary files. So each server gets its own folder for
+/// them.
 pub const MARIADB: &str = "
     export TMPDIR=\"$1/temporary\"; mkdir \"$TMPDIR\"
     mariadb-install-db --no-defaults --force --datadir=\"$1/data\" --user=root \

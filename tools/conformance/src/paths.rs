@@ -1,10 +1,10 @@
-//! Paths: of the command and libraries under test, and of folders for what tests make.
+//! The paths of the command and the libraries under test, and of folders for the tests' files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The path of a file in the folder where cargo puts the output of this test's profile.
+/// The path of a file in the folder to which cargo writes the build of the tests' profile.
 pub fn beside_tests(name: &str) -> PathBuf {
     profile_folder().join(name)
 }
@@ -57,34 +57,35 @@ pub fn mpi_library() -> PathBuf {
     built("libsyncline_mpi.so")
 }
 
-/// A new empty folder that all users may read, removed when the value is dropped. Its path is short
-/// enough for a socket.
+/// Makes a new empty folder, which all users may read. It is removed when the returned value is
+/// dropped. Its path is short enough for a socket in it.
 ///
 /// # Panics
-/// If it can't be made.
+/// If the folder can't be made.
 pub fn scratch() -> tempfile::TempDir {
     let everybody = fs::Permissions::from_mode(0o755);
     let folder = tempfile::Builder::new().prefix("syncline-").permissions(everybody).tempdir();
     folder.expect("a scratch folder")
 }
 
-/// The folder for what tests keep from run to run.
+/// The folder for files that tests keep for later runs.
 pub(crate) fn tmp_folder() -> PathBuf {
     let folder = profile_folder().join("conformance");
     fs::create_dir_all(&folder).expect("a folder for the tests");
     folder
 }
 
-/// The crate's own folder in the source tree.
+/// The folder of this crate in the source tree.
 pub(crate) fn source_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The variable that `./x` sets after it has built everything. Then sources that change while tests
-/// run don't matter.
+/// The environment variable that `./x` sets after it has built everything. If it is set, sources
+/// that change during the tests are ignored.
 const JUST_BUILT: &str = "SYNCLINE_JUST_BUILT";
 
-/// The path of a file that is no dependency of the tests, so cargo doesn't build it for them.
+/// The path of a built file. The tests don't depend on it by cargo's rules, so cargo does not build
+/// it for them.
 fn built(name: &str) -> PathBuf {
     let path = beside_tests(name);
     let flag = if cfg!(debug_assertions) { "" } else { " --release" };
@@ -98,20 +99,20 @@ fn built(name: &str) -> PathBuf {
     path
 }
 
-/// A source that has changed since this file was built, by the list that cargo writes beside the
-/// file; `None` if none has, or if there is no such list.
+/// A source file that has changed since this file was built, by the list of sources that cargo
+/// writes beside the file. Returns `None` if no source has changed, or if there is no such list.
 fn newer_source(built: &Path) -> Option<PathBuf> {
     let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
     let made = modified(built)?;
     let list = fs::read_to_string(built.with_extension("d")).ok()?;
     let (_, sources) = list.split_once(": ")?;
-    // In the list, a space in a path has a backslash before it.
+    // In cargo's list, there is a backslash before a space in a path.
     let sources = sources.replace("\\ ", "\0");
     let mut sources = sources.split_whitespace().map(|path| PathBuf::from(path.replace('\0', " ")));
     sources.find(|source| modified(source).is_some_and(|changed| changed > made))
 }
 
-/// `target/<profile>`: tests run from its folder `deps`.
+/// The folder `target/<profile>`: tests are run from its subfolder `deps`.
 fn profile_folder() -> PathBuf {
     let test = env::current_exe().expect("the path of this test");
     let folder = test.ancestors().find(|a| a.file_name().is_some_and(|n| n == "deps"));

@@ -1,4 +1,4 @@
-//! A recording's counts, added up.
+//! Adds up the counts in a recording.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,30 +10,30 @@ use tempfile::TempDir;
 
 use crate::paths::syncline;
 
-/// One of the numbers of a row.
+/// Which number of a row is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Counter {
     /// Calls that succeeded.
     Calls,
-    /// Try operations that were refused.
+    /// Operations without waiting (try operations) that were refused.
     Refused,
-    /// Waits that ran out of time.
+    /// Waits that ended because their time was up.
     Timeouts,
 }
 
 /// The files of a recording.
 #[derive(Debug)]
 pub struct Recording {
-    /// One file for each process image.
+    /// The files, one for each process image.
     pub processes: Vec<ProcessFile>,
     folder: TempDir,
 }
 
-/// Sums by process, operation, counter and lock.
+/// The sum for each process, operation, counter and lock.
 pub type Sums = BTreeMap<(u32, Op, Counter, u64), u64>;
 
 impl Recording {
-    /// Reads `folder/recording`.
+    /// Reads the recording in `folder/recording`.
     ///
     /// # Panics
     /// If there is no recording or a file can't be read.
@@ -45,12 +45,12 @@ impl Recording {
         Recording { processes: files.iter().map(read).collect(), folder }
     }
 
-    /// The folder that the recording is in. It is removed when the value is dropped.
+    /// The recording's folder. It is removed when this value is dropped.
     pub fn folder(&self) -> PathBuf {
         self.folder.path().join("recording")
     }
 
-    /// What `syncline report` prints about the recording with these options.
+    /// What `syncline report` with these options prints about the recording.
     ///
     /// # Panics
     /// If the report fails.
@@ -63,10 +63,10 @@ impl Recording {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The file of the only process.
+    /// The file of the only process in the recording.
     ///
     /// # Panics
-    /// If there is not exactly one.
+    /// If there is not exactly one process.
     #[track_caller]
     pub fn only(&self) -> &ProcessFile {
         let names: Vec<_> = self.processes.iter().map(|p| p.arguments()).collect();
@@ -77,7 +77,7 @@ impl Recording {
     /// Checks that the recording is complete.
     ///
     /// # Panics
-    /// If anything was left uncounted.
+    /// If an operation was not counted.
     #[track_caller]
     pub fn assert_complete(&self) {
         for process in &self.processes {
@@ -94,7 +94,7 @@ impl Recording {
         }
     }
 
-    /// The thread with this number, of the only process.
+    /// The thread with this number in the only process.
     ///
     /// # Panics
     /// If there is none.
@@ -104,8 +104,8 @@ impl Recording {
         thread.unwrap_or_else(|| panic!("no thread {tid}"))
     }
 
-    /// The sum of a counter for one operation of a process: by one thread or, if `tid` is 0, by
-    /// all; on one lock or, if `lock` is `None`, on all.
+    /// The sum of a counter for one operation of a process. It is the sum over all threads if `tid`
+    /// is 0, and over all locks if `lock` is `None`.
     pub fn count(&self, pid: u32, tid: u32, op: Op, counter: Counter, lock: Option<u64>) -> u64 {
         let rows = self.threads(pid).filter(|t| tid == 0 || t.record.tid == tid);
         let rows = rows.flat_map(|t| &t.rows).filter(|r| r.op == op);
@@ -127,7 +127,7 @@ impl Recording {
         sums
     }
 
-    /// The calls of an operation by all processes.
+    /// How often all processes have called an operation.
     pub fn calls(&self, op: Op) -> u64 {
         let sums = self.sums();
         let these =
@@ -141,8 +141,8 @@ impl Recording {
         rows.filter(|r| r.op == op && r.counts.lock == lock).collect()
     }
 
-    /// The seconds that the timed acquisitions of a row held the lock, and the number of these
-    /// acquisitions.
+    /// For how many seconds the timed acquisitions of a row have held the lock, and how many timed
+    /// acquisitions there are.
     pub fn held(&self, row: &syncline_recording::Row) -> (f64, u64) {
         let Row { held_ticks, held_samples, .. } = row.counts;
         let waited = row.waits.as_ref().map_or((0, 0), |w| (w.held_ticks, w.held_samples));
@@ -150,7 +150,7 @@ impl Recording {
         (seconds, u64::from(held_samples) + waited.1)
     }
 
-    /// The threads that a row's waits waited for.
+    /// The threads for which a row's waits have waited.
     pub fn blockers(row: &syncline_recording::Row) -> Vec<Blocker> {
         let all: [Blocker; BLOCKERS] = match &row.waits {
             Some(waits) => waits.blockers,
@@ -164,15 +164,15 @@ impl Recording {
     }
 }
 
-/// Checks that every counted wait was logged, and that the log has all events if they fit.
+/// Checks that every counted wait is in the log, and that the log has all events if there was room
+/// for them.
 #[track_caller]
 fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
     let record = &thread.record;
     let waits = |row: &syncline_recording::Row| row.waits.as_ref().map_or(0, |w| w.waits);
     let counted: u64 = thread.rows.iter().map(waits).sum();
     let holds = process.header.timeline != 0;
-    // A thread that was killed may have counted a wait that it has not logged, or whose event it
-    // has not finished.
+    // A killed thread may have counted a wait that it has not logged, or not logged completely.
     let unfinished = u64::from(process.header.state != PROCESS_EXITED);
     assert!(
         holds && record.logged + unfinished >= counted

@@ -1,4 +1,4 @@
-//! What a program states about itself.
+//! Reads what a program states about itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,36 +6,36 @@ use syncline_recording::{Op, Primitive};
 
 use crate::recording::{Counter, Recording};
 
-/// One line: how many times a process, or one thread of it, did an operation.
+/// A fact that a line states: how often a process, or one of its threads, has made an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// The process.
     pub pid: u32,
-    /// The thread; 0 for all.
+    /// The thread, or 0 for all threads.
     pub tid: u32,
     /// The operation.
     pub op: Op,
-    /// The number that the line is about.
+    /// Which operations are counted: all that succeeded, were refused, or timed out.
     pub counter: Counter,
-    /// The lock; `None` for all.
+    /// The lock, or `None` for all locks.
     pub lock: Option<u64>,
-    /// How many times.
+    /// How many of these operations there were.
     pub count: u64,
-    /// Whether the recording may have more.
+    /// Whether the recording may have a larger number.
     pub at_least: bool,
 }
 
-/// All that the processes of a run stated.
+/// All facts that the processes of a run have stated.
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
-    /// The counts.
+    /// The numbers of operations.
     pub facts: Vec<Fact>,
-    /// Other values by name: `@name value`.
+    /// Other values, by their names, from lines `@name value`.
     pub values: BTreeMap<String, u64>,
 }
 
 impl Truth {
-    /// Reads the lines that start with `@`; `programs/truth.h` has their format.
+    /// Reads the lines that begin with `@`; `programs/truth.h` describes them.
     ///
     /// # Panics
     /// If such a line can't be read.
@@ -57,29 +57,29 @@ impl Truth {
         truth
     }
 
-    /// A value that the program printed.
+    /// A value that the program has printed, by its name.
     ///
     /// # Panics
-    /// If the program did not print it.
+    /// If the program has not printed it.
     #[track_caller]
     pub fn value(&self, name: &str) -> u64 {
         *self.values.get(name).unwrap_or_else(|| panic!("the program printed no @{name}"))
     }
 
-    /// Checks that the program stated something.
+    /// Checks that the program has stated a fact.
     ///
     /// # Panics
-    /// If it did not, since then every comparison would hold.
+    /// If the program has stated no fact, since then any comparison would succeed.
     #[track_caller]
     pub fn assert_not_empty(&self) {
         assert!(!self.facts.is_empty(), "the program states no facts");
     }
 
-    /// Compares each fact with the recording. If any fact names a lock, each operation on this lock
-    /// must be in a fact, except for waits in the kernel.
+    /// Compares each fact with the recording. If a fact names a lock, every recorded operation on
+    /// this lock must be in a fact, except for waits in the kernel.
     ///
     /// # Panics
-    /// With all differences.
+    /// If there are differences. The message lists all of them.
     #[track_caller]
     pub fn assert_counted(&self, recording: &Recording) {
         let mut wrong: Vec<String> =

@@ -1,5 +1,6 @@
-//! What is recorded besides counts and times, for a report to name causes: which lock was held when
-//! another was taken, which wake-ups found nothing to do, and whether a holder was on a processor.
+//! The records, besides counts and times, from which a report names causes: which lock was held
+//! when another was taken, which wake-ups found nothing to do, and whether a holder was on a
+//! processor.
 
 use syncline_conformance::{Both, Case, Program, Recording};
 use syncline_recording::layout::{NestRecord, WaitRecord};
@@ -70,7 +71,8 @@ fn wake_ups_that_find_nothing() {
     let both = Case::new(&Program::compile("herd.c")).exact();
     let (found, done) = (futile(&both, "moved"), both.truth.value("futile"));
     assert!(done > 500, "{done}: there was no herd");
-    // A thread that is preempted between its wake-up and its next wait seems to have worked.
+    // A thread that is preempted between its wake-up and its next wait seems to have done some
+    // work.
     assert!(found <= done && found * 10 >= done * 9, "{found} recorded, {done} done");
     assert_eq!(futile(&both, "passed0") + futile(&both, "passed1"), 0, "each passed the turn on");
     assert_eq!(futile(&both, "job"), 0, "each did work");
@@ -107,8 +109,9 @@ fn whether_a_holder_is_on_a_processor() {
     assert!(off >= value("sleep_us") && off <= held && off > held * 0.9, "{off} of {held} us");
     assert!(sum(&sleeper, |w| u64::from(w.held_slept)) >= looked_at, "it slept in each");
 
-    // The share of the holds' time that the program, by its own clock, was off its processor. The
-    // recorder does not examine the first holds, so its share differs a little.
+    // `own` is the share of the holds' time in which the thread, by the program's own clock, was
+    // off its processor. The recorder does not examine the first holds, so its share differs a
+    // little.
     let computer = waits(&both, "computed_under");
     let (off, held, looked_at) = off_processor(&both.recording, &computer);
     let own = value("off_processor_us") / (value("off_processor_us") + value("on_processor_us"));

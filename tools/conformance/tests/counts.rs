@@ -1,8 +1,9 @@
-//! Every operation is counted exactly, and does and returns the same as without recording.
-//!
-//! Each program prints the results of its calls and the bytes of its objects, which must not
-//! change, and the number of times that it did each operation, which must be the counts of the
+//! Every operation is counted exactly, and has the effect and the result that it has without
 //! recording.
+//!
+//! Each program prints the results of its calls and the bytes of its objects, which must be the
+//! same under recording. It also prints how often it did each operation, and the recording must
+//! have the same numbers.
 
 use syncline_conformance::{Case, Program};
 use syncline_recording::Op;
@@ -12,7 +13,8 @@ fn exact(source: &str) {
     Case::new(&Program::compile(source)).exact();
 }
 
-/// Rare calls have the same outcomes, and the program can use all keys of thread-specific data.
+/// Rare calls have the same results under recording, and the program can use all keys of
+/// thread-specific data.
 #[test]
 fn rarer_calls_and_all_keys() {
     Case::new(&Program::compile("posix_corners.c")).both().recording.assert_complete();

@@ -1,4 +1,4 @@
-//! The critical path of a program that itself measures what its end waits for.
+//! Tests the critical path of a run. The program itself measures what the end of its run waits for.
 
 use serde_json::Value;
 use syncline_conformance::{Case, Program};
@@ -27,7 +27,7 @@ fn the_end_of_the_run_waited_for_what_the_program_says() {
     };
     near(seconds(&["running", "ready"], "parse"), both.truth.value("parsed_us"));
     near(seconds(&["sleep"], "send"), both.truth.value("slept_us"));
-    // The first thread waits for the idle thread's end, which comes at once.
+    // The first thread waits for the end of the idle thread, which has ended by then.
     let idle = seconds(&["running", "ready", "sleep", "unknown"], "idle");
     assert!(idle < 0.02, "{idle} s: {path}");
     let all: f64 = parts.iter().map(|part| part["seconds"].as_f64().expect("seconds")).sum();
@@ -38,9 +38,9 @@ fn the_end_of_the_run_waited_for_what_the_program_says() {
     assert!(aside.contains("condvar never_needed"), "{text}");
 }
 
-/// Checks that a time of the path is near the program's own. The program does not see how long its
-/// threads wait for a processor when they begin, and the path does not show when a thread was in
-/// the kernel.
+/// Checks that a time on the path is close to the time that the program has measured. The two can
+/// differ: the program does not see how long its threads wait for a processor when they begin, and
+/// the path does not show when a thread was in the kernel.
 fn near(seconds: f64, truth_us: u64) {
     let truth = truth_us as f64 / 1e6;
     assert!((0.9 * truth..1.2 * truth + 0.05).contains(&seconds), "{seconds} s of {truth} s");

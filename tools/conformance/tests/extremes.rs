@@ -9,8 +9,8 @@ fn case(source: &str, mode: &str) -> Case {
     Case::new(&Program::compile(source)).arg(mode)
 }
 
-/// Each operation of a handler is counted, either as itself or, if it interrupted the recorder, as
-/// an interrupted operation. The operation that the handler interrupted is always counted.
+/// Each operation of a handler is counted: as itself or, if the handler interrupted the recorder,
+/// as an interrupted operation. The operation that the handler interrupted is always counted.
 #[test]
 fn signal_handlers_that_post_and_trylock() {
     let both = case("signals.c", "post").both();
@@ -88,8 +88,9 @@ fn each_of_a_few_hundred_mutexes() {
     case("many.c", "few").exact();
 }
 
-/// If a place has thousands of locks, their sum is exact, but each lock's share is an estimate:
-/// here of a lock that is taken 1.5 million times, from some 12,000 samples.
+/// If a call site has thousands of locks, their total is exact, but the count of each lock is an
+/// estimate. Here the count of a lock that is taken 1.5 million times is estimated from some 12,000
+/// samples.
 #[test]
 fn how_often_a_lock_of_thousands_was_used() {
     let both = case("many.c", "uneven").exact();
@@ -132,9 +133,9 @@ fn a_program_whose_own_malloc_locks() {
     Case::new(&Program::compile("own_malloc.c")).exact();
 }
 
-/// No lock function calls anything that a program can replace, neither before the program has
-/// acquired the lock nor while it holds it. That is true even of the first lock of a process, of a
-/// thread and of a forked child.
+/// Under recording, no lock function calls a function that a program can replace, neither before
+/// the program has acquired the lock nor while it holds it. That is true even of the first lock of
+/// a process, of a thread and of a forked child.
 #[test]
 fn a_program_whose_own_functions_lock() {
     let (program, library) = Program::with_library("own_functions.cpp");

@@ -1,5 +1,6 @@
-//! The comparison with foreign test suites, on a suite whose programs are known: it gives each
-//! program the right verdict, and ends the processes that they leave behind.
+//! Tests of `syncline-foreign`, which compares other projects' test suites with and without
+//! Syncline. It runs a suite of known programs: each gets the right verdict, and the processes that
+//! programs leave behind are ended.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use syncline_conformance::{Program, preload_library, replace_library, scratch};
 
-/// What the programs do is in `programs/foreign.c`.
+/// The programs of the suite; `programs/foreign.c` says what each does.
 const NAMES: [&str; 8] =
     ["fails", "hangs", "crashes", "leaves", "unstable", "prints", "counts", "nested/plain"];
 
@@ -45,9 +46,9 @@ fn each_program_gets_its_verdict() {
     assert_eq!(output.status.code(), Some(1), "{text}");
     let counts = json!({
         "programs": 8, "ways": 2, "unexpected": 4, "no_longer": 1,
-        // Same: the programs that crash, leave processes, print something new each time, and do
-        // nothing. Differ: those that fail and print. The program that hangs. The unstable one.
-        // Each counts in two ways.
+        // Each program counts twice, once for each way. Same: `crashes`, `leaves`, `counts` (its
+        // output differs in each run), and `plain`. Differ: `fails` and `prints`. One program
+        // hangs, and one is unstable.
         "same": 8, "differ": 4, "hang": 2, "expected": 2, "unstable": 2,
     });
     assert_eq!(summary, counts, "{text}");

@@ -25,8 +25,8 @@ fn taken(process: &ProcessFile) -> u64 {
     rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls).sum()
 }
 
-/// What the program states about each of its special processes is right, and so is the sum for the
-/// small ones.
+/// The recording agrees with what the program states about each of its special processes, and with
+/// the sum that it states for the small ones.
 #[test]
 fn thousands_of_children_are_counted_exactly() {
     let both = family(CHILDREN).exact();
@@ -99,7 +99,7 @@ fn watch(recording: &Path, ended: &AtomicBool) -> (usize, usize) {
                     let then = before.insert(path, now).unwrap_or(0);
                     assert!(now >= then, "{then} calls were counted, then {now}");
                 }
-                // The file is just being made.
+                // Another process is just creating the file.
                 Err(Error::Foreign(_) | Error::NoRoom(_)) => {}
                 Err(error) => panic!("{error}"),
             }
@@ -122,7 +122,7 @@ fn children_are_seen_while_they_run() {
     assert!(looks >= 3 && most > 1, "{looks} looks at up to {most} processes");
 }
 
-/// If everything is to be logged, or if there is little room, each child has a file of its own.
+/// If everything is logged, or if there is little room, each child has a file of its own.
 #[test]
 fn children_that_need_room_have_their_own() {
     for options in [&["--timeline"][..], &["--max-size", "16M"]] {

@@ -1,5 +1,6 @@
-//! Other users, while root records: they get nothing into the folder. A file that is planted there
-//! nevertheless makes no process hang, is not followed, and is not taken for a recording.
+//! While root records, other users can't put anything into the recording's folder. If a file is
+//! planted there nevertheless, no process hangs because of it, no link is followed, and the file is
+//! not taken for a recording.
 
 use std::ffi::CString;
 use std::fs::{self, Permissions};
@@ -24,8 +25,8 @@ const NOBODY: u32 = 65534;
 const LIMIT: Duration = Duration::from_secs(20);
 const PRECIOUS: &[u8] = b"precious";
 
-/// Records a program that locks, waits, and locks once more in another process. `meddle` does
-/// something to the folder while the program waits.
+/// Records a program that locks, waits, and locks once more in another process. `meddle` changes
+/// the folder while the program waits.
 fn meddled_with(folder: &Path, meddle: impl FnOnce(&Path) + Send) -> Outcome {
     meddled(&["record"], folder, meddle)
 }
@@ -133,8 +134,8 @@ fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     assert_eq!(moved.len(), 1, "what was recorded before");
 }
 
-/// A second name (a hard link) of a file that lies elsewhere, which would be cut if it were taken
-/// for a file of this recording.
+/// The folder gets a second name (a hard link) of a file that is elsewhere. That file would be
+/// truncated if it were taken for a file of this recording.
 #[test]
 fn a_file_with_a_second_name_stays_as_it_is() {
     let folder = scratch();
@@ -217,7 +218,7 @@ fn a_planted_fifo_hangs_nobody_and_planted_links_lead_nowhere() {
     reader(&["inspect", "--read"], &recording).assert_status(1);
 }
 
-/// A recording that another user made lies in the place of root's.
+/// Root's recording folder has a file of a recording that another user made.
 #[test]
 fn a_file_of_another_user_is_not_taken_for_a_recording() {
     if !is_root() {

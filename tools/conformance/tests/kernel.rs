@@ -1,9 +1,9 @@
 //! `syncline kernel` on Debian's kernel, in QEMU.
 //!
 //! The expected counts come from the load: it is known how many files each of its processes makes,
-//! reads, renames and removes, and how often it uses pipes, and the kernel takes certain locks as
-//! often. The waits are compared with the kernel's own count. If QEMU or a kernel is missing, the
-//! tests are skipped; `./x setup --kernel` installs both.
+//! reads, renames and removes, and how often it uses pipes. The kernel takes certain locks once for
+//! each of these operations. The waits are compared with the kernel's own count. If QEMU or a
+//! kernel is missing, the tests are skipped; `./x setup --kernel` installs both.
 
 use std::path::Path;
 use std::process::Command;
@@ -42,8 +42,8 @@ impl Rows {
         Rows(document["report"]["rows"].as_array().expect("rows").clone())
     }
 
-    /// How often locks were taken in these functions. They are names of one function in different
-    /// kernels.
+    /// How often locks were taken in these functions, which are one function under its names in
+    /// different kernels.
     fn taken_in(&self, functions: &[&str]) -> u64 {
         let sites = self.0.iter().filter_map(|row| row["sites"].as_array()).flatten();
         let own = sites.filter(|site| {
@@ -87,8 +87,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
         // The chain of the names that are being looked up, a bit spinlock: a file that is made is
         // looked up first.
         (&["d_alloc_parallel"], files),
-        // The pipe's mutex and, for the one buffer that is filled or emptied, the lock of its
-        // readers' queue.
+        // Each call takes the pipe's mutex and, for the one buffer that is filled or emptied, the
+        // lock of the readers' queue.
         (&["pipe_write"], 2 * PROCESSES * ROUNDS),
         (&["pipe_read"], 2 * PROCESSES * ROUNDS),
     ] {
@@ -99,15 +99,15 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     let chains = rows.class("dentry_hashtable[]");
     assert!(chains["acquisitions"].as_u64() >= Some(4 * files), "{chains}");
     assert_eq!(rows.class("in_lookup_hashtable[]")["conflicts"], 1.0);
-    // A process that reads a folder moves the file's position, under a lock that is there for
-    // nothing else.
+    // A process that reads a folder changes the file's position, under a lock that guards nothing
+    // else.
     let position = rows.class("file.f_pos_lock");
     assert_eq!(position["conflicts"], 1.0);
     assert_eq!(position["cause"][0], "file.f_pos");
     assert_eq!(rows.class("mm_struct.mmap_lock")["handed_over"], 0);
     assert!(rows.class("rq.__lock")["handed_over"].as_u64() > Some(0), "no switch was seen");
 
-    // The kernel counts from a little before the first marker to a little after the last.
+    // The kernel counts waits from a little before the first marker to a little after the last.
     let waits = &document["of_kernel"];
     assert!(waits["missed"].as_u64() <= Some(3), "{waits}");
 
@@ -122,11 +122,11 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     assert_eq!(again["report"]["window"], 50);
 }
 
-/// Checks that no set has words of the section's own stack. A folder's entries are passed to
-/// `filldir64`, under the lock of the file's position; it reaches its state, on its caller's stack,
-/// by a pointer. Other tasks' stacks may be in a set: a waiter's queue node lies there.
+/// Checks that no set has words of the section's own stack. `filldir64` gets a folder's entries,
+/// under the lock of the file's position, and reaches its state, which is on its caller's stack,
+/// through a pointer. Other tasks' stacks may be in a set: a waiter's queue node is there.
 fn no_stack_in_the_sets(out: &Path) {
-    /// The range of addresses where stacks lie.
+    /// The range of addresses that contain stacks.
     const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
     let symbols = std::fs::read_to_string(out.join("kernel/kallsyms")).expect("symbols");
     let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();
@@ -175,14 +175,15 @@ const TIMES: usize = 200;
 /// A section's set: the address of each word, with masks of the bytes that were read and written.
 type Set = Vec<(u64, u8, u8)>;
 
-/// A module whose sections are known to the byte, for each kind of lock, in two tasks at once.
+/// A module with sections for each kind of lock, which two tasks run at the same time. The bytes
+/// that each section accesses are known.
 #[test]
 fn sections_of_a_module_are_followed_to_the_byte() {
     let folder = scratch();
     let files = folder.path().join("files");
     let Some(()) = build_module(folder.path(), &files) else { return };
     let script = folder.path().join("load.sh");
-    // The load fails, so that the console with the module's output is printed.
+    // The load fails deliberately, so that the console with the module's output is printed.
     std::fs::write(&script, "/insmod /truth.ko; exit 3\n").expect("a script");
     let [script, files] = [&script, &files].map(|path| path.to_str().expect("plain characters"));
     let arguments = ["--load", script, "--files", files, "--cpus", "2"];
@@ -256,7 +257,8 @@ fn sections_of_a_module_are_followed_to_the_byte() {
     run_limited(&mut read, LIMIT).assert_status(0);
 }
 
-/// Builds the module and the program that loads it; `None` if the kernel's headers are missing.
+/// Builds the module and the program that loads it. Returns `None` if the kernel's headers are
+/// missing.
 fn build_module(folder: &Path, files: &Path) -> Option<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/kernel_truth");
     let headers = std::fs::read_dir("/usr/src").ok()?.flatten().map(|entry| entry.path());

@@ -1,5 +1,5 @@
-//! A recording can be read at every moment while its program runs. Its counts never decrease,
-//! except for calls that are just being moved.
+//! A recording can be read at any moment while its program runs. Its counts never decrease, except
+//! that calls are briefly missing while the recorder moves them to another row.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,13 +9,12 @@ use std::time::Duration;
 use syncline_conformance::{Case, Program, scratch};
 use syncline_recording::{Class, Error, ProcessFile, process_files};
 
-/// The most calls that are being moved. At a call with many locks, the calls that its place has
-/// counted since the last sample are moved to the row of a lock. A reader that comes in between
-/// sees these calls in neither.
+/// The most calls that are being moved at a time. At a call site with many locks, the recorder
+/// counts calls for the call site, and moves those since the last sample to the row of one lock. A
+/// reader that comes in between sees these calls in neither.
 const MOVING: u64 = 128;
 
-/// Reads the recording repeatedly until the program has ended. Returns the number of successful
-/// readings.
+/// Reads the recording repeatedly until the program has ended. Returns how often that succeeded.
 fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
     let (mut reads, mut before) = (0, 0);
     while !ended.load(Ordering::Relaxed) {
@@ -27,7 +26,7 @@ fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
                 assert!(now + MOVING >= before, "{before} calls were counted, then {now}");
                 (reads, before) = (reads + 1, now);
             }
-            // The file gets its size, and then its magic, when it is made.
+            // The recorder creates the file, and then sets its size, and then its magic.
             Err(Error::Foreign(_) | Error::NoRoom(_)) if reads == 0 => {}
             Err(e) => panic!("after {reads} reads: {e}"),
         }

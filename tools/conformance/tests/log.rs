@@ -1,5 +1,5 @@
-//! The log of events: each wait and, with `--timeline`, each hold. If there are many, windows are
-//! kept.
+//! The log of events has each wait and, with `--timeline`, each hold. If it has no room for all
+//! events, it keeps only the events of some windows of time.
 //!
 //! Every other test that needs a complete recording also checks that every wait is logged.
 
@@ -49,8 +49,9 @@ fn a_log_grows_until_it_is_full() {
     }
 }
 
-/// Windows of the whole run are kept unchanged, and all other events are dropped. The dropped
-/// events are known from the order in which the program waits: semaphore after semaphore.
+/// A full log keeps windows that are spread over the whole run, with all their events, and drops
+/// all other events. The program waits for one semaphore after another in a fixed order, so the
+/// test knows which events were dropped.
 #[test]
 fn a_full_log_keeps_windows_of_the_whole_run() {
     const WAITS: u64 = 200_000;
@@ -87,8 +88,8 @@ fn waits_of(row: &Row) -> Option<u64> {
     row.waits.as_ref().map(|waits| waits.waits)
 }
 
-/// The number of holds of a thread: its acquisitions, and the waits under a lock, which divide a
-/// hold in two.
+/// The number of holds of a thread: its acquisitions, plus the waits under a lock, since each of
+/// these divides a hold in two.
 fn taken(thread: &Thread, waits_under: u64) -> u64 {
     let of = |class| thread.rows.iter().filter(move |row| row.op.class() == class);
     let taken: u64 = of(Class::Acquire).chain(of(Class::Try)).map(|row| row.counts.calls).sum();
@@ -109,7 +110,7 @@ fn a_timeline_has_every_hold() {
         let holds: Vec<_> = of_kind(thread, EVENT_HOLD).collect();
         // A wait on a condition variable divides the hold that it interrupts.
         assert_eq!(holds.len() as u64, taken(thread, cond_waits(thread)));
-        // No lock is taken inside another here.
+        // In this program, no lock is taken inside another.
         assert!(holds.windows(2).all(|two| two[0].ended <= two[1].began), "one after the other");
     }
     assert_never_held_by_two(process, both.truth.value("shared"));
@@ -125,8 +126,8 @@ fn a_timeline_has_every_hold() {
 }
 
 /// Checks that holds of one mutex by several threads do not overlap: each hold is noted after the
-/// acquisition and before the release. Clocks are read without a fence, and on different
-/// processors: so two holds may seem to overlap for some tens of nanoseconds.
+/// acquisition and before the release. Clocks are read without a fence and on different processors,
+/// so two holds may seem to overlap by some tens of nanoseconds.
 #[track_caller]
 fn assert_never_held_by_two(process: &ProcessFile, lock: u64) {
     let holds = process.threads.iter().flat_map(|thread| of_kind(thread, EVENT_HOLD));
@@ -152,7 +153,8 @@ fn a_timeline_in_little_room_keeps_windows_of_the_whole_run() {
         assert!(thread.log.iter().all(|event| thread.windows.keep(event.began, event.ended)));
         let (first, last) = (&thread.log[0], &thread.log[count - 1]);
         let life = process.seconds(thread.record.ended - thread.record.started);
-        // On a busy machine a thread may lack a processor for long, before and after each step.
+        // On a busy machine a thread may lack a processor for a long time, before and after each
+        // step.
         let ready = thread.record.ready_ns as f64 / 1e9;
         let span = process.seconds(last.ended - first.began);
         assert!(
@@ -184,14 +186,14 @@ fn who_ended_a_wait() {
     for what in ["barrier", "never"] {
         assert_eq!(last(&both, what).who, NOBODY, "{what}");
     }
-    // Waiters are counted by the object's hash, which another object may share. Then the thread
-    // that ended the wait is unknown.
+    // Waiters are counted by a hash of the object's address, which another object may share. Then
+    // the thread that ended the wait is unknown.
     let who = last(&both, "elsewhere").who;
     let waker = both.recording.thread(both.truth.value("elsewhere_by")).index;
     assert!(who == NOBODY || u32::from(who) == waker, "{who}, and it was {waker}");
 }
 
-/// Signal handlers that lock, thousands of times a second, in the middle of logging.
+/// Signal handlers that lock thousands of times a second, and interrupt the recorder while it logs.
 #[test]
 fn a_timeline_under_signals() {
     let case = Case::new(&Program::compile("signals.c")).arg("post").option("--timeline");
@@ -215,8 +217,8 @@ fn each_forked_process_has_a_log_of_its_own() {
     }
 }
 
-/// The file's contents are complete however the process ends, and after thousands of threads have
-/// taken records from it.
+/// The file's contents are complete even if the process was killed, and even if thousands of
+/// threads have used its records one after another.
 #[test]
 fn timelines_of_the_killed_and_of_the_many() {
     let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");
@@ -225,10 +227,10 @@ fn timelines_of_the_killed_and_of_the_many() {
     case("signals.c", "jump").exact();
 }
 
-/// Waits for a lock whose sections are brief are counted after the release. None is missing: not in
-/// the row, its holds, the locks that were already held, or the log, nor if the thread waits for
-/// something else within the section. On a busy machine a section may be long; then the program runs
-/// again.
+/// Waits for a lock whose sections are brief are counted only after the release. None may be
+/// missing: not in the row, its holds, the locks that were already held, or the log, even if the
+/// thread waits for something else within the section. On a busy machine a section may be long, so
+/// the program runs again in that case.
 #[test]
 fn waits_before_brief_sections_are_complete() {
     let were_brief = || {
@@ -238,7 +240,7 @@ fn waits_before_brief_sections_are_complete() {
     assert!((0..5).any(|_| were_brief()), "all holds were measured, so none counted as brief");
 }
 
-/// How many of the holds were measured, and how many there were.
+/// The number of holds that were measured, and the number of all holds.
 fn waits_are_complete() -> (u64, u64) {
     let both = Case::new(&Program::compile("brief.c")).exact();
     let value = |name| both.truth.value(name);

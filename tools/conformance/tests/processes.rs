@@ -1,4 +1,4 @@
-//! Each process is recorded once, completely, however it began and ended.
+//! Each process is recorded once and completely, however it began and ended.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,8 +20,8 @@ fn shell(script: String) -> Case {
     Case::new(&Program::installed("/bin/sh")).arg("-c").arg(script)
 }
 
-/// Runs `dies MANNER`, which must end with `status`. The state in the file says whether the
-/// recorder saw the end.
+/// Runs `dies MANNER`, which must end with `status`. `state` is the state in the file, which says
+/// whether the recorder saw the end.
 #[track_caller]
 fn dies(manner: &str, status: i32, state: u32) {
     let case = Case::new(&Program::compile("dies.c")).arg(manner).status(status);
@@ -65,8 +65,8 @@ fn quick_exit_from_a_thread() {
     dies("quick_exit", 5, PROCESS_EXITED);
 }
 
-/// Runs `ends MANNER`. The process that waits sees both ends. A program that executed another one
-/// has no end.
+/// Runs `ends MANNER`. The process that waits for another sees both ends. A program that executed
+/// another one has no end.
 #[track_caller]
 fn ends(manner: &str, programs_that_ended: usize, programs: usize) {
     let both = Case::new(&Program::compile("ends.c")).arg(manner).both();
@@ -95,8 +95,9 @@ fn states(folder: &Path) -> Vec<(u32, State)> {
     processes.iter().map(|process| (process.pid, process.state)).collect()
 }
 
-/// A child that ends by a system call of its own code, or by a signal, has the end that its parent
-/// learned from `wait`. The program checks what it learns.
+/// A child that ends by a system call of its own code, or by a signal, has no end in its own file.
+/// It gets the end that its parent learned from `wait`. The program itself checks what it learns
+/// from `wait`.
 #[test]
 fn an_end_that_only_the_parent_sees() {
     let both = Case::new(&Program::compile("reaps.c")).both();
@@ -117,7 +118,7 @@ fn an_end_that_only_the_parent_sees() {
         let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
         assert_eq!(own, [state], "{how}");
     }
-    // The first program has not ended, the second has.
+    // The first program has not ended, since it executed the second one, which has ended.
     let pid = both.truth.value("exec") as u32;
     let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
     assert_eq!(own, [State::Unknown, exited(10)]);
@@ -126,7 +127,8 @@ fn an_end_that_only_the_parent_sees() {
     assert_eq!(states.iter().filter(|s| s.1 == State::Unknown).count(), 2);
 }
 
-/// A shell uses no lock, and has no file of its own.
+/// A shell uses no lock, so it has no file of its own in which it could note the ends of its
+/// children.
 #[test]
 fn an_end_that_a_shell_sees() {
     let program = Program::compile("ends.c");
@@ -140,8 +142,8 @@ fn an_end_that_a_shell_sees() {
     );
 }
 
-/// A child that lives on keeps no pipe of the program open, and neither does the process that
-/// recorded it.
+/// A child that outlives the program keeps no pipe of the program open, and neither does the
+/// process that recorded the program.
 #[test]
 fn a_pipe_closes_when_the_program_has_ended() {
     let program = Program::compile("ends.c");
@@ -155,8 +157,8 @@ fn a_pipe_closes_when_the_program_has_ended() {
     assert!(outcome.behaviour().contains("1 process still runs"), "{}", outcome.behaviour());
 }
 
-/// Checks that each process that stated something is recorded once. Returns the number of these
-/// processes.
+/// Checks that each process that printed facts is recorded in exactly one file. Returns the number
+/// of these processes.
 #[track_caller]
 fn assert_one_file_each(both: &Both) -> usize {
     let said: BTreeSet<u32> = both.truth.facts.iter().map(|f| f.pid).collect();
@@ -210,8 +212,8 @@ fn vfork_spawn_system_popen() {
     assert_eq!(assert_one_file_each(&both), 6);
 }
 
-/// A child that shares the process's memory counts there, and does not disturb the counts of the
-/// other threads.
+/// A child that shares the memory of its parent (`vfork`) counts in that memory, and does not
+/// disturb the counts of the parent's other threads.
 #[test]
 fn vfork_and_spawn_while_other_threads_lock() {
     let both = Case::new(&Program::compile("spawning.c")).exact();
@@ -256,7 +258,7 @@ fn the_children_of_a_shell_script() {
     assert_eq!(assert_one_file_each(&both), 3);
 }
 
-/// Each process of a recording has the machine's data, forked children too.
+/// Each process of a recording has the machine's data, even a forked child.
 #[test]
 fn children_had_the_same_processors() {
     let leaf = Program::compile("spawns.c");
@@ -287,7 +289,7 @@ fn command_lines_are_printed_as_a_shell_takes_them_back() {
         outcome.assert_status(0);
         let text = String::from_utf8_lossy(&outcome.stdout);
         let lines = text.lines().map(str::trim_end);
-        // A long path may be shortened.
+        // The report may shorten a long path.
         let found = lines.filter(|line| line.ends_with(quoted)).count();
         assert_eq!(found, if command.len() == 1 { 1 } else { 2 }, "{text}");
     }
@@ -321,8 +323,8 @@ fn another_preloaded_library_that_locks_first_and_last() {
     assert_eq!(locks.len(), 5, "the library states its lock too");
 }
 
-/// Runs a program that gives privileges up. Returns the number of recorded processes; `None`, with
-/// a message, if the user is not root.
+/// Runs a program that gives up privileges. Returns the number of recorded processes. Returns
+/// `None`, after a message, if the user is not root.
 fn gives_up(what: &str) -> Option<usize> {
     let folder = scratch();
     fs::create_dir(folder.path().join("tmp")).expect("a folder");

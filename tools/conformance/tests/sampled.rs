@@ -1,5 +1,5 @@
-//! Loops that only wait, and sleeps in the kernel, neither of which makes a call that could be
-//! recorded. The program measures both by its own clocks.
+//! Loops that only wait, and sleeps in the kernel. Neither makes a call that the recorder could
+//! count, so both are found by sampling. The program measures them by its own clocks.
 
 use serde_json::Value;
 use syncline_conformance::{Case, Program};
@@ -41,8 +41,8 @@ fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
     assert!(text.contains("asleep in read, at sleeps"), "{text}");
 }
 
-/// Whether an estimate in seconds is near the program's own figure: samples may come late on a busy
-/// machine.
+/// Checks that an estimate in seconds is near the program's own figure. The bounds are wide because
+/// samples may come late on a busy machine.
 fn near(what: &str, seconds: Option<f64>, truth_us: u64) {
     let (seconds, truth) = (seconds.expect("seconds"), truth_us as f64 / 1e6);
     assert!(

@@ -1,14 +1,15 @@
 //! The traces of `syncline inspect` agree with those of another tracer: valgrind's lackey, which
 //! translates the program in another way and knows nothing of locks.
 //!
-//! The program has fixed addresses, all its data in one object and all its sections' code in one
-//! part of the file (`programs/compared.c`). What lackey sees there, between the return of the
-//! locking call and the next access to the lock, is a critical section. Each one must have
-//! the same bytes read and written, and each instruction executed equally often.
+//! The program has fixed addresses, with all its data in one object and the code of all its
+//! sections in one part of the file (`programs/compared.c`). The accesses that lackey reports
+//! there, between the return of the locking call and the next access to the lock, make a critical
+//! section. Both tracers must have the same sections, with the same bytes read and written, and
+//! with equal counts for each instruction.
 //!
-//! Memory of the C library and of the stack is not compared: it lies elsewhere under valgrind, and
-//! the library takes other paths on the processor that valgrind imitates. Lackey lists a string
-//! instruction once for each repetition; here it counts once, as for the processor.
+//! Memory of the C library and of the stack is not compared: under valgrind it has other addresses,
+//! and the library takes other paths on the processor that valgrind emulates. Lackey lists a string
+//! instruction once for each repetition; the test counts it once, as the processor does.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,15 +23,15 @@ use syncline_conformance::{Program, Truth, run_limited, scratch, syncline};
 use syncline_trace::{Section as Traced, Trace, trace_files};
 
 const LIMIT: Duration = Duration::from_secs(120);
-/// `pthread_mutex_t`, in bytes.
+/// The size of `pthread_mutex_t` in bytes.
 const LOCK_SIZE: u64 = 40;
 
 /// The accesses and instructions of one critical section.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Section {
-    /// Bytes of the data: whether they were read, and written.
+    /// For each accessed byte of the data: whether it was read, and whether it was written.
     bytes: BTreeMap<u64, (bool, bool)>,
-    /// Executions of each instruction of the code.
+    /// The number of executions of each instruction, by its address.
     executed: BTreeMap<u64, u64>,
 }
 
@@ -43,7 +44,7 @@ impl Section {
     }
 }
 
-/// The addresses of the program's parts, as the program prints them.
+/// The address ranges of the program's parts, which the program prints.
 struct Parts {
     data: Range<u64>,
     lock: Range<u64>,
@@ -66,7 +67,7 @@ fn compared() -> Program {
     Program::compile_with("compared.c", &["-no-pie", "-fno-pie", "-Wl,-z,now"])
 }
 
-/// The sections as `syncline inspect` traces them, and the address after their locking calls.
+/// The sections that `syncline inspect` traces, and the return address of their locking calls.
 fn inspected(program: &Program, shape: &str) -> (Vec<Section>, u64) {
     let folder = scratch();
     let trace = folder.path().join("trace");
@@ -102,7 +103,7 @@ fn of_trace(traced: &Traced, parts: &Parts) -> Section {
     section
 }
 
-/// The sections as lackey sees them.
+/// The sections that lackey's log shows. `site` is the return address of the locking calls.
 fn seen_by_lackey(program: &Program, shape: &str, site: u64) -> Vec<Section> {
     let folder = scratch();
     let log = folder.path().join("log");
@@ -115,8 +116,8 @@ fn seen_by_lackey(program: &Program, shape: &str, site: u64) -> Vec<Section> {
     read_log(&log, &Parts::read(&outcome.stdout), site)
 }
 
-/// Reads lackey's log. Its lines are `I ADDRESS,SIZE` for an instruction, and ` L`, ` S` or ` M`
-/// for a load, a store, or both.
+/// Reads the sections from lackey's log. A line is `I ADDRESS,SIZE` for an instruction, and begins
+/// with ` L`, ` S` or ` M` for a load, a store, or both.
 fn read_log(log: &Path, parts: &Parts, site: u64) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut inside = false;
@@ -153,7 +154,7 @@ fn read_log(log: &Path, parts: &Parts, site: u64) -> Vec<Section> {
     sections
 }
 
-/// Checks that both tracers have equal sections, one by one.
+/// Checks that both tracers have equal sections in the same order.
 fn assert_same(shape: &str) {
     let program = compared();
     let (ours, site) = inspected(&program, shape);

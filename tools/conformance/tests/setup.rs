@@ -1,6 +1,6 @@
-//! `./x setup` on a system whose packages are locked by another installation, or were left half
-//! installed by an earlier one. The tests check its calls of apt and dpkg, which are fakes here
-//! that log their arguments.
+//! `./x setup` on a system where another installation has locked the packages, or where an earlier
+//! one left packages half installed. The tests check the calls of apt and dpkg, which are replaced
+//! by a script that logs its arguments.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,9 +12,9 @@ use syncline_conformance::{Outcome, run_limited, scratch};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The script that stands for every command that reads or changes the system. The folder `$STATE`
-/// has the log, and may have a file `fail-COMMAND` with what the next run of that command prints
-/// before it fails.
+/// The script that replaces every command that reads or changes the system. The folder `$STATE` has
+/// the log. If it has a file `fail-COMMAND`, the next run of that command prints the file's
+/// contents and fails.
 const FAKE: &str = r#"#!/bin/sh
 me=${0##*/}
 note() { echo "$me $*" >> "$STATE/log"; }
@@ -37,7 +37,8 @@ fi
 "#;
 
 /// Runs `./x setup`. `audit` is what dpkg prints about half-installed packages. Each of `failures`
-/// is a command, with what its first run prints before it fails. Also returns the logged calls.
+/// is a command and the text that its first run prints before it fails. Returns the outcome of `./x
+/// setup` and the logged calls.
 fn set_up(audit: &str, failures: &[(&str, &str)]) -> (Outcome, Vec<String>) {
     let folder = scratch();
     let (fakes, state) = (folder.path().join("fakes"), folder.path().join("state"));
@@ -70,7 +71,8 @@ const UPDATE: &str = "apt-get -o DPkg::Lock::Timeout=600 update -q";
 const INSTALL: &str = "apt-get -o DPkg::Lock::Timeout=600 install -qy --fix-broken \
                        --no-install-recommends sysbench";
 
-/// Checks the logged calls, in order.
+/// Runs `./x setup` as [`set_up`] does, and checks that it succeeds and makes the expected calls,
+/// in order.
 #[track_caller]
 fn asks(audit: &str, failures: &[(&str, &str)], expected: &[&str]) {
     let (outcome, asked) = set_up(audit, failures);
@@ -87,7 +89,7 @@ fn only_what_is_missing_is_installed_and_apt_waits_for_its_locks() {
 fn packages_that_were_left_half_installed_are_configured_first() {
     let half = "The following packages are only half configured:\n sysbench\n";
     asks(half, &[], &[CHECK, AUDIT, CONFIGURE, UPDATE, INSTALL]);
-    // With unmet dependencies, apt can't even list what is available.
+    // If packages have unmet dependencies, apt can't even list the available packages.
     let unmet = "E: Unmet dependencies. Try 'apt --fix-broken install'.\n";
     asks("", &[("apt-get", unmet)], &[CHECK, CONFIGURE, UPDATE, INSTALL]);
 }

@@ -1,5 +1,6 @@
-//! Threads that can't go on are reported with the lines where they wait, and where the object that
-//! they wait for is held or was signalled. The expected lines are known from the program's source.
+//! Threads that can't go on are reported with the lines at which they wait, and the lines at which
+//! the object that they wait for was acquired or signalled. The expected lines are known from the
+//! program's source.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,11 +12,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use syncline_conformance::{Case, Program, preload_library, scratch, syncline};
 
-/// What the report on a program that was ended by an alarm says about threads that can't go on: the
-/// kind, the number of threads, the explanation.
+/// The threads that can't go on in the report on a program that was ended by an alarm. Each entry
+/// has the kind of problem, the number of threads, and the explanation.
 fn stuck(mode: &str) -> Vec<(String, usize, String)> {
     let folder = scratch();
-    // The status as in a shell: 128 and the number of SIGALRM.
+    // The status as in a shell: 128 plus the number of SIGALRM.
     let case = Case::new(&Program::compile("stuck.c")).arg(mode).status(142);
     case.recorded_to(folder.path());
     let mut report = Command::new(syncline());
@@ -76,7 +77,7 @@ fn a_lock_of_the_programs_own_stops_everything() {
     assert!(why.contains("waits at main  stuck.c:"), "{why}");
 }
 
-/// The program is ended by `timeout`. Only the process that started it knows how long it waited.
+/// `timeout` ends the program. Only the process that started the program knows how long it waited.
 #[test]
 fn a_program_that_another_one_ended() {
     let folder = scratch();
@@ -107,7 +108,7 @@ fn a_wait_for_one_who_may_still_come_is_none() {
     assert_eq!(stuck("waiting"), []);
 }
 
-/// A program that is being recorded and hangs. It is ended when this value is dropped.
+/// A command that records a program that hangs. Both are ended when this value is dropped.
 struct Hanging(Child);
 
 impl Hanging {
@@ -119,7 +120,7 @@ impl Hanging {
         Hanging(record.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
-    /// Repeats a command on the recording until its output has these words, and returns the output.
+    /// Repeats a command on the recording until its output has `words`, and returns that output.
     fn until(&self, command: &[&str], folder: &Path, words: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -175,7 +176,7 @@ fn a_program_that_hangs_has_waited_until_now() {
     let (before, moment) = (waited(), Instant::now());
     sleep(Duration::from_millis(500));
     let passed = moment.elapsed().as_secs_f64();
-    // Two threads wait, and running the report itself takes time.
+    // Two threads wait, so up to twice the time passes, and running the report takes time too.
     let more = waited() - before;
     assert!((passed..2.0 * moment.elapsed().as_secs_f64() + 0.5).contains(&more), "{more} s");
 }

@@ -1,5 +1,5 @@
-//! Libraries that are opened and closed, and limits: if Syncline can't record, it does not disturb
-//! the program.
+//! Libraries that are opened and closed, and limits on resources. If Syncline can't record, it does
+//! not disturb the program.
 
 use std::fs;
 use std::process::Command;
@@ -18,11 +18,12 @@ fn opens(flags: &[&str], mode: &str, rounds: u32) -> Both {
 fn a_library_that_is_opened_and_closed() {
     let both = opens(&[], "local", 30);
     let own = both.truth.value("rounds");
-    // 300 acquisitions in each round, and 100 more for each time that the library was closed.
+    // 300 acquisitions in each round, and 100 more each time that the library is closed.
     assert_eq!(both.recording.calls(Op::MutexLock), own + 300 * own + 100 * (own - 1));
 }
 
-/// Such a library finds the C library's functions first: its locks are not recorded, but work.
+/// A library that is opened with `RTLD_DEEPBIND` finds the C library's functions before the
+/// recorder's. Its locks are not recorded, but work.
 #[test]
 fn a_library_opened_with_deepbind() {
     let both = opens(&[], "deepbind", 3);
@@ -35,8 +36,8 @@ fn libgomp_that_only_an_opened_library_uses() {
     assert_eq!(both.recording.calls(Op::OmpCritical), both.truth.value("criticals"));
 }
 
-/// Runs `limits WHAT` under a shell that sets limits first. How much is recorded depends on the
-/// limits.
+/// Runs `limits WHAT` under a shell that sets limits first, with and without recording. Both must
+/// behave alike; how much is recorded depends on the limits.
 #[track_caller]
 fn under(limits: &str, what: &str) {
     let program = Program::compile("limits.c");
@@ -78,7 +79,7 @@ fn no_files_later() {
     under("ulimit -n 64;", "files");
 }
 
-/// The recording's folder is gone when the program starts.
+/// The recording's folder is removed before the program starts.
 #[test]
 fn a_recording_that_has_gone() {
     let program = Program::compile("limits.c");
@@ -109,8 +110,8 @@ fn a_largest_size_that_is_too_small() {
     assert_eq!(counted + header.dropped_operations, 640_000, "counted, or counted as dropped");
 }
 
-/// Mounts a small file system in a mount namespace of its own, records there, fills it
-/// when the recording has begun, and copies the recording out.
+/// Mounts a small file system in a mount namespace of its own, records to it, fills it after the
+/// recording has begun, and copies the recording out.
 #[test]
 fn a_full_disk() {
     let folder = scratch();
@@ -151,8 +152,8 @@ fn a_full_disk() {
     assert_eq!(counted + dropped, total.count, "counted, or counted as dropped");
 }
 
-/// The disk is full before a process can begin its file, and when the session is written at the
-/// end.
+/// The disk is full before a process can begin its file, and it is still full when the session is
+/// written at the end.
 #[test]
 fn a_disk_without_any_room() {
     let folder = scratch();

@@ -1,4 +1,5 @@
-//! Recording must not be noticeable in the process, and must make no system calls at known places.
+//! Recording must not change anything that the process can notice, and must make no system calls at
+//! known call sites.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,8 +22,8 @@ fn known_places_need_no_system_call() {
 
 /// The functions that each library takes from other libraries, and why it may. The program can
 /// replace all of them, so each further function has to be examined: it must not take a lock,
-/// allocate, call the loader or call the program back. System calls bypass the program, by
-/// `go_around`; functions that the libraries interpose are looked up (`real!`).
+/// allocate, call the loader, or call the program. System calls bypass the program (`go_around`),
+/// and functions that the libraries interpose are looked up (`real!`).
 const BY_ALL: &[(&str, &str)] = &[
     (
         "__errno_location memcpy memmove memset bcmp strlen",
@@ -66,7 +67,7 @@ const BY_DELAYER: &[(&str, &str)] = &[
     ("syscall", "the standard library's, for a panic as well"),
 ];
 
-/// The symbols that a library takes from others.
+/// The symbols that a library takes from other libraries.
 fn undefined(library: &Path) -> BTreeSet<String> {
     let listing = Command::new("nm").args(["-D", "--undefined-only"]).arg(library).output();
     let listing = listing.expect("nm");

@@ -1,12 +1,12 @@
-//! Which thread held a lock, for how long others waited, and where: compared with the program's own
-//! clock and with the addresses that `nm` prints.
+//! Which thread held a lock, for how long other threads waited for it, and at which call sites. The
+//! recording is compared with the program's own clock and with the addresses that `nm` prints.
 
 use std::path::Path;
 
 use syncline_conformance::{Both, Case, Functions, Program, Recording};
 use syncline_recording::{Op, Row};
 
-/// Checks that a recorded time is near a measured one: it may differ by a fifth and a scheduler's
+/// Checks that a recorded time is near a measured one: it may differ by a fifth plus a scheduler's
 /// time slice.
 #[track_caller]
 fn assert_near(what: &str, recorded: f64, measured_us: u64) {
@@ -50,8 +50,8 @@ fn the_holder_is_blamed_and_times_are_right() {
     let blamed = process.threads.iter().find(|t| t.index == blockers[0].thread).expect("a thread");
     assert!(blamed.rows.iter().any(|r| r.counts.stack == holder.counts.stack));
 
-    // Not every hold is timed. The mean of those that are lies between the shortest and the
-    // longest.
+    // Not every hold is timed. The mean of the timed holds is between the shortest and the longest
+    // hold.
     let (held, samples) = both.recording.held(holder);
     assert!(samples > 0);
     let (mean, bound) = (held / samples as f64 * 1e6, |name| both.truth.value(name) as f64);
@@ -59,7 +59,7 @@ fn the_holder_is_blamed_and_times_are_right() {
     assert!(bounds.contains(&mean), "held for {mean} us, not {bounds:?}");
 }
 
-/// The time of yields is polling, or waiting for the threads that ran meanwhile.
+/// The time of a yield counts as polling, or as a wait for the threads that ran meanwhile.
 #[test]
 fn yields_and_sleeps_take_their_time() {
     let program = Program::compile("pause.c");
@@ -77,7 +77,8 @@ fn yields_and_sleeps_take_their_time() {
     assert_near("sleeps", took(Op::Sleep, "sleeps"), both.truth.value("slept_us"));
 }
 
-/// A thread that waits for an event is not the one that has just released a lock.
+/// A thread that has released a lock and now waits for an event does not count as the lock's
+/// holder.
 #[test]
 fn who_went_to_sleep_is_not_blamed_for_what_it_released_before() {
     let program = Program::compile("left.c");
@@ -91,8 +92,8 @@ fn who_went_to_sleep_is_not_blamed_for_what_it_released_before() {
     assert!(blamed.iter().all(|function| function == "others"), "{blamed:?}");
 }
 
-/// The scheduler's counts are stored at a thread's end, some time after the program's thread has
-/// read them.
+/// The recorder stores the scheduler's counts at a thread's end, some time after the program's
+/// thread has read them.
 #[test]
 fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
     let both = Case::new(&Program::compile("ready.c")).both();
@@ -102,11 +103,12 @@ fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
         let (ready, ran) = (thread.record.ready_ns as u64, thread.record.cpu_ns as u64);
         let lived = both.recording.only().seconds(thread.record.ended - thread.record.started);
         assert!(ready >= said, "thread {number}: {ready} ns, {said} ns before");
-        // The thread was ready before its first instruction, at which the recorder first saw it.
+        // The thread was already ready before its first instruction, at which the recorder first
+        // sees it.
         let process = both.recording.only();
         let all = process.seconds(process.ended() - process.header.started);
         assert!((ready + ran) as f64 <= all * 1e9, "thread {number}: {ready}, {ran}");
-        // Four of them have one processor for 200 ms; the fifth sleeps for as long.
+        // Four of the threads share one processor for 200 ms; the fifth sleeps for as long.
         match number {
             4 => assert!(lived - (ready + ran) as f64 / 1e9 > 0.15, "it sleeps"),
             _ => assert!(ready > 50_000_000, "thread {number}: {ready} ns"),
@@ -114,8 +116,8 @@ fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
     }
 }
 
-/// Holds that no thread waits for are timed by sampling. The longest hold is left out on both
-/// sides: its length is due to the scheduler.
+/// Holds for which no thread waits are timed by sampling. The longest hold is left out of the
+/// recorded and of the measured time, since its length is due to the scheduler.
 #[test]
 fn uncontended_holds_are_timed() {
     let program = Program::compile("holds.c");
@@ -133,10 +135,10 @@ fn uncontended_holds_are_timed() {
     }
 }
 
-/// The more often a lock was taken, the fewer acquisitions are timed, and the more acquisitions
-/// each stands for. So holds that were long at first do not count for more than there were. The
-/// longest hold is left out. The scheduler may make another one long, so the program runs three
-/// times, and one ratio must be right.
+/// The more often a lock was taken, the fewer of its acquisitions are timed, and the more
+/// acquisitions each timed one stands for. So holds that were long at first do not count for more
+/// than there were. The longest hold is left out. The scheduler may make another hold long, so the
+/// program runs three times, and one ratio must be right.
 #[test]
 fn holds_that_become_short_are_not_taken_for_long() {
     let program = Program::compile("phases.c");
@@ -149,7 +151,7 @@ fn holds_that_become_short_are_not_taken_for_long() {
             held += process.seconds(row.counts.held_ticks - row.counts.held_max) * 1e9;
             samples += f64::from(row.counts.held_samples - 1);
         }
-        // Of 1,016,000 at one in 128 there would be 7,937.
+        // Timing one in 128 of 1,016,000 acquisitions would give 7,937.
         assert!((6000.0..10_000.0).contains(&samples), "{samples} timed");
         held * 128.0 / both.truth.value("total_ns") as f64
     };
@@ -158,8 +160,8 @@ fn holds_that_become_short_are_not_taken_for_long() {
     assert!(ratios.iter().any(is_right), "{ratios:?} of what the program measured");
 }
 
-/// An earlier stack of a place is not confused with another one of the same depth: neither for the
-/// first locks of the place, which get rows one by one, nor for those that are found by sampling.
+/// Two stacks of a call site that have the same depth are not confused. This holds for the first
+/// locks of the call site, each of which gets a row, and for locks that are found by sampling.
 #[test]
 fn ways_of_one_depth_are_told_apart_by_their_locks() {
     let program = Program::compile("paths.c");

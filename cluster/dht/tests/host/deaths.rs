@@ -1,4 +1,5 @@
-//! Processes that are killed: at any moment, and before their changes of the ranks' memory.
+//! Processes that are killed, at random moments or right before one of their changes to the ranks'
+//! memory.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,15 +12,14 @@ use syncline_fabric::{Change, Dead, Fabric, Host, Position};
 use crate::values::{increment, is_whole, number, value};
 use crate::{KEYS, OPTIONS, processes, wait};
 
-/// Offset in each rank's part of the number of increments that have returned.
+/// The offset, in each rank's part, of the number of increments that have returned.
 const RETURNED: usize = 192;
-/// Word of rank 0: the puts of the dying rank that have returned.
+/// The word of rank 0 that counts the dying rank's puts that have returned.
 const PUTS: Position = Position { rank: 0, at: 256 };
 /// The number of keys that the dying rank puts.
 const DYING_KEYS: u64 = 60;
 
-/// Rank 0 continues until the others are killed, and then counts; the others increment until they
-/// are killed.
+/// All ranks but rank 0 increment until they are killed. Rank 0 continues until then, and counts.
 pub fn work_until_killed(host: Host) {
     let table = Table::open(host.clone(), OPTIONS).unwrap();
     let alive = || (1..host.ranks()).filter(|&rank| host.is_alive(rank)).count();
@@ -44,7 +44,7 @@ pub fn work_until_killed(host: Host) {
     assert!(table.lost().is_empty(), "parts outlive their ranks here");
 }
 
-/// Kills its process before one of its puts, exchanges or other changes of words.
+/// A fabric that kills its process before one of the puts, exchanges or other changes of words.
 struct Dying {
     host: Host,
     left: AtomicU64,
@@ -53,7 +53,7 @@ struct Dying {
 impl Dying {
     fn count(&self) {
         if self.left.fetch_sub(1, Relaxed) == 0 {
-            // SAFETY: ends this process.
+            // SAFETY: this ends the process.
             unsafe { libc::raise(libc::SIGKILL) };
         }
     }
@@ -81,7 +81,7 @@ impl Fabric for Dying {
         self.host.compare_and_swap(at, old, new)
     }
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead> {
-        // A load leaves nothing behind.
+        // A load changes nothing, so it does not count.
         if change != Change::Keep {
             self.count();
         }
@@ -110,8 +110,8 @@ impl Fabric for Dying {
     }
 }
 
-/// Rank 1 dies before one of its changes, perhaps with buckets held or half split; rank 0 then uses
-/// everything that rank 1 has left behind.
+/// Rank 1 dies before one of its changes, perhaps while it holds buckets or has half split one.
+/// Rank 0 then uses everything that rank 1 has left.
 pub fn one_dies(host: Host, at: u64) {
     let options = Options { buckets: 1, ..OPTIONS };
     let key = |n: u64| format!("key {n}").into_bytes();
@@ -160,7 +160,7 @@ fn the_others_go_on_when_ranks_are_killed() {
     }
 }
 
-/// `SYNCLINE_DEATHS=1` tries each of about 900 changes, which takes a minute.
+/// `SYNCLINE_DEATHS=1` tries all of about 900 changes, which takes a minute.
 #[test]
 fn a_rank_may_die_before_any_of_its_accesses() {
     let every = std::env::var("SYNCLINE_DEATHS").map_or(17, |step| step.parse().expect("a number"));

@@ -1,7 +1,8 @@
-//! Ranks of one machine as processes: counts are exact, each entry is found once, and a rank that
-//! is killed leaves a table that others can go on using.
+//! Ranks of one machine as processes. Counts are exact, each entry is found once, and a rank that
+//! is killed leaves a table that others can still use.
 //!
-//! A process that is a rank runs this program again; its environment makes it a [`rank`].
+//! A process that is a rank runs this program again; its environment makes it run the test
+//! [`rank`].
 
 mod deaths;
 mod values;
@@ -21,20 +22,20 @@ use syncline_fabric::{Fabric, Host, Position, Window};
 use values::{increment, is_whole, number, value};
 
 const BYTES: usize = 4 << 20;
-/// A table begins behind the words that the tests use.
+/// Options for a table that begins behind the words that the tests use.
 const OPTIONS: Options = Options { at: 4096, bytes: Some(512 << 10), buckets: 2 };
-/// The number of increments of each rank.
+/// The number of increments by each rank.
 const TIMES: u64 = 1000;
 /// The number of keys that all ranks change.
 const KEYS: u64 = 50;
-/// Counters at rank 0: ranks that have come to a meeting, entries of all parts, tables that were
-/// refused.
+/// Counters at rank 0: ranks that have arrived at a meeting, entries of all parts, and tables that
+/// were refused.
 const MET: Position = Position { rank: 0, at: 0 };
 const ENTRIES: Position = Position { rank: 0, at: 64 };
 const REFUSED: Position = Position { rank: 0, at: 128 };
 const LATE: Duration = Duration::from_secs(100);
 
-/// Names what a rank does.
+/// The environment variable that names the scene of a rank.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 
 fn processes(ranks: usize, scene: &str) -> Job {
@@ -48,7 +49,7 @@ fn processes(ranks: usize, scene: &str) -> Job {
     started.expect("processes start")
 }
 
-/// The code of a process that is a rank; does nothing otherwise.
+/// The code of a process that is a rank. In other processes it does nothing.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };
@@ -77,7 +78,7 @@ fn wait(host: &Host, mut until: impl FnMut() -> bool) {
     }
 }
 
-/// All ranks increment the same keys, and put and remove keys of their own, while parts grow.
+/// All ranks increment the same keys, and each puts and removes keys of its own, while parts grow.
 fn counts<M: Mode<Host>>(table: &Table<Host, M>) {
     let host = table.fabric();
     let own = |n: u64| format!("of rank {} {n}", host.rank()).into_bytes();
@@ -108,7 +109,7 @@ fn counts<M: Mode<Host>>(table: &Table<Host, M>) {
     meet(host);
 }
 
-/// All ranks increment the same keys under the locks of windows.
+/// All ranks increment the same keys in the coarse mode, under different window locks.
 fn coarse(host: &Host) {
     fn under<L: RawSharedLock<Memory = Window<Host>> + Zeroable + 'static>(host: &Host, at: usize) {
         let options = Options { at: 4096 + at * (512 << 10), ..OPTIONS };
@@ -124,7 +125,7 @@ fn coarse(host: &Host) {
     under::<FairRw<Yield, Window<Host>>>(host, 4);
 }
 
-/// Two ranks with different options: exactly one gets an error.
+/// Two ranks open the table with different options. Exactly one of them gets an error.
 fn different(host: Host) {
     let options = Options { buckets: 2 << host.rank(), ..OPTIONS };
     match Table::open(host.clone(), options) {

@@ -1,9 +1,10 @@
-//! Values that show whether they are whole.
+//! Values from which a reader can tell whether they are whole.
 
 use syncline_dht::{Mode, Table};
 use syncline_fabric::Fabric;
 
-/// Values become longer and shorter as they change; all bytes after the number are the same.
+/// The value of a number. Its length varies with the number, and all bytes after the number are
+/// equal.
 pub fn value(number: u64) -> Vec<u8> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(8 + number as usize * 7 % 300, number as u8);

@@ -1,9 +1,10 @@
 //! Tables with one fault, each of which must be found.
 //!
-//! A fault is put between the table and its fabric: the table's code is the shipped one, and the
-//! fabric performs one of its operations differently, as if the table had forgotten it. The words
-//! show which operation it is: the position of a version is a multiple of 64, and the lowest 17
-//! bits of a version say which rank holds the bucket, and whether it is being split.
+//! A fault is a layer between the table and its fabric. The table's code is the shipped one, but
+//! the layer performs one of its operations differently, as if the table had forgotten the
+//! operation. The layer recognizes an operation by the words that it accesses: the position of a
+//! version is a multiple of 64, and the lowest 17 bits of a version say which rank holds the
+//! bucket, and whether it is being split.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,15 +29,15 @@ enum Fault {
     SameVersion,
     /// An entry may be written after the slot that refers to it.
     NoFlush,
-    /// Writers do not take the bucket.
+    /// Writers do not lock the bucket.
     Unlocked,
     /// The slots of a new bucket are not written.
     LostResize,
     /// A split is not marked as one.
     SplitUnsaid,
-    /// A living rank is taken for dead.
+    /// A living rank is reported as dead.
     TakenForDead,
-    /// A dead rank is taken for alive.
+    /// A dead rank is reported as alive.
     TakenToLive,
 }
 
@@ -57,7 +58,7 @@ impl Faulty {
         at.at.is_multiple_of(64)
     }
 
-    /// Whether this releases a bucket that was changed, now or before.
+    /// Whether this store releases a bucket that was changed, in this operation or before.
     fn lets_go(at: Position, change: Change, value: u64) -> bool {
         let free = value & (HOLDER | SPLIT) == 0 && value >= ONE;
         Faulty::is_version(at) && change == Change::Replace && free
@@ -134,7 +135,7 @@ impl Fabric for Faulty {
         self.fabric.flush_all();
     }
     fn pause(&self, at: Position, looks: u32) {
-        // An operation that waits for the delayed word would wait for itself.
+        // An operation that waits for the delayed word would otherwise wait for itself.
         let _ = self.be_late();
         self.fabric.pause(at, looks);
     }
@@ -158,7 +159,8 @@ impl Fabric for Faulty {
     }
 }
 
-/// Tries seeds until the fault is found, at most `MOST`, and prints the seed.
+/// Runs with one seed after another until the fault is found, with at most `MOST` seeds, and prints
+/// the seed.
 fn finds(fault: Fault) {
     const MOST: u64 = 3000;
     for seed in 0..MOST {

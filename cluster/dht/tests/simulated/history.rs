@@ -1,8 +1,9 @@
-//! Whether a recorded history of one key has an explanation, if some of its ranks have died.
+//! Decides whether a recorded history of one key has an explanation, even if some of its ranks have
+//! died.
 //!
-//! An operation takes effect at one moment between its call and its return. One that has not
-//! returned, because its rank or the key's rank died, takes effect at some moment after its call,
-//! or never.
+//! An operation takes effect at one moment between its call and its return. An operation that has
+//! not returned, because its rank or the key's rank died, takes effect at some moment after its
+//! call, or never.
 //!
 //! The search is Wing and Gong's ("Testing and Verifying Concurrent Objects", 1993) with Lowe's
 //! memoization of tried states ("Testing for Linearizability", 2017).
@@ -30,14 +31,15 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     pub called: u64,
-    /// When it returned; `u64::MAX` if it has not.
+    /// The time of the return; `u64::MAX` if the operation has not returned.
     pub returned: u64,
     pub what: What,
     pub answer: Option<Answer>,
 }
 
 impl Operation {
-    /// The value after the operation, if its answer was possible with the value before.
+    /// The value after the operation, if the recorded answer is possible with this value before it;
+    /// `None` if it is not.
     fn apply(&self, value: Option<u64>) -> Option<Option<u64>> {
         let (after, answer) = match self.what {
             What::Get => (value, Answer::Value(value)),
@@ -50,10 +52,10 @@ impl Operation {
     }
 }
 
-/// The most operations on a key, so that a set of them is one number of 128 bits.
+/// The most operations on a key. With this limit, a set of operations is one number of 128 bits.
 pub const MOST: usize = 128;
 
-/// Whether the operations on one key, initially absent, have an explanation.
+/// Whether the operations on one key, which is absent at first, have an explanation.
 pub fn is_linearizable(operations: &[Operation]) -> bool {
     assert!(operations.len() <= MOST, "{} operations", operations.len());
     explains(operations, 0, None, &mut HashSet::new())
@@ -67,7 +69,7 @@ fn explains(
 ) -> bool {
     let left = || (0..operations.len()).filter(move |at| done & 1 << at == 0);
     let first_return = left().map(|at| operations[at].returned).min().unwrap_or(u64::MAX);
-    // Those that have not returned may never have taken effect.
+    // The remaining operations have not returned, so they may never have taken effect.
     if first_return == u64::MAX {
         return true;
     }
@@ -91,7 +93,7 @@ fn known_histories() {
     };
     const NEVER: u64 = u64::MAX;
     let right = [
-        // A put that never returned may be seen, at once or later, or never.
+        // The effect of a put that never returned may be seen at once, later, or never.
         drawn(&[(0, NEVER, Put(7), None), (2, 3, Get, Some(Value(Some(7))))]),
         drawn(&[(0, NEVER, Put(7), None), (2, 3, Get, Some(Value(None)))]),
         drawn(&[
@@ -103,13 +105,13 @@ fn known_histories() {
     ];
     let wrong = [
         drawn(&[(0, 1, Put(7), Some(Was(false))), (2, 3, Get, Some(Value(None)))]),
-        // Seen, and then gone although no operation removed it.
+        // The value is seen, and then gone although no operation removed it.
         drawn(&[
             (0, NEVER, Put(7), None),
             (2, 3, Get, Some(Value(Some(7)))),
             (4, 5, Get, Some(Value(None))),
         ]),
-        // Both found the same value to add to.
+        // Both updates found the same value to which they added.
         drawn(&[
             (0, 1, Put(2), Some(Was(false))),
             (2, 5, Update(1), Some(Value(Some(2)))),

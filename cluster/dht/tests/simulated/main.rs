@@ -1,9 +1,9 @@
-//! The table on simulated ranks, some of which die: every answer must have an explanation, over
-//! many seeds. Each seed gives another order of the operations on their way. Then the same runs on
-//! tables with one fault each, which must be found.
+//! The table on simulated ranks, some of which die. Every answer must have an explanation, for many
+//! seeds; each seed changes the order in which operations reach their targets. Then the same runs
+//! use tables with one fault each, and the fault must be found.
 //!
-//! `SYNCLINE_SEEDS=100000` runs that many seeds without a fault, but at most 100 with thousands of
-//! ranks.
+//! `SYNCLINE_SEEDS=100000` runs that many seeds in the tests without faults, but at most 100 with
+//! thousands of ranks.
 
 mod faults;
 mod history;
@@ -14,7 +14,7 @@ use std::env;
 use scene::Scene;
 use syncline_dht::Table;
 
-/// How many seeds a case is run with.
+/// The number of seeds with which a case is run.
 fn seeds(few: u64) -> u64 {
     env::var("SYNCLINE_SEEDS").map_or(few, |seeds| seeds.parse().expect("a number of seeds"))
 }

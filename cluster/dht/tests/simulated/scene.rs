@@ -1,8 +1,9 @@
-//! One run: ranks do random operations on few keys, some ranks die, and all answers must have an
-//! explanation.
+//! A run in which ranks do random operations on few keys, some ranks die, and all answers must have
+//! an explanation.
 //!
-//! Values are of many sizes, and each byte follows from the value's number and size, so a torn
-//! value, or another key's, is detected at once. Other keys make the parts grow meanwhile.
+//! Values have many sizes, and each byte follows from the value's number and size. So a torn value,
+//! or a value of another key, is detected at once. Meanwhile, puts of other keys make the parts
+//! grow.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::time::Duration;
@@ -14,8 +15,8 @@ use syncline_fabric::{Fabric, Simulated};
 
 use crate::history::{Answer, MOST, Operation, What, is_linearizable};
 
-/// The longest duration of a step, which is several operations. Each may wait until the fabric
-/// knows of a death, and then for about 100 ms.
+/// The longest time that a step may take. A step is several operations, each of which may wait
+/// until the fabric knows of a death, and then for about 100 ms.
 const LONGEST: Duration = Duration::from_millis(500);
 /// The number of ranks that use one key.
 const SHARERS: usize = 5;
@@ -25,14 +26,14 @@ const SHARERS: usize = 5;
 pub struct Scene {
     pub seed: u64,
     pub ranks: usize,
-    /// The most ranks that die; the first never does.
+    /// The most ranks that die; the first rank never does.
     pub deaths: usize,
-    /// Operations of each rank on its key.
+    /// The number of operations of each rank on its key.
     pub steps: usize,
 }
 
 impl Scene {
-    /// The parameters that a seed stands for.
+    /// The parameters of the run with this seed.
     pub fn of(seed: u64, deaths: bool) -> Scene {
         let mut random = Rng::with_seed(seed);
         let ranks = if random.u8(..4) == 0 { random.usize(2..=64) } else { random.usize(2..=9) };
@@ -45,7 +46,7 @@ impl Scene {
         let bytes = if self.ranks <= 64 { 256 * 1024 } else { 32 * 1024 };
         let mut simulation = Simulation::new(self.ranks, bytes, self.seed);
         if random.u8(..4) == 0 {
-            // Reading and writing word by word takes longer than a split.
+            // With this network, reading and writing word by word takes longer than a split.
             simulation = simulation.on(Network { tear: 40_000, ..Network::default() });
         }
         for _ in 0..self.deaths {
@@ -54,8 +55,8 @@ impl Scene {
         simulation
     }
 
-    /// Keys; in half of the scenes with at most 64 ranks, their homes are two ranks, so that they
-    /// meet in buckets.
+    /// The keys of the run. In half of the scenes with at most 64 ranks, all keys belong to two
+    /// ranks, so that they share buckets.
     fn keys<F: Fabric, M: Mode<F>>(&self, table: &Table<F, M>) -> Vec<Vec<u8>> {
         let mut random = Rng::with_seed(self.seed ^ 0x6b65);
         let homes = if random.bool() || self.ranks > 64 { self.ranks } else { 2 };
@@ -66,8 +67,8 @@ impl Scene {
     }
 }
 
-/// The value's number, and a random number of bytes, each of which follows from that number and the
-/// size.
+/// A value: its number, and a random number of further bytes, each of which follows from the number
+/// and the size.
 fn value(number: u64, random: &mut Rng) -> Vec<u8> {
     let length = match random.u8(..64) {
         0 => random.usize(..40_000),
@@ -83,7 +84,7 @@ fn byte(number: u64, length: usize, at: u64) -> u8 {
     (number * 31 + at * 7 + length as u64) as u8
 }
 
-/// The number of a value.
+/// The number of a value; an error if the value is torn.
 fn number(value: &[u8]) -> Result<u64, String> {
     let torn =
         || format!("{} bytes are no value: {:?}", value.len(), &value[..value.len().min(24)]);
@@ -93,7 +94,7 @@ fn number(value: &[u8]) -> Result<u64, String> {
     (0..).zip(rest).all(right).then_some(number).ok_or_else(torn)
 }
 
-/// The records of all ranks of a run, which run in one thread.
+/// The records of all ranks of a run. All ranks run in one thread.
 struct Notes {
     clock: Cell<u64>,
     keys: OnceCell<Vec<Vec<u8>>>,
@@ -120,7 +121,7 @@ impl Notes {
     }
 }
 
-/// Runs the scene, and returns what is wrong, if anything. `open` gives a rank its table.
+/// Runs the scene, and returns what is wrong, if anything. `open` opens the table of a rank.
 pub fn run<F: Fabric, M: Mode<F>>(
     scene: Scene,
     open: impl Fn(Simulated, Options) -> Table<F, M>,
@@ -142,7 +143,7 @@ pub fn run<F: Fabric, M: Mode<F>>(
         for step in 0..scene.steps {
             let began = table.fabric().now();
             operate(&table, &notes, (mine, &keys[mine]), step, &mut random);
-            // Another key, which makes the part grow.
+            // This is another key, which makes the part grow.
             let other = format!("other {rank} {step}");
             match table.put(other.as_bytes(), &value(step as u64, &mut random)) {
                 Ok(was) if was => notes.say(format!("{other} was there before it was put")),
@@ -177,7 +178,7 @@ pub fn run<F: Fabric, M: Mode<F>>(
     }
 }
 
-/// One operation on a rank's key.
+/// Makes one operation on a rank's key, and records it.
 fn operate<F: Fabric, M: Mode<F>>(
     table: &Table<F, M>,
     notes: &Notes,
@@ -207,8 +208,8 @@ fn operate<F: Fabric, M: Mode<F>>(
         What::Put(new) => table.put(key, &value(new, random)).map(Answer::Was),
         What::Remove => table.remove(key).map(Answer::Was),
         What::Update(by) => {
-            // Values that others change while this look-up runs are discarded, so they may be
-            // anything.
+            // If others change the value while this look-up runs, the value that the look-up has
+            // read is discarded, so it may be anything.
             let old = Cell::new(None);
             let next = |found: Option<&[u8]>| {
                 let found = found.map(|value| number(value).unwrap_or(u64::MAX));
@@ -227,7 +228,7 @@ fn operate<F: Fabric, M: Mode<F>>(
             let operation = &mut notes.histories.borrow_mut()[index][at];
             (operation.returned, operation.answer) = (notes.now(), Some(answer));
         }
-        // The operation had no effect.
+        // The operation had no effect, so it is recorded as a get.
         Err(Error::Full { .. }) => {
             let operation = &mut notes.histories.borrow_mut()[index][at];
             operation.what = What::Get;
@@ -238,7 +239,7 @@ fn operate<F: Fabric, M: Mode<F>>(
     }
 }
 
-/// Keys that were put and not removed must be present.
+/// Checks that keys are present that were put and not removed.
 fn look_at<F: Fabric, M: Mode<F>>(
     table: &Table<F, M>,
     notes: &Notes,
@@ -259,8 +260,8 @@ fn at_start(rank: usize) -> syncline_fabric::Position {
     syncline_fabric::Position { rank, at: 0 }
 }
 
-/// When all ranks have ended or died: looks up every key, and iterates over every part, of those
-/// that are not lost.
+/// Runs after all ranks have ended or died: looks up every key that is not lost, and iterates over
+/// every part that is not lost.
 fn look_back<F: Fabric, M: Mode<F>>(table: &Table<F, M>, notes: &Notes, keys: &[Vec<u8>]) {
     let lost = table.lost();
     let mut all = std::collections::HashMap::new();

@@ -1,30 +1,31 @@
-//! Table 1 of the paper: the classifications, their classes, and what each class does at a fence.
+//! Table 1 of the paper: the classifications, their classes, and the action of each class at a
+//! fence.
 
 use super::deposit::{Known, Others};
 use super::entry::{Entry, Writers};
 use super::scheme::Scheme;
 
-/// The class of a line by its directory entry.
+/// The class of a line, which follows from its directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// P: at most one node uses it.
+    /// P: at most one node uses the line.
     Private,
-    /// S, NW: several nodes read it, and none writes it.
+    /// S, NW: several nodes read the line, and none writes it.
     NoWriter,
-    /// S, SW: several nodes use it, and one of them writes it.
+    /// S, SW: several nodes use the line, and one of them writes it.
     SingleWriter,
-    /// S, MW: several nodes write it.
+    /// S, MW: several nodes write the line.
     ManyWriters,
 }
 
 /// Whether a node that holds a line invalidates it at an acquire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalidation {
-    /// It keeps the line.
+    /// The node keeps the line.
     Never,
-    /// It keeps the line only if it is the line's writer.
+    /// The node keeps the line only if it is the line's writer.
     Others,
-    /// It always invalidates the line.
+    /// The node always invalidates the line.
     Always,
 }
 
@@ -35,9 +36,9 @@ pub struct TableRow {
     pub scheme: Scheme,
     /// The class.
     pub class: Class,
-    /// The column SI: self-invalidation at an acquire.
+    /// The column SI: whether the line is self-invalidated at an acquire.
     pub invalidated: Invalidation,
-    /// The column SD, self-downgrade: whether changes go home at a release.
+    /// The column SD (self-downgrade): whether changes are sent to the home at a release.
     pub downgraded: bool,
 }
 
@@ -45,9 +46,9 @@ const fn row(scheme: Scheme, class: Class, invalidated: Invalidation) -> TableRo
     TableRow { scheme, class, invalidated, downgraded: true }
 }
 
-/// Table 1. The paper has a single row for S, and one for the S of P/S; here each class of shared
-/// lines has a row of its own. Everything that was written is downgraded, private lines too
-/// (section 3.4.2).
+/// Table 1. The paper has a single row for S, and one for the S of P/S. Here each class of shared
+/// lines has its own row. Everything that was written is downgraded, even private lines (section
+/// 3.4.2).
 pub const TABLE: [TableRow; 12] = [
     row(Scheme::Shared, Class::Private, Invalidation::Always),
     row(Scheme::Shared, Class::NoWriter, Invalidation::Always),
@@ -73,9 +74,10 @@ pub fn class(entry: Entry) -> Class {
     }
 }
 
-/// Whether a node keeps a line over an acquire, given what it knows. This is Table 1 from a node's
-/// side. The directory's class may have changed since, but nothing that this acquire has to see
-/// depends on the change (deferred invalidation, section 3.4.1).
+/// Whether a node keeps a line over an acquire, given what the node knows about the line. This is
+/// Table 1 from a node's point of view. The line's class in the directory may have changed since,
+/// but nothing that this acquire has to see depends on the change (deferred invalidation, section
+/// 3.4.1).
 pub fn keeps(scheme: Scheme, known: Known) -> bool {
     match scheme {
         Scheme::Shared => false,
@@ -88,7 +90,7 @@ pub fn keeps(scheme: Scheme, known: Known) -> bool {
 mod tests {
     use super::*;
 
-    /// Every entry that up to five nodes can make.
+    /// Every entry that the reads and writes of up to five nodes can produce.
     fn entries() -> Vec<Entry> {
         let mut all = vec![Entry::EMPTY];
         let mut at = 0;
@@ -105,7 +107,7 @@ mod tests {
         all
     }
 
-    /// What a node that has just read the whole entry knows.
+    /// The knowledge of a node that has just read the whole entry.
     fn known(entry: Entry, me: usize) -> Known {
         let readers = entry.readers();
         let alone = readers.is_some_and(|r| r.without(me).is_empty());

@@ -1,20 +1,23 @@
-//! A node enters itself into a line's entry: what the entry becomes, what the node learns from it,
-//! and which nodes need a notice (sections 3.4 and 3.5).
+//! A node deposits itself: it enters itself as a reader or a writer into the directory entry of a
+//! line. This file says what the entry becomes, what the node learns from it, and which nodes need
+//! a notice (sections 3.4 and 3.5 of the paper).
 //!
-//! A node needs a notice when another node's deposit ends its right to keep the line: under P/S the
-//! first deposit of another reader, under P/S3 the first of another writer. Under P/S3 a read that
-//! makes P an S needs no notice: P, "S, NW" and the node's own "S, SW" are all kept.
+//! A notice tells a node what another node does with a line. A node needs one when another node's
+//! deposit ends its right to keep the line at an acquire. Under P/S that is the first deposit of
+//! another reader; under P/S3 it is the first deposit of another writer. Under P/S3 a private line
+//! that gets a second reader needs no notice: P, "S, NW" and the node's own "S, SW" are all kept.
 //!
 //! **Which node sends notices.** In the paper the second writer notifies only the first one, since
 //! the first writer has notified the readers. But the first writer's notices may still be under way
 //! when the second writer releases. A reader that then acquires from the second writer keeps the
 //! line, although a notice for it is on its way. So every depositor sends notices to all other
-//! nodes of the entry, until the entry says *told*. A depositor sets *told* once its notices have
-//! arrived, and only if they reached every node that the deposits can concern. Under P/S3 the first
-//! writer can't set it, since no node has notified *it* of a second one.
+//! nodes of the entry, until the entry has the mark *told*. A depositor sets this mark once its
+//! notices have arrived, but only if it has reached every node that any of the deposits so far
+//! concerns. Under P/S3 the first writer can't set the mark, because the first writer itself has no
+//! notice of a second one.
 //!
-//! Invariant, checked by an exhaustive test below over four nodes and all orders of delivery: once
-//! a deposit and its notices are complete, every other node of the entry knows of it.
+//! Invariant: once a deposit and its notices are complete, every other node of the entry knows of
+//! the deposit. An exhaustive test below checks it over four nodes and all orders of delivery.
 
 use super::entry::{Entry, Nodes, Writers};
 use super::scheme::Scheme;
@@ -28,7 +31,8 @@ pub enum Role {
     Writer,
 }
 
-/// What other nodes do with a line, as far as a node knows. The value only grows, until a reset.
+/// What other nodes do with a line, as far as a node knows. The value only grows until a reset (see
+/// `Fence::Reset`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Others {
     /// No other node uses it.
@@ -62,8 +66,8 @@ impl Known {
         }
     }
 
-    /// What the node knows after a notice. A node gets only notices that concern it under this
-    /// scheme.
+    /// What the node knows after a notice. Under each scheme, only one kind of deposit causes
+    /// notices, so the scheme says what the notice is about.
     #[must_use]
     pub fn told(self, scheme: Scheme) -> Known {
         let others = if scheme == Scheme::Writers { Others::Write } else { Others::Read };
@@ -71,14 +75,14 @@ impl Known {
     }
 }
 
-/// The nodes that get a depositor's notices before its next release.
+/// The nodes to which a depositor sends notices, before its next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tell {
     /// No node.
     Nobody,
     /// These nodes, each by its own notice.
     Nodes(Nodes),
-    /// All nodes, by the log.
+    /// All nodes, by the log of the line's home.
     Everybody,
 }
 
@@ -87,7 +91,7 @@ pub enum Tell {
 pub struct Deposit {
     /// The new entry.
     pub entry: Entry,
-    /// What other nodes do, as the old entry says.
+    /// What other nodes do, according to the entry before the deposit.
     pub others: Others,
     /// The nodes that need a notice.
     pub tell: Tell,
@@ -132,7 +136,7 @@ pub fn deposit(scheme: Scheme, me: usize, role: Role, old: Entry) -> Deposit {
         Some(readers) => Tell::Nodes(readers.without(me)),
         None => Tell::Everybody,
     };
-    // Under P/S3, no node has notified the first writer of a second one.
+    // Under P/S3 the first writer does not set *told*, since it has no notice of a second writer.
     let then_told = role == Role::Reader || others_write;
     Deposit { entry, others, tell, then_told }
 }
@@ -150,12 +154,12 @@ mod tests {
     struct World {
         entry: Entry,
         known: [Known; NODES],
-        /// For each node, its deposit whose notices are not all delivered: the nodes that lack
-        /// them, and whether *told* is set afterwards.
+        /// For each node, its deposit whose notices are not all delivered: the nodes that have not
+        /// got them yet, and whether *told* is set afterwards.
         pending: [Option<(Vec<usize>, bool)>; NODES],
     }
 
-    /// What can happen next in a world.
+    /// The worlds that can come next.
     fn next(
         world: &World,
         scheme: Scheme,
@@ -200,7 +204,8 @@ mod tests {
         all
     }
 
-    /// Whether a node has completed a deposit that another node of the entry does not know of.
+    /// Whether a node's deposit and its notices are complete, and another node of the entry still
+    /// does not know of it.
     fn unknown(world: &World, scheme: Scheme) -> bool {
         let complete = |n: usize| {
             let known = world.known[n];

@@ -1,18 +1,21 @@
-//! The bytes of a page that go home: those that differ from its twin, and no others.
+//! The bytes of a page that go to the page's home: those that differ from its twin, and no others.
+//! A twin is a copy of the page as it was when it was fetched or before it was written.
 //!
 //! Two nodes may write one page between the same two fences, and each may believe that it is the
-//! only writer. A byte that a node has not written is then stale in the node's copy. So a page is
-//! written home as a whole only if all of it changed. The paper leaves the omission of diffs for
-//! single writers to future work (section 3.2); this is why diffs stay.
+//! only writer. A byte that a node has not written is then out of date in the node's copy. So a
+//! node may send the whole page home only if all of its bytes changed. The paper's section 3.2
+//! plans, as future work, to send whole pages from single writers, without diffs; for the reason
+//! above, this code always makes diffs.
 
-/// The number of bytes in one step of the comparison. With such steps, pages that are mostly equal
-/// are compared quickly.
+/// The number of bytes that one step compares: most pages are mostly equal to their twins, and
+/// equal bytes are skipped in such steps.
 const CHUNK: usize = 64;
 
 /// Calls `run` with the offset and the bytes of every maximal run of `new` that differs from `old`.
 ///
-/// A byte that was written with its old value is not found. That is sound in programs without
-/// races: if another node had changed the byte since, this node would have fetched the line again.
+/// A byte that was written with the value that it had before is not found. That is sound in
+/// programs without races: if another node had changed the byte since the fetch, this node would
+/// have fetched the line again before it wrote.
 ///
 /// # Panics
 ///

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! The paper keeps a bit for each node. The protocol needs the other nodes' numbers only while they
-//! are few. So an entry holds the numbers of up to three readers (as number + 1) and of one writer,
-//! and beyond that a bit for "more" or "several". This allows 4,096 nodes. A writer is a reader as
-//! well. *Told* is set once all nodes of the entry know what concerns them; `deposit.rs` says why
-//! it is needed.
+//! are few. So an entry holds the numbers of up to three readers and of one writer, each plus 1,
+//! and 0 for none. If there are more, it holds only the bit "more readers" or "several writers".
+//! This allows 4,096 nodes. A writer is also a reader. The bit *told* is set once all nodes of the
+//! entry know what concerns them; `deposit.rs` says why it is needed.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ const WRITER: u32 = 40;
 const SEVERAL_WRITERS: u64 = 1 << 53;
 const TOLD: u64 = 1 << 54;
 
-/// The nodes that read and that write a line.
+/// A directory entry: the nodes that read a line, and the nodes that write it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Entry(u64);
 
@@ -65,7 +65,7 @@ impl Nodes {
 impl Entry {
     /// No node has used the line.
     pub const EMPTY: Entry = Entry(0);
-    /// The bit that [`Entry::is_told`] reads.
+    /// The bit that [`Entry::is_told`] tests.
     pub const TOLD: u64 = TOLD;
 
     /// The entry as a word.
@@ -117,11 +117,11 @@ impl Entry {
         }
     }
 
-    /// The entry with one more writer, which is a reader too.
+    /// The entry with one more writer, which also becomes a reader.
     ///
     /// # Panics
     ///
-    /// Same panics as [`with_reader`](Self::with_reader).
+    /// If the node's number is not below [`MAX_NODES`].
     #[must_use]
     pub fn with_writer(self, node: usize) -> Entry {
         let read = self.with_reader(node).0;

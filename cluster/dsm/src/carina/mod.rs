@@ -1,12 +1,13 @@
 //! *Carina*, the coherence protocol, as pure functions and tables: what happens to a line at an
 //! access and at a fence, given what its node knows and what its directory entry says.
 //!
-//! Nothing here waits, sends or remembers. A node performs what these tables say, on memory and a
-//! fabric. The tests perform it on a simulated fabric, and also with one rule changed.
+//! Nothing here waits, sends or remembers. A node (`crate::node`) performs what these tables say,
+//! on its memory and over a fabric. The tests perform it on a simulated fabric, both as it is and
+//! with one rule changed.
 //!
 //! ```text
 //!   scheme      the classifications that a program can have
-//!   entry       which nodes read and which write a line: 64 bits at its home
+//!   entry       which nodes read a line and which write it: 64 bits at the line's home
 //!   classify    Table 1: the classes, and which of them are invalidated and downgraded
 //!   deposit     a node enters itself: the new entry, what the node learns, which nodes get notices
 //!   step        what a miss, a downgrade and each fence do, in order
@@ -31,8 +32,8 @@ pub use entry::{Entry, MAX_NODES, Nodes, Writers};
 pub use scheme::Scheme;
 pub use step::{Fence, FenceStep, LineEvent, LineStep, fence, line};
 
-/// The protocol's decisions, as one value; [`Carina`] makes those of this module. The tests change
-/// one at a time, and their check has to notice.
+/// The protocol's decisions, as one value. [`Carina`] makes the decisions of this module. Tests
+/// replace one decision at a time, and then the check of coherence has to fail.
 pub trait Rules {
     /// See [`deposit`].
     fn deposit(&self, scheme: Scheme, me: usize, role: Role, old: Entry) -> Deposit {

@@ -1,6 +1,6 @@
-//! What a miss, a downgrade and each fence do, in order. A node performs these lists as they stand.
-//! So the order of a protocol's steps is data, which a reader can compare with the paper and a test
-//! can change.
+//! What a node does at a miss, at a downgrade and at each fence, as lists of steps. A node performs
+//! the lists as they are. So the order of the protocol's steps is data: a reader can compare it
+//! with the paper, and a test can change it.
 
 /// A synchronization of the program, as the protocol sees it (sections 3.1 and 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,15 +18,15 @@ pub enum Fence {
 /// A step of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FenceStep {
-    /// Find written pages, and downgrade them.
+    /// Find the pages that were written, and downgrade them: send their changes home.
     Downgrade,
-    /// Wait until all puts have arrived.
+    /// Wait until all that this node has put has arrived at its home.
     Flush,
-    /// Acquire the lock, release it, or meet the other nodes.
+    /// Synchronize with other nodes: acquire the lock, release it, or meet all nodes.
     Synchronize,
     /// Take in the notices of other nodes.
     Notices,
-    /// Drop lines that can't be kept, after a downgrade of their written pages.
+    /// Drop the lines that can't be kept. Written pages among them are downgraded first.
     Invalidate,
     /// Drop all lines, forget what is known about them, and empty this home's part of the
     /// directory.
@@ -38,26 +38,26 @@ pub enum FenceStep {
 pub enum LineEvent {
     /// An access finds it missing.
     Miss,
-    /// It has written pages, whose changes go home.
+    /// Some of its pages were written, and their changes go home.
     Downgrade,
 }
 
 /// A step of what happens to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineStep {
-    /// Downgrade and drop the line that occupies the slot.
+    /// If another line occupies the place in the cache, downgrade and drop that line.
     MakeRoom,
-    /// Deposit this node as a reader unless that is done, and send the notices.
+    /// Deposit this node as a reader and send the notices, unless this node has done so before.
     Reader,
-    /// Deposit this node as a writer unless that is done, and send the notices.
+    /// Deposit this node as a writer and send the notices, unless this node has done so before.
     Writer,
-    /// Wait until all puts to the line's home have arrived, if there were any.
+    /// If this node has put anything to the line's home, wait until it has arrived.
     Settle,
     /// Copy the line from its home.
     Fetch,
     /// Put the bytes that differ from the twin to the line's home.
     Diff,
-    /// Make the present bytes the twin.
+    /// Make the page's present bytes its twin.
     Twin,
 }
 
@@ -65,13 +65,14 @@ pub enum LineStep {
 pub fn fence(which: Fence) -> &'static [FenceStep] {
     use FenceStep::{Downgrade, Flush, Forget, Invalidate, Notices, Synchronize};
     match which {
-        // When a lock is released, the notices for everything that the release downgraded have
-        // arrived. So notices are read after the lock is acquired, and before lines are chosen.
+        // A release of a lock ends only when the notices of everything that it downgraded have
+        // arrived. So the next holder reads its notices after it has acquired the lock, and before
+        // it chooses the lines to drop.
         Fence::Acquire => &[Synchronize, Notices, Invalidate],
         Fence::Release => &[Downgrade, Flush, Synchronize],
         Fence::Barrier => &[Downgrade, Flush, Synchronize, Notices, Invalidate],
-        // No node deposits or sends notices between the two meetings. Notices from before the first
-        // one are read here, so that they are not mistaken for later ones.
+        // No node deposits itself or sends notices between the two meetings. Notices from before
+        // the first meeting are taken in here, so that they are not mistaken for later ones.
         Fence::Reset => &[Downgrade, Flush, Synchronize, Notices, Forget, Synchronize],
     }
 }
@@ -80,12 +81,13 @@ pub fn fence(which: Fence) -> &'static [FenceStep] {
 pub fn line(event: LineEvent) -> &'static [LineStep] {
     use LineStep::{Diff, Fetch, MakeRoom, Reader, Settle, Twin, Writer};
     match event {
-        // Either order of deposit and fetch is sound: the node learns what the entry says before
-        // its next acquire (`two_orders_do_not_matter`). This order stays sound if nodes can one
-        // day leave an entry.
+        // The deposit could also come after the fetch: in both orders, the node learns what the
+        // entry says before its next acquire (test `two_orders_do_not_matter`). This order would
+        // stay sound if nodes could also leave an entry.
         LineEvent::Miss => &[MakeRoom, Reader, Settle, Fetch, Twin],
-        // The writer is registered here and not at its first write. A node that has to see the
-        // write acquires after this node's release, which waits for the notices.
+        // A node is deposited as a writer here and not at its first write. That is early enough: a
+        // node that has to see the write acquires only after this node's release, and the release
+        // waits for the notices.
         LineEvent::Downgrade => &[Writer, Diff, Twin],
     }
 }

@@ -1,10 +1,11 @@
-//! The lines that a node has cached, and the choice of the one that leaves for another.
+//! The lines that a node has cached, and the choice of the line that has to leave when another one
+//! comes.
 //!
-//! A line can be in any of the few slots of its set; the one that came first leaves. The paper's
-//! cache is direct-mapped; this one is not, because an instruction may need four lines at once, if
-//! both of its operands cross from one line into the next. If two of these lines kept evicting each
-//! other, the instruction would fault for ever. With [`WAYS`] slots in a set, the four lines that
-//! came last stay.
+//! A line can be in any of the few slots of its set; if the set is full, the line that came first
+//! leaves. The paper's cache is direct-mapped: it has one slot for each line. That is not enough
+//! here, since an instruction may need four lines at the same time, if both of its operands cross
+//! from one line into the next. If two of these lines kept evicting each other, the instruction
+//! would fault for ever. With [`WAYS`] slots in a set, the four lines that came last stay.
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ pub const WAYS: usize = 4;
 pub struct Cache {
     /// Each slot's line plus 1, or 0. The slots of a set are neighbours.
     slots: Vec<u32>,
-    /// For each slot, the value of `coming` when its line came.
+    /// For each slot, the value of `coming` just before its line came.
     came: Vec<u64>,
     /// The number of lines that have come.
     coming: u64,
@@ -27,8 +28,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty cache with at most this many slots, in sets of [`WAYS`], or with a slot for every
-    /// line if these slots suffice.
+    /// An empty cache with at most this many slots, in sets of [`WAYS`]. If there are as many slots
+    /// as lines, every line has its own slot.
     pub fn new(lines: usize, slots: usize) -> Cache {
         let ways = slots.clamp(1, WAYS);
         let slots = match slots >= lines {
@@ -56,7 +57,7 @@ impl Cache {
         first..first + self.ways
     }
 
-    /// The slot that a line is in, or will be in if it comes next.
+    /// The slot that a line is in. If the line is not cached, the slot that it would get now.
     ///
     /// # Panics
     ///
@@ -72,7 +73,7 @@ impl Cache {
         self.here[line / 64] >> (line % 64) & 1 != 0
     }
 
-    /// The line that has to leave before another one can come.
+    /// The line that has to leave before this one can come, if there is one.
     pub fn in_the_way_of(&self, line: usize) -> Option<usize> {
         if self.has(line) || self.set(line).any(|slot| self.slots[slot] == 0) {
             return None;
@@ -117,7 +118,7 @@ impl Cache {
 mod tests {
     use super::*;
 
-    /// Brings a line in as a node does.
+    /// Caches a line like a node.
     fn come(cache: &mut Cache, line: usize) {
         if cache.has(line) {
             return;
@@ -132,7 +133,7 @@ mod tests {
     fn an_instruction_gets_all_its_lines() {
         for slots in [4, 5, 8, 12] {
             let mut cache = Cache::new(64, slots);
-            // Lines that are in the same set in every cache, and their neighbours.
+            // Lines of the same set, for every number of slots here, and the lines after them.
             let needed = [0, 1, 24, 25];
             (40..50).for_each(|line| come(&mut cache, line));
             let mut misses = 0;

@@ -7,24 +7,25 @@ pub struct Counts {
     pub misses: u64,
     /// Bytes that were fetched for missing lines.
     pub fetched: u64,
-    /// Clean pages that were written, on fault sides whose handler sees first writes.
+    /// First writes to clean pages that the fault side's handler has seen; fault sides on which the
+    /// kernel records first writes count none.
     pub first_writes: u64,
     /// Pages whose changes went home.
     pub downgrades: u64,
-    /// How many of the downgraded pages left a full write buffer.
+    /// How many of the downgraded pages went home because the write buffer was full.
     pub drained: u64,
-    /// Bytes that were put to homes.
+    /// Bytes that were put to the lines' homes.
     pub put: u64,
-    /// Lines that were evicted for another one.
+    /// Lines that left the cache because another one came.
     pub evicted: u64,
-    /// Lines that fences have dropped, except those that a reset forgets.
+    /// Lines that fences have dropped, except those that a reset drops.
     pub invalidated: u64,
-    /// Lines that fences have examined and kept.
+    /// Lines that an invalidating fence has found in the cache and kept.
     pub kept: u64,
     /// Times that this node entered itself into the directory.
     pub deposits: u64,
-    /// Notices that the node has taken in. A log also has the node's own; a log that has lost
-    /// entries counts as one notice.
+    /// Notices that the node has taken in. Notices that the node itself put into a log count as
+    /// well. A log that has lost entries counts as one notice.
     pub notices: u64,
 }
 

@@ -1,7 +1,7 @@
-//! What a node does at a fence: the steps of [`Rules::fence`], as they stand.
+//! What a node does at a fence: it performs the steps of [`Rules::fence`].
 //!
-//! Other threads may use the node between the steps, so each step is a call of its own. [`Quiet`]
-//! says whether other threads may access pages during it.
+//! Other threads may use the node between the steps, so each step is one call. [`Quiet`] says
+//! whether other threads may access pages during the call.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use crate::carina::{FenceStep, Known, Rules, Scheme};
 use crate::pages::Pages;
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
-    /// Performs a step of a fence. [`FenceStep::Synchronize`] is up to the caller: this function
-    /// ignores it.
+    /// Performs a step of a fence. [`FenceStep::Synchronize`] is the caller's task: this function
+    /// does nothing for it.
     ///
     /// # Errors
     ///
@@ -26,10 +26,11 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
                 Ok(())
             }
             FenceStep::Flush => {
-                // Everything that this node has put since its last flush, to any home and for
-                // whatever reason: the downgrade above, lines that left the cache or the write
-                // buffer. Notices and deposits are changes of words, which are complete already. A
-                // dead home is not reported: its lines are gone, and who accesses one learns it.
+                // Waits for everything that this node has put since its last flush, to any home and
+                // for any reason: the downgrade above, or lines that left the cache or the write
+                // buffer. Notices and deposits are atomic operations on words, and are complete
+                // already. A dead home is not reported: its lines are lost, and a node learns that
+                // when it accesses one of them.
                 self.fabric.flush_all();
                 self.flushes += 1;
                 Ok(())
@@ -59,7 +60,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         })
     }
 
-    /// Drops the lines that can't be kept, runs of neighbours at once.
+    /// Drops the cached lines that can't be kept, a run of neighbours at a time.
     fn invalidate(&mut self, quiet: Quiet) -> Result<(), Dead> {
         let mut from = 0;
         while let Some(run) = self.next_dropped(from) {
@@ -70,7 +71,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// The next run of neighbouring cached lines that can't be kept.
+    /// The next run of neighbouring cached lines, from this line on, that can't be kept.
     fn next_dropped(&mut self, from: usize) -> Option<Range<usize>> {
         let mut line = self.cache.next(from)?;
         while self.rules.keeps(self.policy.scheme, self.known[line]) {
@@ -87,8 +88,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Some(line..end)
     }
 
-    /// Drops all lines, forgets what is known about them, and empties this home's part of the
-    /// directory.
+    /// Drops all cached lines, forgets what is known about lines, and empties the part of the
+    /// directory that lives at this rank.
     fn forget(&mut self) -> Result<(), Dead> {
         while let Some(line) = self.cache.next(0) {
             let mut end = line + 1;

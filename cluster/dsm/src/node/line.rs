@@ -1,4 +1,4 @@
-//! What a node does at a miss and at a downgrade: the steps of [`Rules::line`], as they stand.
+//! What a node does at a miss and at a downgrade: it performs the steps of [`Rules::line`].
 
 use syncline_fabric::{Dead, Fabric};
 
@@ -8,7 +8,8 @@ use crate::homes::Home;
 use crate::pages::{Pages, Twins};
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
-    /// Performs the steps of an event: a page is downgraded, or its line is missing.
+    /// Performs the steps of an event: this page is downgraded, or the line that it belongs to is
+    /// missing.
     pub(super) fn event(&mut self, event: LineEvent, page: usize) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         let home = self.homes.of(&self.fabric, &self.shape, &self.layout, line)?;
@@ -34,7 +35,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Drops lines. If they may have been written, they are downgraded first.
+    /// Drops lines from the cache. If they may have been written, `written` is `true`, and they are
+    /// downgraded first.
     pub(super) fn drop_lines(
         &mut self,
         lines: std::ops::Range<usize>,
@@ -56,8 +58,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Deposits this node in a line's entry, unless it has done so or its scheme has no such
-    /// deposits.
+    /// Deposits this node in a line's entry, unless this node has done so before or the scheme does
+    /// not register nodes in this role.
     fn enter(&mut self, line: usize, home: Home, role: Role) -> Result<(), Dead> {
         let known = self.known[line];
         let done = if role == Role::Reader { known.reads } else { known.writes };
@@ -72,8 +74,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Fetches a line from its home. If twins are made at the fetch, the pages and the twin get the
-    /// same bytes.
+    /// Fetches a line from its home. On fault sides that make twins at the fetch, the twin gets the
+    /// same bytes as the pages.
     fn fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
         let from = self.layout.data(&self.shape, home.rank, home.slot);
         let first = self.pages_of(line).start;
@@ -89,9 +91,9 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Takes a snapshot of the page, and puts the bytes in which it differs from the twin to the
-    /// line's home. On a fabric, a put may overtake an earlier one of the same rank, so the line's
-    /// earlier puts have to arrive first.
+    /// Takes a snapshot of the page, and puts the bytes that differ from the twin to the line's
+    /// home. A fabric may complete a put before an earlier put of the same rank, so the earlier
+    /// puts to this line have to arrive first.
     fn diff(&mut self, page: usize, home: Home) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         if std::mem::replace(&mut self.put[line], self.flushes + 1) == self.flushes + 1 {
@@ -110,8 +112,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Makes the snapshot of a downgraded page its twin. A line that was fetched has its twin
-    /// already, or gets it when it is first written.
+    /// Makes the snapshot of a downgraded page its twin. Nothing is to do after a miss: the line
+    /// has got its twin at the fetch, or gets it at its first write.
     fn renew_twin(&mut self, event: LineEvent, page: usize) {
         if event == LineEvent::Downgrade && self.pages.twins() == Twins::AtFetch {
             let twin = self.twin(page);

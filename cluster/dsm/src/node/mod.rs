@@ -1,16 +1,16 @@
-//! A node: it performs what Carina says, on copies of pages and over a fabric.
+//! A node: it performs the steps of the protocol Carina, on copies of pages and over a fabric.
 //!
 //! ```text
-//!   cache    which lines are here, and which one leaves for another
+//!   cache    which lines are cached, and which one leaves when another comes
 //!   line     the steps of a miss and of a downgrade
 //!   fence    the steps of fences
 //!   counts   counts of what a node has done
 //! ```
 //!
-//! The same code serves all fabrics and all fault sides: simulated nodes run it under random
-//! programs (`tests/nodes`), and processes run it in signal handlers. One thread at a time runs a
-//! node's code. Other threads access pages meanwhile, which is why `freeze` exists. Nothing here
-//! allocates once the node is made.
+//! The same code serves all fabrics and all fault sides: simulated nodes run it in random programs
+//! (`tests/nodes`), and processes run it in signal handlers. One thread at a time runs a node's
+//! code, while other threads may access pages; `freeze` stops their writes. Nothing here allocates
+//! after the node is made.
 
 mod cache;
 mod counts;
@@ -39,14 +39,16 @@ pub struct Policy {
     pub placement: Placement,
     /// The most lines that are cached.
     pub cache_lines: usize,
-    /// The most pages that may be written before the first of them go home.
+    /// The most pages that may be written and not yet sent home. If there are more, the first of
+    /// them go home.
     pub write_buffer: usize,
 }
 
-/// Whether the node's other threads are quiet during a fence.
+/// Whether the rank's other threads keep away from pages during a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {
-    /// All of them wait for the fence, as at a barrier, and nothing was written since its downgrade.
+    /// All of them wait for the fence, as at a barrier, and no thread has written since the fence's
+    /// downgrade.
     Yes,
     /// They may access pages.
     No,
@@ -63,33 +65,34 @@ pub struct Node<F, P, R = Carina> {
     layout: Layout,
     homes: Homes,
     pyxis: Pyxis,
-    /// What it knows about each line.
+    /// What this node knows about each line.
     known: Vec<Known>,
     cache: Cache,
     /// For each slot of the cache, the line's bytes as they were when this node and the line's home
     /// last agreed.
     twins: Mapping,
-    /// How often this node has waited for all of its puts.
+    /// How often this node has waited until all its puts arrived.
     flushes: u32,
-    /// For each line, the value of `flushes` at its last put, plus 1; 0 if nothing was put.
+    /// For each line, the value of `flushes` plus 1 when the line was last put; 0 if it never was.
     put: Vec<u32>,
-    /// A line that arrives, on fault sides that don't fetch it into its twin.
+    /// The bytes of a line that arrives, on fault sides where they don't go into its twin.
     arriving: Vec<u8>,
-    /// A copy of a page at one moment.
+    /// The bytes of a page that is being downgraded.
     snapshot: Vec<u8>,
     /// Written pages that are about to be downgraded.
     found: Vec<usize>,
-    /// The number of written pages. If no handler sees first writes, the number of pages that were
-    /// fetched since the buffer was last full.
+    /// The number of pages in the write buffer: written pages, if the fault side's handler sees
+    /// first writes. Otherwise, the pages fetched since the buffer was last full, since each of
+    /// them may have been written.
     buffered: usize,
-    /// The page at which the write buffer is searched next.
+    /// The page at which the next search for written pages begins, when the write buffer is full.
     drains: usize,
     /// The number of threads that access pages.
     threads: usize,
     counts: Counts,
 }
 
-/// The most written pages that one search finds.
+/// The most written pages that one search returns.
 const BATCH: usize = 512;
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
@@ -150,8 +153,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         self.cache.has(page / self.shape.line_pages)
     }
 
-    /// Handles an access that found a page absent, or that found it clean and wanted to write.
-    /// Afterwards the access can be retried.
+    /// Handles an access that faulted: it found the page absent, or it was a write and found the
+    /// page clean. Afterwards the access can be retried.
     ///
     /// # Errors
     ///
@@ -180,8 +183,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Gives lines homes at a rank, before any rank has touched them. Returns how many of the lines
-    /// live there.
+    /// Gives lines homes at a rank, unless a rank has touched them before. Returns how many of the
+    /// lines have their home at that rank.
     ///
     /// # Errors
     ///
@@ -195,9 +198,9 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(there)
     }
 
-    /// Makes room in the write buffer for this many pages. If the buffer is full, that many written
-    /// pages go home; if no handler sees first writes, as many as were fetched since it was last
-    /// full.
+    /// Adds this many pages to the write buffer. If the buffer is full, written pages go home
+    /// first: this many if the handler sees first writes, and otherwise at most as many as were
+    /// fetched since the buffer was last full.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let told = self.pages.twins() == Twins::AtWrite;
@@ -211,7 +214,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
             self.drains = next;
             self.counts.drained += done as u64;
             if !told {
-                // The other pages had not been written.
+                // All written pages went home; the other pages were only read.
                 self.buffered = 0;
             }
         }
@@ -219,8 +222,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Downgrades written pages of a range, at most `most`. Returns their number, and the page from
-    /// which a later search may continue.
+    /// Downgrades written pages of a range, at most `most`. Returns the number of downgraded pages,
+    /// and the page at which a later search can continue.
     fn downgrade(
         &mut self,
         pages: std::ops::Range<usize>,
@@ -244,7 +247,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok((done, from))
     }
 
-    /// The position of a page's twin.
+    /// The place of a page's twin in `twins`.
     fn twin(&self, page: usize) -> std::ops::Range<usize> {
         let (line, number) = (page / self.shape.line_pages, page % self.shape.line_pages);
         let start = self.cache.slot(line) * self.shape.line() + number * self.shape.page;

@@ -1,4 +1,5 @@
-//! The fault side of this process: the fastest that the system allows, unless one is requested.
+//! Chooses the fault side of this process: the one that was requested, or the fastest that the
+//! system allows.
 
 use std::io;
 
@@ -13,9 +14,9 @@ use super::tracked::Tracked;
 /// A fault side: how accesses to absent and clean pages reach the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// userfaultfd; the kernel records first writes.
+    /// userfaultfd, where the kernel records first writes.
     Tracked,
-    /// userfaultfd; first writes come to the handler.
+    /// userfaultfd, where first writes raise a signal.
     Guarded,
     /// SIGSEGV and `mprotect`.
     Mapped,
@@ -65,13 +66,13 @@ impl Side {
 #[derive(Debug, Error)]
 #[error("no pages with the fault side {}: {reason}", side.name())]
 pub struct Unavailable {
-    /// The side that was tried last.
+    /// The side that was tried last, and failed.
     pub side: Side,
-    /// The system's error.
+    /// The error that the system returned for it.
     pub reason: io::Error,
 }
 
-/// The pages, and how their side was chosen.
+/// The pages, and the side that was chosen for them.
 pub struct Chosen {
     /// The pages.
     pub pages: Box<dyn Pages + Send>,
@@ -79,7 +80,7 @@ pub struct Chosen {
     pub reserved: Reserved,
     /// The side.
     pub side: Side,
-    /// The faster sides that are not available, each with the reason.
+    /// The sides that were tried before and are not available, each with the reason.
     pub passed: Vec<(Side, io::Error)>,
 }
 

@@ -1,8 +1,8 @@
-//! What a node can do with its copies of pages, and what it learns about accesses.
+//! What a node can do with its copies of pages, and how it learns which pages were accessed.
 
 use std::ops::Range;
 
-/// When a page's twin is made.
+/// When a page's twin is made: the copy with which the page is compared later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twins {
     /// When the page is fetched, since nothing will report its first write.
@@ -23,28 +23,30 @@ pub enum Access {
 /// Copies of pages.
 ///
 /// A page is *absent*, or it is present and *clean* or *written*. The node decides whether a page
-/// is absent, by [`install`](Self::install) and [`drop`](Self::drop). The implementation knows
-/// which pages were written. One thread of a node calls these functions at a time, while others may
-/// access pages.
+/// A page is *absent*, or it is present and *clean* or *written*. The node decides whether a page
+/// is absent, by [`install`](Self::install) and [`drop`](Self::drop). The implementation of this
+/// trait knows which present pages were written. One thread at a time calls these functions, while
+/// other threads may access pages.
 ///
-/// None of these functions allocates memory, because signal handlers call them.
+/// None of these functions allocates memory, because they are called in signal handlers.
 pub trait Pages {
     /// When twins are made.
     fn twins(&self) -> Twins;
 
-    /// Makes absent pages from `first` on present and clean, with these bytes. Other threads see
-    /// all bytes of a page or none.
+    /// Makes absent pages present and clean, with these bytes. `first` is the first of the pages.
+    /// Other threads see all bytes of a page or none.
     fn install(&mut self, first: usize, bytes: &[u8]);
 
-    /// Makes a clean page a written one, before it is written. Called only if twins are made at a
-    /// write.
+    /// Marks a clean page as written, and lets threads write to it. Called only if twins are made
+    /// at the first write.
     fn write(&mut self, page: usize);
 
-    /// Whether the page is known to be written. Called only if twins are made at a write.
+    /// Whether the page is marked as written. Called only if twins are made at the first write.
     fn is_written(&self, page: usize) -> bool;
 
-    /// Calls `found` with written pages of a range, at most `most`, in their order. Each page is
-    /// made clean before its call, so a later write makes it a written page again.
+    /// Calls `found` with each written page of a range, in ascending order, for at most `most`
+    /// pages. Each page is made clean before the call, so a later write makes it a written page
+    /// again.
     fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize));
 
     /// Copies the bytes of a present page.
@@ -53,11 +55,11 @@ pub trait Pages {
     /// Makes present pages absent. Their bytes are lost.
     fn drop(&mut self, pages: Range<usize>);
 
-    /// Blocks writes to the pages of a range until [`thaw`](Self::thaw), to each at the latest from
-    /// when it is clean: a thread that tries to write has to wait.
+    /// Makes writes to the pages of a range wait until [`thaw`](Self::thaw). An implementation may
+    /// let writes to a written page through until the page is made clean.
     fn freeze(&mut self, pages: Range<usize>);
 
-    /// Ends what [`freeze`](Self::freeze) of the same range began.
+    /// Lets the writes continue that [`freeze`](Self::freeze) of the same range has stopped.
     fn thaw(&mut self, pages: Range<usize>);
 }
 

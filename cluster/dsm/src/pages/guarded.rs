@@ -1,7 +1,7 @@
-//! Copies under userfaultfd, where the handler sees first writes: accesses to absent pages and
-//! writes to clean ones raise SIGBUS. Needs Linux 5.11.
+//! Copies of pages under userfaultfd, where the signal handler sees first writes: an access to an
+//! absent page or a write to a clean page raises SIGBUS. Needs Linux 5.11.
 //!
-//! Twins are made at the write, so that pages that are only read have none.
+//! A page's twin is made at its first write, so pages that are only read have no twin.
 
 use std::io;
 use std::ops::Range;

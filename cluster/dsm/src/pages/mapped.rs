@@ -1,8 +1,8 @@
-//! Copies under SIGSEGV and `mprotect`, which every system has: an absent page may not be accessed,
-//! and a clean one may not be written.
+//! Copies of pages under SIGSEGV and `mprotect`, which every system has: an absent page can't be
+//! accessed, and a clean page can't be written.
 //!
-//! The pages are those of a file without a name. A second mapping makes all of them writable, so
-//! that a page is filled there before any thread can see it.
+//! The pages belong to a file without a name. A second mapping of the file is always writable, so a
+//! page gets its bytes there before any thread can access it.
 
 use std::fs::File;
 use std::io;
@@ -59,7 +59,7 @@ impl Pages for Mapped {
     }
 
     fn install(&mut self, first: usize, bytes: &[u8]) {
-        // SAFETY: absent pages, which no other thread can access.
+        // SAFETY: the pages are absent, so no other thread can access them.
         unsafe { self.alias(first).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         self.pages.protect(first..first + bytes.len() / PAGE, libc::PROT_READ);
     }
@@ -87,12 +87,12 @@ impl Pages for Mapped {
         self.pages.protect(pages.clone(), libc::PROT_NONE);
         let (start, bytes) = (self.alias(pages.start), pages.len() * PAGE);
         // SAFETY: frees the pages' memory, whose bytes are no longer needed. If the file system
-        // can't, the memory only stays taken.
+        // can't free it, the memory is only used longer.
         unsafe { libc::madvise(start.cast(), bytes, libc::MADV_REMOVE) };
     }
 
-    /// Nothing to do, as in `guarded`: clean pages are protected anyway, and written ones become
-    /// clean first.
+    /// Does nothing, as in `guarded`: clean pages are protected always, and the node makes the
+    /// written ones clean before it drops them.
     fn freeze(&mut self, _: Range<usize>) {}
 
     fn thaw(&mut self, _: Range<usize>) {}

@@ -1,4 +1,4 @@
-//! The global addresses, and private memory that is mapped on first touch.
+//! The range of global addresses, and private memory that the system maps at the first touch.
 
 use std::io;
 use std::ops::Range;
@@ -6,11 +6,12 @@ use std::ptr::{self, NonNull};
 
 use crate::shape::PAGE;
 
-/// Where the global memory begins in every rank: at 4 TiB, where no system maps anything by itself,
-/// and below the 64 TiB that the locks' region needs in one piece.
+/// The address at which the global memory begins, in every rank. It is 4 TiB: no system maps
+/// anything there by itself, and the region of the locks, which needs 64 TiB in one piece, fits
+/// above it.
 const BASE: usize = 1 << 42;
 
-/// The global addresses. Once in use, they are never released.
+/// The range of global addresses. Once the program uses it, it is never released.
 #[derive(Clone, Copy, Debug)]
 pub struct Reserved {
     base: NonNull<u8>,
@@ -26,7 +27,7 @@ fn failed() -> io::Error {
     io::Error::last_os_error()
 }
 
-/// The result of `mmap`.
+/// Turns the result of `mmap` into an address or an error.
 fn mapped(at: *mut libc::c_void) -> io::Result<NonNull<u8>> {
     if at == libc::MAP_FAILED {
         return Err(failed());
@@ -35,7 +36,8 @@ fn mapped(at: *mut libc::c_void) -> io::Result<NonNull<u8>> {
 }
 
 impl Reserved {
-    /// Maps private pages at the global addresses, readable and writable, and not present yet.
+    /// Maps private memory at the global addresses. It can be read and written, and no page is
+    /// present yet.
     ///
     /// # Errors
     ///
@@ -44,7 +46,7 @@ impl Reserved {
         Reserved::map(bytes, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE, None)
     }
 
-    /// Maps a file at the global addresses, without access.
+    /// Maps a file at the global addresses. No access is allowed at first.
     ///
     /// # Errors
     ///
@@ -62,21 +64,21 @@ impl Reserved {
         let wanted = ptr::without_provenance_mut(BASE);
         // SAFETY: maps new addresses, or fails if something is mapped there.
         let base = mapped(unsafe { libc::mmap(wanted, bytes, access, flags, file, 0) })?;
-        // Kernels before 4.17 don't know the flag, and map elsewhere.
+        // Kernels before 4.17 don't know MAP_FIXED_NOREPLACE, and map at another address.
         if base.addr().get() != BASE {
             return Err(io::Error::from(io::ErrorKind::AddrInUse));
         }
-        // Faults are for single pages. A child process has no part in the protocol: its accesses
-        // fail.
+        // No huge pages, since a fault is handled for a single page. And a forked child does not
+        // get the memory: it has no part in the protocol, so its accesses have to fail.
         for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTFORK] {
-            // SAFETY: advises the system about pages that are ours. If the system does not know the
+            // SAFETY: gives advice about pages that are ours. If the system does not know the
             // advice, nothing is lost.
             unsafe { libc::madvise(base.as_ptr().cast(), bytes, advice) };
         }
         Ok(Reserved { base, bytes })
     }
 
-    /// Releases the addresses, which no thread has accessed.
+    /// Releases the addresses. No thread must have accessed them.
     pub fn release(self) {
         // SAFETY: ours, and not in use.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
@@ -92,7 +94,7 @@ impl Reserved {
         self.bytes
     }
 
-    /// The offset of an address; `None` if the address is outside.
+    /// The offset of an address in the global memory, or `None` if the address is outside.
     #[inline]
     pub fn offset(&self, address: usize) -> Option<usize> {
         let offset = address.checked_sub(self.base.addr().get())?;
@@ -109,7 +111,7 @@ impl Reserved {
     /// Changes how pages may be accessed.
     pub fn protect(&self, pages: Range<usize>, access: i32) {
         let (start, bytes) = (self.page(pages.start), pages.len() * PAGE);
-        // SAFETY: these pages are ours; a thread that faults on them waits in the handler, or gets
+        // SAFETY: these pages are ours. A thread that faults on them waits in the handler, or gets
         // its signal.
         let result = unsafe { libc::mprotect(start.cast(), bytes, access) };
         assert!(result == 0, "mprotect of {bytes} bytes: {}", failed());
@@ -123,18 +125,18 @@ impl Reserved {
         assert!(result == 0, "madvise of {bytes} bytes: {}", failed());
     }
 
-    /// Copies a present page word by word, since the program may write to it at the same time.
+    /// Copies a present page, word by word, since the program may write to it at the same time.
     pub fn read(&self, page: usize, into: &mut [u8]) {
         copy(self.page(page), into);
     }
 }
 
-/// Copies bytes that the program's threads may write at the same time.
+/// Copies bytes word by word. The program's threads may write them at the same time.
 pub fn copy(from: *const u8, into: &mut [u8]) {
     assert!(into.len().is_multiple_of(8) && from.addr().is_multiple_of(8), "whole words");
     for (number, word) in into.chunks_exact_mut(8).enumerate() {
-        // SAFETY: a word of a present page. Volatile: the bytes may change, and each word is read
-        // once.
+        // SAFETY: a word of a present page. Volatile, so that each word is read only once: the
+        // bytes may change.
         let value = unsafe { from.cast::<u64>().add(number).read_volatile() };
         word.copy_from_slice(&value.to_ne_bytes());
     }
@@ -164,9 +166,9 @@ impl Mapping {
         let flags = flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: new addresses.
         let base = mapped(unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) })?;
-        // SAFETY: advises the system to map many of our pages at once, since a fault for each page
-        // takes longer than copying the page. If the system does not know the advice, nothing is
-        // lost.
+        // SAFETY: advises the system to map many of our pages at once, because a fault for each
+        // page takes longer than copying the page. If the system does not know the advice, nothing
+        // is lost.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         Ok(Mapping { base, bytes })
     }
@@ -174,7 +176,7 @@ impl Mapping {
     /// Some of its bytes.
     pub fn at(&self, range: Range<usize>) -> &[u8] {
         assert!(range.start <= range.end && range.end <= self.bytes);
-        // SAFETY: within the mapping, which is only changed through `at_mut`.
+        // SAFETY: within the mapping; only `at_mut` changes it, and needs an exclusive borrow.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(range.start), range.len()) }
     }
 

@@ -1,15 +1,15 @@
-//! A node's copies of pages, and how a node learns what the program does to them.
+//! A node's copies of pages, and how a node learns which pages the program accesses.
 //!
 //! ```text
-//!   copies   what a node can do with its copies, however faults come
-//!   plain    buffers, for simulated nodes: every access is a call
-//!   memory   the reserved addresses, and what is requested of the system
+//!   copies   what a node can do with its copies, on every fault side
+//!   plain    pages in buffers, for simulated nodes: every access is a call
+//!   memory   the range of global addresses, and the calls that map memory
 //!   uffd     userfaultfd
-//!   tracked  userfaultfd, where the kernel itself notes which pages were written (6.7)
+//!   tracked  userfaultfd, where the kernel itself records which pages were written (6.7)
 //!   guarded  userfaultfd, where first writes come to the handler (5.11)
 //!   mapped   SIGSEGV and `mprotect`, everywhere
 //!   written  which pages are written, if the kernel does not record that
-//!   choose   which of the three this process can have
+//!   choose   which of the three fault sides this process gets
 //! ```
 
 mod choose;

@@ -1,4 +1,5 @@
-//! Pages in buffers, where every access is a call: for simulated nodes, whose memory can't fault.
+//! Pages in plain buffers, for simulated nodes. Their memory can't raise faults, so every access is
+//! a function call.
 
 use std::ops::Range;
 
@@ -66,7 +67,7 @@ impl Pages for Plain {
 
     fn drop(&mut self, pages: Range<usize>) {
         self.written[pages.clone()].fill(false);
-        // Later reads get wrong bytes on purpose.
+        // Later reads of the page are errors, so they get wrong bytes on purpose.
         self.bytes[pages.start * self.page..pages.end * self.page].fill(0xdb);
     }
 

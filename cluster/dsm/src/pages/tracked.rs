@@ -1,8 +1,8 @@
-//! Copies under userfaultfd with asynchronous write protection. An access to an absent page raises
-//! SIGBUS. The kernel records a first write without a signal, and one call finds the written pages
-//! and protects them again. Needs Linux 6.7.
+//! Copies of pages under userfaultfd with asynchronous write protection. An access to an absent
+//! page raises SIGBUS. The kernel records first writes without a signal; one system call finds the
+//! written pages and protects them again. Needs Linux 6.7.
 //!
-//! Twins are made when a page is fetched, so they take as much memory as the copies.
+//! A page's twin is made when the page is fetched, so twins take as much memory as the copies.
 
 use std::io;
 use std::ops::Range;
@@ -56,8 +56,8 @@ impl Pages for Tracked {
         self.uffd.pages.discard(pages);
     }
 
-    /// Uses `mprotect`, since the kernel itself would resolve a write to a page that userfaultfd
-    /// protects. A thread that writes gets SIGSEGV, and waits in the handler.
+    /// Uses `mprotect`: userfaultfd's own protection would not stop the write, since the kernel
+    /// would only record it. A thread that writes gets SIGSEGV, and waits in the handler.
     fn freeze(&mut self, pages: Range<usize>) {
         self.uffd.pages.protect(pages, libc::PROT_READ);
     }

@@ -1,5 +1,6 @@
-//! userfaultfd, as the kernel's headers define it: pages are registered, and accesses to absent
-//! ones (or, on request, first writes) raise SIGBUS in the thread that makes them.
+//! userfaultfd, as the kernel's headers define it. Pages are registered with the kernel; then
+//! accesses to absent pages (and first writes, if requested) raise SIGBUS in the thread that makes
+//! them.
 //!
 //! Source: Linux, include/uapi/linux/userfaultfd.h and fs.h; userfaultfd(2), ioctl_pagemap_scan(2).
 
@@ -13,7 +14,7 @@ use crate::shape::PAGE;
 
 /// Accesses raise SIGBUS instead of waking a thread that reads the descriptor.
 pub const SIGBUS: u64 = 1 << 7;
-/// First writes can be found (`UFFD_FEATURE_PAGEFAULT_FLAG_WP`).
+/// First writes can be reported (`UFFD_FEATURE_PAGEFAULT_FLAG_WP`).
 pub const WRITE_PROTECT: u64 = 1 << 0;
 /// The kernel records first writes by itself.
 pub const ASYNCHRONOUS: u64 = 1 << 15;
@@ -25,7 +26,8 @@ const MODE_WP: u64 = 2;
 const COPY_MODE_WP: u64 = 2;
 const WRITEPROTECT_WP: u64 = 1;
 
-/// `_IOWR(0xaa, number, bytes)` and the like.
+/// The number of an `ioctl` request, as the kernel's macro `_IOWR(kind, number, type)` computes it;
+/// `bytes` is the size of the type.
 const fn request(kind: u8, number: u8, bytes: usize) -> libc::c_ulong {
     3 << 30
         | (bytes as libc::c_ulong) << 16
@@ -74,7 +76,7 @@ struct Protect {
     mode: u64,
 }
 
-/// `struct pm_scan_arg`.
+/// The kernel's `struct pm_scan_arg`.
 #[repr(C)]
 #[derive(Default)]
 struct Scan {
@@ -92,7 +94,7 @@ struct Scan {
     return_mask: u64,
 }
 
-/// `struct page_region`.
+/// The kernel's `struct page_region`.
 #[repr(C)]
 #[derive(Clone, core::marker::Copy, Default)]
 struct Region {
@@ -112,14 +114,14 @@ fn control<T>(file: RawFd, request: libc::c_ulong, argument: &mut T) -> io::Resu
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Registered pages.
+/// Pages that are registered with userfaultfd.
 pub struct Userfault {
     file: OwnedFd,
     pub pages: Reserved,
 }
 
 impl Userfault {
-    /// Opens a descriptor with these features.
+    /// Opens a userfaultfd descriptor with these features.
     ///
     /// # Errors
     ///
@@ -138,7 +140,7 @@ impl Userfault {
         Ok(file)
     }
 
-    /// Registers pages, for accesses to absent ones and for first writes.
+    /// Registers pages, so that accesses to absent ones and first writes are reported.
     ///
     /// # Errors
     ///
@@ -150,7 +152,8 @@ impl Userfault {
         Ok(Userfault { file, pages })
     }
 
-    /// Makes absent pages present at once, protected against writes.
+    /// Makes absent pages present with these bytes, and protects them against writes in the same
+    /// step.
     pub fn copy(&self, first: usize, bytes: &[u8]) {
         let mut done = 0;
         while done < bytes.len() {
@@ -163,7 +166,8 @@ impl Userfault {
             };
             match control(self.file.as_raw_fd(), UFFDIO_COPY, &mut copy) {
                 Ok(_) => return,
-                // The call was interrupted after a part, or while the mapping changed.
+                // The call was interrupted after a part of the bytes, or because the mapping
+                // changed.
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {
                     done += copy.copied.max(0) as usize;
                 }
@@ -172,7 +176,7 @@ impl Userfault {
         }
     }
 
-    /// Makes first writes to pages raise SIGBUS, or stops that.
+    /// Makes first writes to these pages raise SIGBUS, or stops that.
     pub fn protect(&self, pages: Range<usize>, against_writes: bool) {
         let mut protect = Protect {
             start: self.pages.page(pages.start).addr() as u64,
@@ -189,7 +193,7 @@ impl Userfault {
     }
 }
 
-/// Finds written pages, and protects them again in the same step.
+/// Finds the pages that were written, and protects them again in the same step.
 pub struct Scanner {
     pagemap: File,
     regions: Box<[Region; REGIONS]>,
@@ -198,7 +202,8 @@ pub struct Scanner {
 const REGIONS: usize = 512;
 
 impl Scanner {
-    /// Opens this process's page map, and checks that the kernel can scan it.
+    /// Opens this process's page map (`/proc/self/pagemap`), and checks that the kernel can scan
+    /// it.
     ///
     /// # Errors
     ///
@@ -210,8 +215,9 @@ impl Scanner {
         Ok(scanner)
     }
 
-    /// Scans for written pages, at most `most` (0: no limit), and protects them again. Returns the
-    /// number of regions found, and where the scan has ended.
+    /// Scans the addresses from `start` to `end` for written pages and protects these pages again,
+    /// at most `most` of them (0: no limit). Returns the number of regions in which the kernel
+    /// reports them, and the address at which the scan has ended.
     fn scan(&mut self, start: u64, end: u64, most: u64) -> io::Result<(usize, u64)> {
         let mut scan = Scan {
             size: size_of::<Scan>() as u64,

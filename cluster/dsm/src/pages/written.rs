@@ -1,4 +1,4 @@
-//! The set of written pages, as one bit each.
+//! The set of written pages, with one bit for each page.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ impl Written {
         self.0[page / 64] &= !(1 << (page % 64));
     }
 
-    /// The first written page from `from` on, below `end`.
+    /// The first written page in `from..end`.
     pub fn next(&self, from: usize, end: usize) -> Option<usize> {
         let mut page = from;
         while page < end {
@@ -40,8 +40,8 @@ impl Written {
         None
     }
 
-    /// Takes written pages of a range, at most `most`, out of the set. Each run of neighbours is
-    /// first protected; then its pages are passed to `found`.
+    /// Takes at most `most` written pages of a range out of the set. Calls `protect` for each run
+    /// of neighbours, and then `found` for each page of the run.
     pub fn take(
         &mut self,
         pages: Range<usize>,

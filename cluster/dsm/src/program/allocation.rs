@@ -1,8 +1,9 @@
-//! Global memory. All ranks together allocate from below, and single ranks allocate from above. One
-//! word has the numbers of pages taken on either side, so that the two sides don't meet.
+//! Allocation of global memory. Memory that all ranks allocate together comes from the low end, and
+//! memory that a single rank allocates comes from the high end. One word holds the numbers of pages
+//! taken at both ends, so that they don't meet.
 //!
-//! What all ranks allocate together is the same on each, because each makes the same calls in the
-//! same order. Each rank counts these pages by itself, and advances the shared word if it is
+//! Each rank makes the same calls for memory of all ranks, in the same order, so each gets the same
+//! addresses. Each rank counts these pages by itself, and advances the shared word if the word is
 //! behind. A block that one rank allocates comes from pages that this rank has taken. A freed block
 //! is used again by the rank that freed it.
 
@@ -31,10 +32,10 @@ pub struct OutOfMemory {
     pub all: usize,
 }
 
-/// The blocks of one rank.
+/// What this rank knows of the allocated blocks.
 #[derive(Debug, Default)]
 struct Blocks {
-    /// The pages that this rank has seen taken by all ranks together.
+    /// The pages that all ranks have taken together, by this rank's own count.
     together: usize,
     /// Free blocks, by their size.
     free: BTreeMap<usize, Vec<usize>>,
@@ -42,10 +43,11 @@ struct Blocks {
     small: std::ops::Range<usize>,
 }
 
-/// The largest size of blocks that share pages.
+/// The largest size of a block that shares a page with other blocks.
 const SMALL: usize = PAGE / 2;
 
-/// The size of the block for this many bytes.
+/// The size of the block that is allocated for this many bytes. Large blocks are multiples of
+/// `unit`.
 fn block(bytes: usize, unit: usize) -> usize {
     match bytes {
         0..=SMALL => bytes.max(64).next_power_of_two(),
@@ -53,7 +55,7 @@ fn block(bytes: usize, unit: usize) -> usize {
     }
 }
 
-/// Global memory, as this rank allocates it.
+/// The allocator of global memory on this rank.
 pub struct GlobalMemory {
     rank: &'static Rank,
     blocks: Mutex<Blocks>,
@@ -65,8 +67,8 @@ impl GlobalMemory {
     }
 
     /// Returns zeroed memory of at least this many bytes, at the same address on all ranks. All
-    /// ranks call this in the same order with the same size. The memory begins at a line, and
-    /// shares no line with other memory.
+    /// ranks make these calls in the same order, with the same sizes. The memory begins where a
+    /// line begins, and no other memory is in its lines.
     ///
     /// # Errors
     ///
@@ -80,8 +82,8 @@ impl GlobalMemory {
         Ok(self.address(first * PAGE))
     }
 
-    /// Returns memory of at least this many bytes, at a multiple of 64, for this rank to use and to
-    /// tell other ranks about. Its content is unspecified.
+    /// Returns memory of at least this many bytes, at a multiple of 64. Only this rank gets the
+    /// address; it may pass the address to other ranks. The content is unspecified.
     ///
     /// # Errors
     ///
@@ -105,11 +107,13 @@ impl GlobalMemory {
         Ok(self.address(at))
     }
 
-    /// Frees memory that [`allocate`](Self::allocate) has returned to any rank for this many bytes.
+    /// Frees memory that a call of [`allocate`](Self::allocate) for this many bytes has returned,
+    /// on any rank.
     ///
     /// # Safety
     ///
-    /// No rank uses the memory any more, and what was done with it is visible to this rank.
+    /// No rank uses the memory any more. The accesses of other ranks to it are visible to this
+    /// rank.
     ///
     /// # Panics
     ///
@@ -121,8 +125,8 @@ impl GlobalMemory {
         self.blocks.lock().free.entry(size).or_default().push(at);
     }
 
-    /// Places the lines of a range at a rank, if no rank has touched them yet, and returns how many
-    /// of them are placed there.
+    /// Places the lines of a range at a rank, except lines that a rank has touched already. Returns
+    /// how many of the lines live there.
     ///
     /// # Panics
     ///
@@ -136,15 +140,16 @@ impl GlobalMemory {
         reached(self.rank.inside(|node| node.place(lines, rank)))
     }
 
-    /// The first global address, and the number of global bytes. Memory has to be allocated before
-    /// it can be used.
+    /// The first global address and the number of global bytes. Memory must be allocated before it
+    /// is used.
     pub fn addresses(&self) -> (*mut u8, usize) {
         (self.rank.reserved.base(), self.rank.shape.bytes())
     }
 
-    /// Makes the pages of a range present, so that a system call can read or write them: a system
-    /// call on an absent page fails with `EFAULT` instead of raising a signal. The pages may become
-    /// absent again at this rank's next fence, or if others take their slots in a small cache.
+    /// Makes the pages of a range present, so that a system call can read or write them: on an
+    /// absent page, a system call fails with `EFAULT` and raises no signal. The pages may become
+    /// absent again at this rank's next fence, or when other pages take their slots in a small
+    /// cache.
     ///
     /// # Safety
     ///
@@ -159,24 +164,26 @@ impl GlobalMemory {
             // SAFETY: a byte of the range.
             let value = unsafe { byte.read_volatile() };
             if write {
-                // SAFETY: same as above. An exchange for the same value writes and changes nothing;
-                // the compiler may turn an addition of zero into a read. Relaxed: it orders
-                // nothing. If the exchange fails, another thread has written to the page, so it is
-                // a written page.
+                // SAFETY: same as above. An exchange for the same value writes to the page and
+                // changes nothing. The compiler may turn an addition of zero into a read, but not
+                // this. Relaxed, as it orders nothing. If the exchange fails, another thread has
+                // written to the page, so the page is writable anyway.
                 let byte = unsafe { AtomicU8::from_ptr(byte) };
                 let _ = byte.compare_exchange(value, value, Relaxed, Relaxed);
             }
         }
     }
 
-    /// Takes pages for `size` bytes from above, for a caller that asked for `bytes`.
+    /// Takes pages for `size` bytes from the high end. `bytes` is what the caller asked for, for
+    /// the error.
     fn take_above(&self, size: usize, bytes: usize) -> Result<usize, OutOfMemory> {
         let pages = size.div_ceil(PAGE);
         let (_, above) = self.take(bytes, |(below, above)| (below, above + pages))?;
         Ok((self.rank.shape.pages() - above) * PAGE)
     }
 
-    /// Changes how many pages are taken, if they fit. The caller asked for `bytes`.
+    /// Replaces the two numbers of taken pages by the result of `change`, if the memory has so
+    /// many. `bytes` is what the caller asked for, for the error.
     fn take(
         &self,
         bytes: usize,

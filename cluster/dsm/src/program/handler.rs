@@ -1,13 +1,13 @@
-//! The signal handler for accesses to the shared memory that the system could not make.
+//! The signal handler for accesses to shared memory whose pages are absent or not writable.
 //!
-//! Accesses to absent pages and writes to clean ones raise SIGBUS or SIGSEGV, depending on the
-//! fault side, in the thread that makes the access. The handler lets the node make the access
-//! possible, and returns; then the processor retries the access. The handler allocates nothing. It
-//! takes the node's lock. The program's own thread never faults while it holds that lock: it has
-//! all signals blocked then, and touches no shared memory.
+//! Accesses to absent pages and writes to clean ones raise a signal in the thread that makes the
+//! access: SIGBUS or SIGSEGV, depending on the fault side. The handler lets the node make the
+//! access possible, and returns; then the processor retries the access. The handler allocates
+//! nothing. It takes the node's lock. That can't deadlock with its own thread: a thread that holds
+//! the node's lock has all signals blocked and touches no shared memory.
 //!
-//! Signals for other addresses are the program's own: they go to the handler that was there before
-//! ours, or get the system's default action.
+//! A signal for another address belongs to the program. It goes to the handler that was installed
+//! before ours; without one, the system's default action follows.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -19,7 +19,7 @@ use crate::pages::Access;
 
 const SIGNALS: [libc::c_int; 2] = [libc::SIGBUS, libc::SIGSEGV];
 
-/// The actions that these signals had before.
+/// The actions that were set for these signals before ours.
 struct Before(UnsafeCell<MaybeUninit<[libc::sigaction; 2]>>);
 
 // SAFETY: written once, before the handlers that read it are installed.
@@ -27,7 +27,7 @@ unsafe impl Sync for Before {}
 
 static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// Installs the handlers. The rank must be set before, since the handlers use it.
+/// Installs the handlers. The process's rank must be set before, since the handlers use it.
 ///
 /// # Errors
 ///
@@ -44,10 +44,11 @@ pub fn install() -> io::Result<()> {
             let mut ours: libc::sigaction = std::mem::zeroed();
             let handler: extern "C" fn(_, *mut libc::siginfo_t, *mut libc::c_void) = handle;
             ours.sa_sigaction = handler as usize;
-            // Use the thread's signal stack if it has one: the signal may report an overflow of its
-            // own stack.
+            // The handler runs on the thread's alternate signal stack, if there is one: the signal
+            // may also report that the thread's own stack has overflowed.
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-            // No other handler runs in this thread while it holds the node's lock.
+            // Blocks all signals during the handler: no other handler may run in this thread while
+            // it holds the node's lock.
             libc::sigfillset(&mut ours.sa_mask);
             if libc::sigaction(signal, &ours, null_mut()) != 0 {
                 return Err(io::Error::last_os_error());
@@ -58,9 +59,11 @@ pub fn install() -> io::Result<()> {
 }
 
 extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel's arguments; these signals have an address, if the kernel sent them.
+    // SAFETY: the kernel passes these arguments. If the kernel itself sent the signal, it has an
+    // address.
     let (address, by_kernel) = unsafe { ((*info).si_addr().addr(), (*info).si_code > 0) };
-    // SAFETY: this thread's `errno`, which the interrupted code may be about to look at.
+    // SAFETY: `errno` of this thread. The interrupted code may be about to read it, so it is
+    // restored below.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let kept = unsafe { *errno };
@@ -69,14 +72,14 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
     unsafe { *errno = kept };
     match Rank::get() {
         _ if ours => {}
-        // An address outside of all allocations behaves as if nothing were mapped there, on every
-        // fault side.
+        // On every fault side, an address outside of all allocations behaves as if nothing were
+        // mapped there.
         Some(rank) if signal == libc::SIGBUS && by_kernel && rank.forbid(address) => {}
         _ => pass_on(signal, info, context),
     }
 }
 
-/// Whether the access writes, as the processor reports.
+/// The kind of the access, as the processor reports it.
 #[cfg(target_arch = "x86_64")]
 fn access(context: *mut libc::c_void) -> Option<Access> {
     const WRITE: i64 = 1 << 1;
@@ -86,14 +89,14 @@ fn access(context: *mut libc::c_void) -> Option<Access> {
     Some(if error & WRITE != 0 { Access::Write } else { Access::Read })
 }
 
-/// Whether the access writes: `None`, since other processors are not asked. The rank infers it from
-/// whether the page is present.
+/// The kind of the access: `None`, because this processor's report is not read. The rank infers the
+/// kind from whether the page is present.
 #[cfg(not(target_arch = "x86_64"))]
 fn access(_: *mut libc::c_void) -> Option<Access> {
     None
 }
 
-/// Passes a signal on to what would have handled it without this handler.
+/// Passes a signal on to the action that was set before this handler.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let number = usize::from(signal != SIGNALS[0]);
     // SAFETY: written by `install`, and not changed since.
@@ -102,9 +105,10 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
         libc::SIG_DFL | libc::SIG_IGN => {
             let mut default = before;
             default.sa_sigaction = libc::SIG_DFL;
-            // SAFETY: installs the system's default action. When we return, the access is retried
-            // and now ends the program, as an ignored fault does. A signal that was sent is raised
-            // again.
+            // SAFETY: sets the system's default action. After we return, the processor retries the
+            // access, and the default action ends the program; the system does the same for a fault
+            // whose signal is ignored. If a process sent the signal, there is no access to retry,
+            // so the signal is raised again.
             unsafe {
                 libc::sigaction(signal, &default, null_mut());
                 if (*info).si_code <= 0 {

@@ -1,7 +1,7 @@
-//! Locks and counters of all ranks, identified by numbers.
+//! Locks and counters that all ranks share, identified by numbers.
 //!
-//! A lock is either held by a thread, or runs sections that are delegated to it. These two uses
-//! exclude each other as well, because both go through the same global lock.
+//! A lock can be used in two ways: a thread holds it, or threads delegate sections to it. The two
+//! ways also exclude each other, because both take the same global lock.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,7 +19,7 @@ use super::rank::{Rank, reached};
 use crate::shape::{ASKED_LOCK, Control};
 use crate::vela::{Fences, Global, wait};
 
-/// The fences and the fabric of this process's rank, for Vela.
+/// The fences and the fabric of this process's rank, as the global locks (Vela) need them.
 pub struct OfRank;
 
 impl Fences for OfRank {
@@ -41,20 +41,20 @@ impl Fences for OfRank {
     }
 }
 
-/// A lock that a thread holds. All threads of a node are one group of the cohort.
+/// A lock as threads hold it: a cohort lock in which all threads of a node are one group.
 type Held = Cohort<Global<OfRank>, Mcs<Park, Native>, 1>;
 type HeldNode = <Held as RawLock>::Node;
-/// A lock that runs sections. They are queued within a node.
+/// A lock as threads delegate sections to it. Sections are queued within a node.
 type Queued = Hqd<Park, Native, Global<OfRank>, 1>;
 
-/// A section that may not have run yet.
+/// A delegated section, which may not have run yet.
 pub type Section = Pending<(), Queued>;
 
-/// This process's side of a lock.
+/// What this process keeps for a lock.
 struct Local {
     held: Held,
     queued: Delegated<(), Queued>,
-    /// The queue node with which the lock is held. Only the holder uses this field.
+    /// The queue node with which the holder acquired the lock. Only the holder uses this field.
     node: Cell<*mut HeldNode>,
 }
 
@@ -69,13 +69,14 @@ impl fmt::Debug for Local {
     }
 }
 
-/// Queue nodes for reuse. They belong to the process, not to a thread: they lie in the rank's part,
-/// and a thread that has ended can't give them back.
+/// Unused queue nodes. They belong to the process and not to a thread: they are allocated in this
+/// rank's part of the memory, and a thread that has ended could not return its nodes.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
 struct Spare(Mutex<Vec<Box<HeldNode>>>);
 
-// SAFETY: an unused node may go to any thread: all its parts' locks are thread-oblivious.
+// SAFETY: any thread may use an unused node, since all locks that it is made of are
+// thread-oblivious.
 unsafe impl Sync for Spare {}
 // SAFETY: as above.
 unsafe impl Send for Spare {}
@@ -90,11 +91,11 @@ impl Spare {
     }
 }
 
-/// Locks with numbers below this need not be created. [`Locks::new_lock`] returns this number and
-/// higher ones.
+/// Locks with numbers below this one exist from the beginning. [`Locks::new_lock`] returns this
+/// number and higher ones.
 pub const LOCKS_BY_NUMBER: usize = 1024;
 
-/// Locks and counters of all ranks, identified by numbers.
+/// The locks and counters that all ranks share, identified by numbers.
 pub struct Locks {
     rank: &'static Rank,
     local: Box<[OnceLock<Box<Local>>]>,
@@ -107,11 +108,11 @@ impl Locks {
         Locks { rank, local, spare: Spare::default() }
     }
 
-    /// Returns a lock that is not in use yet.
+    /// Returns the number of a lock that is not in use yet.
     ///
     /// # Panics
     ///
-    /// If all 3,072 such locks are given out.
+    /// If this has returned all 3,072 locks that there are for this purpose.
     pub fn new_lock(&self) -> usize {
         let given = reached(self.rank.host.add(self.rank.layout.control(0, Control::Locks), 1));
         let number = LOCKS_BY_NUMBER + given as usize;
@@ -125,7 +126,7 @@ impl Locks {
         assert!(number < all, "there is no lock {number}: {all} are");
         self.local[number].get_or_init(|| {
             let place = self.rank.layout.lock(&self.rank.shape, number);
-            // SAFETY: the position is for this lock alone, and zero at first.
+            // SAFETY: only this lock uses the position, and its memory is zero at first.
             let global = || unsafe { Global::at(number, place) };
             Box::new(Local {
                 held: Held::under(global()),
@@ -135,8 +136,8 @@ impl Locks {
         })
     }
 
-    /// Acquires a lock. Everything done under it before, by any rank, becomes visible. Within a
-    /// rank, the lock is handed over without fences.
+    /// Acquires a lock. Everything that any rank did under this lock before becomes visible. When
+    /// the lock passes between threads of one rank, no fences are needed.
     ///
     /// # Panics
     ///
@@ -179,10 +180,10 @@ impl Locks {
         self.local(number).queued.with(|()| section())
     }
 
-    /// Hands in a section and returns at once, unless this thread becomes the one that runs
-    /// sections. Sections of one thread run in the order of its calls. What a section does is
-    /// visible to this rank once a thread has waited for it, and to other ranks under the same
-    /// lock.
+    /// Delegates a section and returns at once, unless this thread becomes the one that runs the
+    /// sections. Sections of one thread run in the order of its calls. The effects of a section are
+    /// visible to this rank once a thread has waited for the section, and to other ranks when they
+    /// hold the lock.
     ///
     /// # Panics
     ///
@@ -192,8 +193,8 @@ impl Locks {
         self.local(number).queued.delegate(|()| section())
     }
 
-    /// Adds to the counter with a lock's number, and returns the counter's old value. This is an
-    /// atomic operation without fences.
+    /// Adds to the counter that has the same number as a lock, and returns its old value. This is
+    /// an atomic operation without fences.
     ///
     /// # Panics
     ///
@@ -202,8 +203,8 @@ impl Locks {
         reached(self.rank.host.add(self.counter(number), add))
     }
 
-    /// Adds to a counter. What this rank's threads have written before becomes visible to threads
-    /// that wait for the counter.
+    /// Adds to a counter. Everything that this rank's threads have written before becomes visible
+    /// to threads that wait for the counter.
     ///
     /// # Panics
     ///
@@ -213,8 +214,8 @@ impl Locks {
         self.count(number, add);
     }
 
-    /// Waits until a counter is at least `least`. What the threads that signalled wrote before is
-    /// visible then.
+    /// Waits until a counter is at least `least`. Then everything is visible that the signalling
+    /// threads wrote before they signalled.
     ///
     /// # Panics
     ///

@@ -1,17 +1,17 @@
-//! A program on shared memory: this process as one of its ranks.
+//! A program that uses shared memory: this process is one of its ranks.
 //!
 //! ```text
-//!   options      how it is started: variables that `syncline cluster` sets
+//!   options      how the program is started: variables that `syncline cluster` sets
 //!   rank         this process's node, behind its lock
 //!   handler      page faults
-//!   threads      threads of this rank, barriers of all threads of all ranks
+//!   threads      threads of this rank, and barriers of all threads of all ranks
 //!   allocation   global memory, allocated by all ranks together or by one
 //!   locks        locks and counters of all ranks, by number
 //!   start        makes a rank from the environment
 //! ```
 //!
-//! There is one program in a process, since there is one range of global addresses: [`start`] makes
-//! it, and it stays until the process ends.
+//! A process has at most one program, since there is one range of global addresses: [`start`] makes
+//! the program, and it stays until the process ends.
 //!
 //! Every function here can be called by any thread, except in signal handlers.
 
@@ -41,7 +41,7 @@ pub use start::Error;
 use start::Started;
 pub use threads::{Threads, thread};
 
-/// This process as a rank, with everything that it shares with other ranks.
+/// This process as a rank, with the memory, locks and threads that it shares with other ranks.
 pub struct Program {
     /// The global memory.
     pub memory: GlobalMemory,
@@ -57,11 +57,12 @@ pub struct Program {
 
 static PROGRAM: OnceLock<Program> = OnceLock::new();
 
-/// Makes this process a rank with at least this many bytes of shared memory: one of the ranks that
-/// `syncline cluster` has started, or else the only one. Returns when all ranks have called this.
+/// Makes this process a rank, with at least this many bytes of shared memory. It becomes one of the
+/// ranks that `syncline cluster` has started, or the only rank. Returns when all ranks have called
+/// this.
 ///
-/// From then on, handlers for SIGBUS and SIGSEGV handle accesses to global addresses. The program's
-/// own handlers must be installed before; they are called for other addresses.
+/// From then on, our handlers for SIGBUS and SIGSEGV handle accesses to global addresses. The
+/// program's own handlers for them must be installed before; ours call them for other addresses.
 ///
 /// # Errors
 ///
@@ -112,20 +113,20 @@ impl Program {
         self.rank.inside(|node| node.counts())
     }
 
-    /// Makes everything that other ranks have released so far visible, for programs that
-    /// synchronize by means other than ours.
+    /// Makes everything visible that other ranks have released so far. This is for programs that
+    /// synchronize by other means than this library.
     pub fn acquire(&self) {
         self.rank.acquire();
     }
 
-    /// Makes everything that this rank's threads have written visible to threads that acquire from
-    /// now on.
+    /// Makes everything that this rank's threads have written visible to threads that acquire
+    /// later.
     pub fn release(&self) {
         self.rank.release();
     }
 
-    /// Ends this rank's part in the program, once all ranks have called this. Shared memory must
-    /// not be accessed afterwards.
+    /// Ends this rank's part in the program. Returns once all ranks have called this. Shared memory
+    /// must not be accessed afterwards.
     pub fn finish(&self) {
         self.threads.barrier();
         if self.prints_counts {
@@ -141,7 +142,7 @@ impl Program {
             text += &format!(" {name} {count},");
         }
         text.pop();
-        // Standard error may be closed.
+        // An error is ignored: standard error may be closed.
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 }

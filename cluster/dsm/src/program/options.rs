@@ -11,13 +11,13 @@ use crate::node::WAYS;
 use crate::pages::Side;
 use crate::shape::{MOST_LINE_PAGES, PAGE, Shape};
 
-/// The fewest lines of a cache, since one instruction may need this many.
+/// The fewest lines that a cache may have: one instruction may need this many at the same time.
 pub const LEAST_LINES: usize = WAYS;
 
-/// The fewest pages of a write buffer. An instruction that writes across the border of two pages
-/// writes to both. If the buffer had room for one page, each of the two would send the other one
-/// home, for ever. With a third slot, a third page goes instead; the fourth slot is for another
-/// thread.
+/// The fewest pages that a write buffer may have. An instruction that writes across the border of
+/// two pages writes to both. If the buffer had room for one page, each of the two would send the
+/// other one home, for ever. With a third place a third page goes home instead, and a fourth place
+/// is for another thread.
 pub const LEAST_WRITTEN: usize = 4;
 
 /// The options of the shared memory.
@@ -27,15 +27,15 @@ pub struct Options {
     pub memory: usize,
     /// Pages of a line.
     pub line: usize,
-    /// The most bytes that each rank caches, at least `LEAST_LINES` lines; `None` for as many as
-    /// the memory has.
+    /// The most bytes that each rank caches, though never less than `LEAST_LINES` lines; `None` for
+    /// the whole memory.
     pub cache: Option<usize>,
-    /// The most pages that may be written before some go home, at least `LEAST_WRITTEN`; `None` for
-    /// no limit.
+    /// The most pages that may be written and not yet sent home, though never less than
+    /// `LEAST_WRITTEN`; `None` for no limit.
     pub write_buffer: Option<usize>,
     /// How finely lines are classified.
     pub scheme: Scheme,
-    /// Where lines live.
+    /// The rule by which lines get their homes.
     pub placement: Placement,
     /// The fault side; `None` for the fastest that the system allows.
     pub side: Option<Side>,
@@ -58,7 +58,7 @@ impl Default for Options {
     }
 }
 
-/// A variable with an unknown value.
+/// The error for a variable with an unknown value.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{variable}={value} is not understood: {wanted}")]
 pub struct Misunderstood {
@@ -89,7 +89,7 @@ const SIDE: &str = "SYNCLINE_DSM_FAULTS";
 const COUNTS: &str = "SYNCLINE_DSM_COUNTS";
 
 impl Options {
-    /// The options that the environment sets. Options without a variable are those of
+    /// The options that the environment sets. For a variable that is not set, the option is that of
     /// [`Options::default`].
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The variables that give another process the same options.
+    /// The environment variables that give another process these options.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let mut all = vec![
             (MEMORY, self.memory.to_string()),
@@ -149,7 +149,7 @@ impl Options {
         self.cache.map_or(shape.lines, |bytes| (bytes / (self.line * PAGE)).max(LEAST_LINES))
     }
 
-    /// The most pages that may be written before some go home.
+    /// The most pages that may be written and not yet sent home.
     pub fn written_pages(&self) -> usize {
         self.write_buffer.map_or(usize::MAX, |pages| pages.max(LEAST_WRITTEN))
     }

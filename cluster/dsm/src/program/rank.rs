@@ -1,7 +1,7 @@
 //! This process as a rank: its node, and the addresses that the node makes accessible.
 //!
-//! A process is one rank, in a [static](Rank::get), because callers can't pass it: the library's
-//! locks call functions without a receiver, and the kernel calls the handler.
+//! A process is one rank, and keeps it in a [static](Rank::get), because callers can't pass it: the
+//! library's locks call functions without a receiver, and the kernel calls the signal handler.
 
 use std::cell::Cell;
 use std::io::Write as _;
@@ -20,10 +20,11 @@ use crate::shape::{Control, Layout, PAGE, Shape};
 
 pub(super) type NodeOfRank = Node<Host, Box<dyn Pages + Send>>;
 
-/// Exit status of a process that can't go on, because of another rank or of the system.
+/// The exit status of a process that can't go on, because another rank died or the system failed.
 pub const LOST: i32 = 3;
 
-/// In [`Control::State`]: the rank has started. [`LEFT`]: it has ended in order.
+/// The value of [`Control::State`] for a rank that has started. For a rank that has left in order
+/// it is [`LEFT`].
 pub const JOINED: u64 = 1;
 /// See [`JOINED`].
 pub const LEFT: u64 = 2;
@@ -67,13 +68,13 @@ impl Rank {
         RANK.get()
     }
 
-    /// Its number.
+    /// The rank's number.
     pub fn number(&self) -> usize {
         self.host.rank()
     }
 
-    /// Calls a function with the node. No signal handler runs in this thread meanwhile: it could
-    /// access shared memory, and would wait for this call to end.
+    /// Calls a function with the node. All signals of this thread are blocked meanwhile: a signal
+    /// handler could access shared memory, and would then wait for this call to end.
     pub fn inside<R>(&self, act: impl FnOnce(&mut NodeOfRank) -> R) -> R {
         let mut all = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
@@ -90,8 +91,8 @@ impl Rank {
         result
     }
 
-    /// Makes a faulted access possible. Returns false if the access is not to this shared memory,
-    /// or is to a page that is not allocated.
+    /// Makes a faulted access possible. Returns false if the address is not in this shared memory,
+    /// or if its page is not allocated.
     pub fn fault(&self, address: usize, access: Option<Access>) -> bool {
         let Some(offset) = self.reserved.offset(address) else { return false };
         let page = offset / PAGE;
@@ -101,7 +102,7 @@ impl Rank {
             if !here && !self.is_allocated(page) {
                 return false;
             }
-            // The page is here and can't be accessed, so the access is a write.
+            // The page is present and can't be accessed, so the access is a write.
             let access = access.unwrap_or(if here { Access::Write } else { Access::Read });
             reached(node.fault(page, access));
             true
@@ -122,7 +123,7 @@ impl Rank {
             let (below, above) = halves(word);
             page < below || page >= self.shape.pages() - above
         };
-        // Relaxed: with an old value, the next step reads the word itself.
+        // Relaxed: if the value is old, the next step loads the word itself.
         within(self.allocated.load(Relaxed)) || {
             let word = self.layout.control(0, Control::Allocated);
             let now = reached(self.host.load(word));
@@ -131,9 +132,10 @@ impl Rank {
         }
     }
 
-    /// Records the value of [`Control::Allocated`], so that most page faults need not read it.
+    /// Records the value of [`Control::Allocated`], so that most page faults need not load it from
+    /// rank 0.
     pub fn note_allocated(&self, word: u64) {
-        // Relaxed: a hint for the handler.
+        // Relaxed: the handler uses it only as a hint.
         self.allocated.store(word, Relaxed);
     }
 
@@ -145,8 +147,8 @@ impl Rank {
         }
     }
 
-    /// Performs the steps of a fence after its first synchronization. At a later synchronization it
-    /// calls `again`.
+    /// Performs the steps of a fence after its first synchronization. If there is a second one,
+    /// calls `again` for it.
     pub fn after(&self, which: Fence, quiet: Quiet, mut again: impl FnMut()) {
         let steps = crate::carina::Carina.fence(which).iter();
         for step in steps.skip_while(|step| **step != FenceStep::Synchronize).skip(1) {
@@ -157,18 +159,18 @@ impl Rank {
         }
     }
 
-    /// Makes everything that other ranks have released before visible from now on.
+    /// Makes everything visible that other ranks have released so far.
     pub fn acquire(&self) {
         self.after(Fence::Acquire, Quiet::No, || ());
     }
 
-    /// Makes everything that this rank's threads have written visible to threads that acquire from
-    /// now on.
+    /// Makes everything that this rank's threads have written visible to threads that acquire
+    /// later.
     pub fn release(&self) {
         self.before(Fence::Release);
     }
 
-    /// Stores this thread's rank where the library's locks look it up.
+    /// Makes this thread's rank known to the library's locks.
     pub fn enter(&self) {
         if !ENTERED.replace(true) {
             self.host.enter(self.layout.nodes);
@@ -176,7 +178,8 @@ impl Rank {
     }
 }
 
-/// The pages that [`Control::Allocated`] counts as taken from below, and from above.
+/// The numbers of pages that [`Control::Allocated`] counts as taken from the low end and from the
+/// high end.
 pub(super) fn halves(word: u64) -> (usize, usize) {
     (word as u32 as usize, (word >> 32) as usize)
 }

@@ -1,4 +1,4 @@
-//! Makes a rank from the environment.
+//! Makes this process a rank, as the environment says.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
@@ -25,7 +25,7 @@ pub enum Error {
     /// The ranks' memory can't be reached.
     #[error(transparent)]
     Ranks(#[from] host::Error),
-    /// The ranks' memory was made for another shape.
+    /// Each rank's part has another size than this shared memory needs.
     #[error("the ranks have {found} bytes each, and this memory needs {needed}")]
     Size {
         /// The bytes that each rank has.
@@ -51,7 +51,7 @@ pub enum Error {
         /// The rank that differs.
         rank: usize,
     },
-    /// The system's pages have another size.
+    /// The system's pages have a size other than 4,096 bytes.
     #[error("this system has pages of {0} bytes, and only 4,096 are known")]
     PageSize(usize),
     /// No fault side is available.
@@ -62,15 +62,15 @@ pub enum Error {
     System(#[from] io::Error),
 }
 
-/// A process that has become a rank, with its options and its fault side.
+/// A process that has become a rank.
 pub(super) struct Started {
     pub rank: &'static Rank,
     pub options: Options,
     pub side: Side,
 }
 
-/// Makes this process a rank with at least this many bytes of shared memory, after checking that it
-/// runs the same program as rank 0. The rank takes no page faults yet.
+/// Makes this process a rank with at least this many bytes of shared memory, after a check that it
+/// runs the same program as rank 0. The rank does not handle page faults yet.
 pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
     // SAFETY: a query to the system.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
@@ -96,7 +96,7 @@ pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
     if host.rank() == 0 {
         for (side, reason) in &chosen.passed {
             let (not, instead) = (side.name(), chosen.side.name());
-            // Standard error may be closed.
+            // An error is ignored: standard error may be closed.
             let _ = writeln!(
                 io::stderr(),
                 "syncline: no fault side {not} ({reason}): {instead} is used, which is slower"
@@ -124,7 +124,7 @@ fn identity(options: &Options, shape: &Shape) -> io::Result<u64> {
     Ok(hasher.finish() | 1)
 }
 
-/// Publishes what this rank runs, and compares it with rank 0.
+/// Publishes the hash of this rank's program and options, and compares it with that of rank 0.
 fn introduce(rank: &Rank, options: &Options) -> Result<(), Error> {
     let identity = identity(options, &rank.shape)?;
     let word = |of, word| rank.layout.control(of, word);

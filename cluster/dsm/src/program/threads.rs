@@ -1,4 +1,4 @@
-//! Threads of this rank, and barriers of all threads of all ranks.
+//! Runs threads of this rank, and has barriers of all threads of all ranks.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::node::Quiet;
 use crate::vela::Meeting;
 
 thread_local! {
-    /// In a thread of a run: its number.
+    /// In a thread of [`Threads::run`]: its number.
     static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The number of this thread among those that [`Threads::run`] runs on all ranks, from 0.
+/// The number of this thread, from 0, among the threads that [`Threads::run`] runs on all ranks.
 ///
-/// Outside of a run it is the rank's number: each rank has one thread then ([`Threads::count`]). It
-/// is also the rank's number in threads that the program has started itself, which it
-/// does not distinguish from each other, nor, during a run, from the thread that has this number. It
-/// is 0 before shared memory is started.
+/// Outside of `Threads::run` it is the rank's number, since each rank counts as one thread then
+/// ([`Threads::count`]). A thread that the program has started by itself also gets the rank's
+/// number. So it has the same number as other such threads and, during `Threads::run`, as the
+/// thread with this number. The number is 0 before shared memory is started.
 pub fn thread() -> usize {
     THREAD.get().or_else(|| Rank::get().map(Rank::number)).unwrap_or(0)
 }
@@ -55,9 +55,9 @@ impl Threads {
         self.here.load(Relaxed) * self.rank.host.ranks()
     }
 
-    /// Runs a function in this many threads of this rank, of which this thread is the first, and
-    /// returns when all have returned. All ranks call this with the same number. The threads'
-    /// numbers begin at `threads * rank`.
+    /// Runs a function in this many threads of this rank, and returns when all of them have
+    /// returned. The calling thread is the first of them. All ranks must call this with the same
+    /// number of threads. The threads' numbers begin at `threads * rank`.
     ///
     /// # Panics
     ///
@@ -88,14 +88,15 @@ impl Threads {
         self.rank.inside(|node| node.set_threads(threads));
     }
 
-    /// Waits until all threads of all ranks have come. What any of them wrote before is visible to
-    /// all of them afterwards.
+    /// Waits until all threads of all ranks have called this. Then everything that they wrote
+    /// before is visible to all of them.
     pub fn barrier(&self) {
         self.meet(Fence::Barrier);
     }
 
-    /// A barrier after which the classification of pages begins again. After a program's
-    /// initialisation, pages that one thread has written for all count as written by none.
+    /// A barrier after which the classification of lines begins anew. A program calls it after its
+    /// initialisation: then the writes by which one thread has initialised data for all are
+    /// forgotten.
     pub fn reset(&self) {
         self.meet(Fence::Reset);
     }

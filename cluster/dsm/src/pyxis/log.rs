@@ -1,24 +1,25 @@
-//! The log at a home: notices of its lines that concern all nodes. A notice to each single node
-//! would cost a message each.
+//! The log at a home. It holds notices that concern all nodes, about lines that live there. Without
+//! a log, such a notice would be one message for each node.
 //!
-//! An entry has a number, which `LogTail` counts. It stands in a ring, with the number (modulo
-//! 2^32) in its upper half and `line + 1` in its lower half. After the entry is written, one global
-//! word counts it. A node that finds this word grown at a fence reads all logs from where it
-//! stopped.
+//! Entries are in a ring. Each has a number, which the word `LogTail` of the home counts; the
+//! entry's upper half is this number modulo 2^32, and its lower half is `line + 1`. After an entry
+//! is written, one global word counts it. A node that finds at a fence that this word has grown
+//! reads every log from the entry at which it stopped.
 //!
-//! 1. Entries after one that is not written yet may be written already. A reader reads these too,
-//!    and starts at the missing entry the next time. There is a next time, because the missing
-//!    entry is yet to be counted.
-//! 2. The ring may have gone round and lost entries. A reader notices that by the tail or by the
-//!    numbers, and assumes a notice for every line: that costs misses, and is sound.
+//! 1. An entry may be written before the entry with the preceding number is. A reader reads the
+//!    written entries, and starts at the missing one the next time. There is a next time, because
+//!    the missing entry will still be counted.
+//! 2. The ring may have gone round, and a reader may have lost entries. It notices that by
+//!    `LogTail` or by the numbers of the entries. It then assumes a notice for every line: that
+//!    costs misses, and is sound.
 //! 3. A writer that was overtaken by a whole round does not overwrite the newer entry. A node that
-//!    has yet to read the writer's own entry is in case 2.
+//!    has not read the writer's own entry yet has lost it, as in case 2.
 
 use syncline_fabric::{Dead, Fabric};
 
 use crate::shape::{Control, Layout, Shape};
 
-/// Appends a line to its home's log, and counts it.
+/// Appends a line to the log at its home, and counts the new entry.
 pub fn append(
     fabric: &impl Fabric,
     shape: &Shape,
@@ -42,7 +43,7 @@ pub fn append(
 /// How far a node has read the logs of all homes.
 #[derive(Debug)]
 pub struct Logs {
-    /// The count of all entries, as it was just before the logs were last read.
+    /// The global count of entries, as loaded just before the logs were last read.
     counted: u64,
     /// How many entries of each home's log were read.
     read: Vec<u64>,
@@ -54,8 +55,8 @@ impl Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `told` with each line that was logged since the last call, with some lines again, and
-    /// with `None` if entries were lost.
+    /// Calls `told` with each line that was logged since the last call; it may pass a line that it
+    /// passed before. Calls `told` with `None` if entries were lost.
     pub fn read(
         &mut self,
         fabric: &impl Fabric,
@@ -95,7 +96,8 @@ impl Logs {
 
 const LINE: u64 = u32::MAX as u64;
 
-/// The word of an entry. Numbers count modulo 2^32; a lower half of 0 means that there is no entry.
+/// An entry as a word. Its number counts modulo 2^32; a lower half of 0 means that there is no
+/// entry.
 fn word(number: u64, line: usize) -> u64 {
     number << 32 | (line as u64 + 1)
 }
@@ -104,7 +106,7 @@ fn number_of(entry: u64) -> Option<u32> {
     (entry & LINE != 0).then_some((entry >> 32) as u32)
 }
 
-/// Whether one number is after another.
+/// Whether the number `one` is later than `other`.
 fn newer(one: u64, other: u32) -> bool {
     (one as u32).wrapping_sub(other) as i32 > 0
 }

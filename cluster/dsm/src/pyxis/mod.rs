@@ -1,18 +1,18 @@
-//! *Pyxis*, the directory: passive words at the homes, which nodes change with one-sided
-//! operations.
+//! *Pyxis*, the directory: words at the lines' homes, which nodes change by one-sided operations.
+//! No code at the home takes part.
 //!
 //! ```text
 //!   deposit   a node enters itself into an entry, and sends notices to the nodes concerned
-//!   notices   what a node got notices of: a bit for each line in its own part
+//!   notices   the lines of which a node got notices: a bit for each line, in the node's part
 //!   log       notices to all nodes: at the line's home, and counted in one global word
 //! ```
 //!
-//! Every operation is complete when its call returns. So when a deposit returns, its notices have
-//! arrived, and *told* was set after that. A release that makes deposits while it downgrades has
-//! therefore sent their notices.
+//! Every operation is complete when its call returns. So when the call for a deposit returns, its
+//! notices have arrived, and the mark *told* was set after that. A release makes deposits while it
+//! downgrades; so when it ends, their notices have arrived.
 //!
 //! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 3.3;
-//! docs/internals/dsm.md says what differs.
+//! docs/internals/dsm.md lists the differences.
 
 mod log;
 mod notices;
@@ -24,7 +24,7 @@ use crate::homes::Home;
 use crate::shape::{Layout, Shape};
 use log::Logs;
 
-/// A node's side of the directory.
+/// What a node keeps in order to use the directory.
 #[derive(Debug)]
 pub struct Pyxis {
     /// The number of notices that this node has taken in.
@@ -33,13 +33,13 @@ pub struct Pyxis {
 }
 
 impl Pyxis {
-    /// The side of a node that has not made a deposit.
+    /// For a node that has not made a deposit or taken in a notice.
     pub fn new(shape: &Shape) -> Pyxis {
         Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }
 
-    /// Enters this node into a line's entry, and sends the notices. Returns what the node knows
-    /// about the line then.
+    /// Enters this node into a line's entry, and sends the notices. Returns what the node then
+    /// knows about the line.
     ///
     /// # Errors
     ///
@@ -80,8 +80,9 @@ impl Pyxis {
         Ok(known.deposited(role, &answer))
     }
 
-    /// Calls `told` with each line of which this node got a notice since the last call. Calls it
-    /// with `None` if so much was logged that this node must assume a notice for every line.
+    /// Calls `told` with each line of which this node got a notice since the last call. Calls
+    /// `told` with `None` if entries of a log were lost, so that this node must assume a notice for
+    /// every line.
     ///
     /// # Errors
     ///

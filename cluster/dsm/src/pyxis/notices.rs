@@ -1,20 +1,21 @@
-//! Notices: bits in the part of the node that gets them.
+//! Notices: bits in the part of the node that receives them.
 //!
 //! ```text
 //!   notices    a bit for each line
 //!   summary    a bit for each word of notices
-//!   count      how many notices there ever were
+//!   count      the number of notices so far
 //! ```
 //!
-//! The sender sets the line's bit, then its word's bit in the summary, then increments the count.
-//! The receiver loads the count. If the count has grown, the receiver takes the summary's words,
-//! and then the words of notices that the summary names. So a fence without notices costs one load
-//! of the node's own word.
+//! The sender sets the line's bit, then the bit of that word in the summary, and then increments
+//! the count. The receiver loads the count. If the count has grown, the receiver takes the words of
+//! the summary, and then each word of notices whose bit is set in the summary. So a fence without
+//! notices costs one load of a word in the node's own part.
 //!
-//! Invariant: once a sender has incremented the count, a node that sees the increment, or has seen
-//! it, finds the bit, has found it, or finds the count grown again. The receiver clears bits first
-//! in the summary and then in the notices; the sender sets them in the opposite order. So a bit
-//! that is left in the notices is followed by its bit in the summary.
+//! Invariant: no notice is lost. Once a sender has incremented the count, its bit has been taken,
+//! or the receiver finds it at its next load of the count, or the count grows once more. This holds
+//! because the receiver clears the bits in the summary before those in the notices, and the sender
+//! sets them in the opposite order. So if a bit in the notices was set too late to be taken, its
+//! bit in the summary is set afterwards.
 
 use syncline_fabric::{Change, Dead, Fabric, Position};
 
@@ -31,7 +32,8 @@ pub fn tell(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> 
     fabric.add(layout.control(node, Control::Notices), 1).map(|_| ())
 }
 
-/// Calls `told` with each line of which this node got a notice.
+/// Calls `told` with each line of which this node got a notice, if the count has grown since
+/// `seen`.
 pub fn take_in(
     seen: &mut u64,
     fabric: &impl Fabric,

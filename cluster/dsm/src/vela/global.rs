@@ -1,9 +1,9 @@
-//! A lock of all ranks, in the form of a lock of this process: it acquires and releases with
+//! A lock of all ranks that looks like a lock of this process. It acquires and releases with
 //! Carina's fences.
 //!
-//! The lock itself is the library's MCS lock, in the ranks' parts of the fabric. To the process it
-//! is a lock in native memory, which a cohort lock or a delegation lock of the process uses as its
-//! global lock.
+//! The lock itself is the library's MCS lock, with its words in the ranks' parts of the fabric. The
+//! process uses it like a lock in its own memory: as the global lock of a cohort lock or of a
+//! delegation lock.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -20,20 +20,20 @@ type SharedNode<F> = Own<<Shared<F> as RawLock>::Node, Window<F>>;
 
 /// What a rank does before and after it holds a global lock.
 pub trait Fences: Send + Sync + 'static {
-    /// The fabric that the lock lies in.
+    /// The fabric in whose memory the lock is.
     type Fabric: Here;
-    /// Makes the thread's rank known. Called by each thread before it acquires or releases the lock
-    /// with this number.
+    /// Makes the calling thread's rank known. Each thread calls this before it acquires or releases
+    /// the lock with this number.
     fn enter(number: usize);
-    /// Called after the lock was acquired.
+    /// Called after the lock is acquired.
     fn acquired();
     /// Called before the lock is released.
     fn releasing();
 }
 
-/// A global lock of the ranks.
+/// A lock that all ranks share.
 pub struct Global<X: Fences> {
-    /// The lock's position; `None` before it has one, and then the lock can't be used.
+    /// The lock's number and position. With `None` the lock can't be used.
     place: Option<(usize, Position)>,
     fences: std::marker::PhantomData<X>,
 }
@@ -53,7 +53,7 @@ impl<X: Fences> Global<X> {
         const { assert!(size_of::<Shared<X::Fabric>>() <= crate::shape::LOCK / 2) };
         let (number, place) = self.place.expect("a global lock that is used has a place");
         X::enter(number);
-        // SAFETY: the caller of `at` promised it.
+        // SAFETY: the caller of `at` has promised what this needs.
         unsafe { Region::lock::<X::Fabric, Shared<X::Fabric>>(place) }
     }
 }
@@ -70,7 +70,8 @@ impl<X: Fences> fmt::Debug for Global<X> {
     }
 }
 
-/// An acquisition, with its node in the fabric's memory; `None` until it first needs one.
+/// What an acquisition needs: the queue node of the shared lock, in the fabric's memory, or `None`
+/// before the first use.
 pub struct Node<X: Fences>(UnsafeCell<Option<SharedNode<X::Fabric>>>);
 
 impl<X: Fences> Default for Node<X> {
@@ -85,7 +86,7 @@ impl<X: Fences> fmt::Debug for Node<X> {
     }
 }
 
-// SAFETY: the lock below excludes; the fences only add ordering.
+// SAFETY: the shared lock provides mutual exclusion; the fences only add ordering.
 unsafe impl<X: Fences> RawLock for Global<X> {
     type Memory = Native;
     type Node = Node<X>;
@@ -105,6 +106,6 @@ unsafe impl<X: Fences> RawLock for Global<X> {
     }
 }
 
-// SAFETY: a node is the position of one in the rank's part, which any of its threads may use and
-// free.
+// SAFETY: a node holds only the position of a queue node in the rank's part, and any thread of the
+// rank may use and free that one.
 unsafe impl<X: Fences> ThreadOblivious for Global<X> {}

@@ -1,8 +1,8 @@
-//! A barrier of all ranks: each rank increments a counter at the first rank of its machine, and the
-//! last rank of a machine to come increments one at rank 0.
+//! A barrier of all ranks. Each rank that comes increments a counter at the first rank of its
+//! machine. The last rank of a machine to come increments a counter at rank 0.
 //!
-//! Counters only grow: barrier `n` is over when every rank has come `n` times. So nothing is reset.
-//! The threads of a rank meet first, by the library's barrier.
+//! Counters only grow: barrier `n` is over when every rank has come `n` times. So no counter has to
+//! be reset. The threads of a rank meet before, at a barrier within their process.
 //!
 //! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 4.1; counters with rounds
 //! are from Mellor-Crummey and Scott (TOCS 1991), section 3.1.
@@ -13,27 +13,28 @@ use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout};
 
-/// A rank's side of the barrier.
+/// What a rank keeps for the barrier.
 #[derive(Debug, Default)]
 pub struct Meeting {
     rounds: u64,
-    /// Found by the first round.
+    /// This rank's machine, which the first barrier finds.
     machine: Option<Machine>,
 }
 
-/// The machine of a rank.
+/// What a rank knows about its machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Machine {
-    /// Its first rank.
+    /// The machine's first rank.
     first: usize,
-    /// How many ranks it has.
+    /// How many ranks the machine has.
     ranks: u64,
-    /// How many machines there are.
+    /// How many machines there are in all.
     machines: u64,
 }
 
 impl Machine {
-    /// That of rank `own` among this many ranks. The ranks of a machine need not be neighbours.
+    /// The machine of rank `own`, if there are this many ranks. The numbers of a machine's ranks
+    /// need not be consecutive.
     fn of(own: usize, ranks: usize, machine: impl Fn(usize) -> usize) -> Machine {
         let own = machine(own);
         let mine = || (0..ranks).filter(|&rank| machine(rank) == own);
@@ -75,7 +76,7 @@ impl Meeting {
     }
 }
 
-/// Waits until a word is at least this much.
+/// Waits until the value of a word is at least `least`.
 pub fn wait(fabric: &impl Fabric, word: Position, least: u64) -> Result<(), Dead> {
     let mut looks = 1;
     while fabric.load(word)? < least {

@@ -1,25 +1,25 @@
-//! The protocol with one decision changed. Most changes replace a rule or a list of steps through
-//! [`Rules`]. Those that are called slips are made by the node that performs the steps, in
-//! `node.rs` and `world.rs`.
+//! Variants of the protocol, each with one decision changed. Most of them replace a rule or a list
+//! of steps, through [`Rules`]. The variants called *slips* follow the rules and the lists, but
+//! perform a step wrongly; `node.rs` and `world.rs` do that.
 
 use syncline_dsm::carina::{
     Carina, Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules,
     Scheme, Tell, Writers,
 };
 
-/// The changed decision.
+/// The decision that is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// No decision is changed.
     Sound,
-    /// P -> S: the private owner gets no notice.
+    /// When a private line gets its second reader, the first reader gets no notice.
     PrivateOwnerNotTold,
-    /// The second writer notifies only the first, and later writers notify no node (section 3.5 as
-    /// it stands).
+    /// The second writer notifies only the first writer, and later writers notify no node. This is
+    /// the rule of section 3.5 of the paper.
     PapersNotice,
     /// The first writer of a line that others read sends no notice.
     FirstWriterTellsNobody,
-    /// *Told* is set together with the deposit, before the notices have arrived.
+    /// *Told* is set by the deposit itself, before the notices have arrived.
     ToldAtOnce,
     /// The first writer sets *told*.
     ToldByFirstWriter,
@@ -29,7 +29,7 @@ pub enum Broken {
     SharedKept,
     /// A notice changes nothing.
     NoticeIgnored,
-    /// The barrier's downgrade comes after its meeting.
+    /// A barrier's downgrade comes after its meeting.
     DowngradeAfterMeeting,
     /// A release does not downgrade.
     ReleaseWithoutDowngrade,
@@ -37,37 +37,37 @@ pub enum Broken {
     ReleaseWithoutFlush,
     /// A release waits first, and then downgrades.
     FlushBeforeDowngrade,
-    /// Notices are taken in before the lock is taken.
+    /// An acquire takes in the notices before it takes the lock.
     NoticesBeforeLock,
-    /// Lines are dropped before notices are taken in.
+    /// An acquire drops lines before it takes in the notices.
     NoticesAfterInvalidation,
-    /// After a reset a node goes on while others still empty their directories.
+    /// After a reset, a node goes on although other nodes still empty their parts of the directory.
     ResetInUse,
     /// A writer does not deposit itself.
     WriterNotRegistered,
-    /// A node reads from a home without waiting for its puts to the same home.
+    /// A node fetches from a home without waiting for its puts to this home.
     FetchUnsettled,
     /// The twin is not renewed at a downgrade.
     OldTwin,
-    /// The last run of a diff is lost.
+    /// The last run of changed bytes is missing from a diff.
     LostRun,
-    /// A page is written whole.
+    /// A page is written home as a whole.
     WholePage,
-    /// Slip: a notice overwrites the target's word instead of being or-ed into it.
+    /// Slip: a notice overwrites the target's word instead of setting a bit in it.
     NoticeOverwritten,
     /// Slip: a flush waits for puts, but not for notices.
     NoticesNotAwaited,
-    /// Slip: the count of all logs grows while the log's entry is still under way.
+    /// Slip: the count of all logs' entries is incremented while the entry is still under way.
     CountBeforeLog,
     /// Slip: a private line is not downgraded at a release.
     PrivateNotDowngraded,
     /// Slip: a written line is dropped without a downgrade.
     DirtyDropped,
-    /// Slip: the twin is read from home a second time.
+    /// Slip: the twin is not the bytes that were fetched, but is read from the home a second time.
     TwinFromHome,
-    /// Not broken: a node fetches first, and then deposits itself.
+    /// Not wrong: a node fetches first, and then deposits itself.
     FetchBeforeDeposit,
-    /// Not broken: a writer puts first, and then deposits itself.
+    /// Not wrong: a writer first sends its changes home, and then deposits itself.
     DiffBeforeDeposit,
 }
 

@@ -1,22 +1,23 @@
-//! The protocol on a simulated network: random programs without data races, run on exactly the
-//! lists and rules of `syncline_dsm::carina`, and compared with a sequentially consistent oracle.
-//! Every seed is one program and one schedule, and gives the same run each time.
+//! The protocol on a simulated network. Random programs without data races run on the lists and
+//! rules of `syncline_dsm::carina` themselves, and what they read is compared with a sequentially
+//! consistent oracle. Every seed is one program and one schedule, and gives the same run each time.
 //!
 //! ```text
-//!   program   what nodes do, and what reads have to return
+//!   program   what nodes do, and which values reads must return
 //!   node      performs the lists of steps
-//!   network   what is under way, and when it takes effect
+//!   network   the operations under way, and when each takes effect
 //!   world     one schedule
-//!   broken    the protocol with one decision changed: each has to be caught by the same check
+//!   broken    the protocol with one decision changed: the same check must find each change
 //! ```
 //!
 //! `SYNCLINE_DSM_SCHEDULES` is the number of schedules that the three tests of the sound protocol
-//! run together. With fewer than 10,000 they may miss cases that they must reach.
+//! run together. With fewer than 10,000 they may fail, because they don't reach the cases that they
+//! have to reach.
 //!
-//! Blind spots: a node has one thread, so the tests don't see what two threads of a node do to each
-//! other between a fetch and its twin, or a diff and its twin; homes are interleaved, and a node
-//! caches the lines of its own home like any others; there are at most six nodes, four lines and
-//! three locks; no node dies.
+//! Not tested: what two threads of a node do to each other between a fetch or a diff and the copy
+//! of the twin, since a node here has one thread; other homes than interleaved ones; lines that a
+//! node uses at its own home without caching them. There are at most six nodes, four lines and
+//! three locks, and no node dies.
 
 mod broken;
 mod network;
@@ -32,10 +33,10 @@ use world::{Broke, Reached, run};
 
 /// The number of schedules of the sound protocol, a third of them under each scheme.
 const SCHEDULES: u64 = 210_000;
-/// A broken decision has to be caught within this many schedules.
+/// The check must find a changed decision within this many schedules.
 const PATIENCE: u64 = 100_000;
 
-/// The first seed whose run breaks, and what broke.
+/// The first seed whose run is wrong, and what is wrong in it.
 fn first(rules: Broken, scheme: Scheme, seeds: u64, reached: &mut Reached) -> Option<(u64, Broke)> {
     (0..seeds).find_map(|seed| Some((seed, run(rules, scheme, seed, reached).err()?)))
 }
@@ -55,7 +56,8 @@ fn caught(rules: Broken, schemes: &[Scheme]) {
     }
 }
 
-/// Runs the sound protocol's schedules, which have to reach the cases that make them worth running.
+/// Runs the schedules of the sound protocol. Together they must reach the cases that this check is
+/// made for.
 fn sound(scheme: Scheme) {
     let wanted = env::var("SYNCLINE_DSM_SCHEDULES").ok();
     let wanted = wanted.map_or(SCHEDULES, |n| n.parse().expect("a number of schedules"));

@@ -1,7 +1,7 @@
-//! One-sided operations under way. Each takes effect at its target at an arbitrary later moment.
-//! Only the puts of one node to another node stay in order. Any other operation may overtake any
-//! operation, which is more freedom than InfiniBand or shared memory take. In MPI's windows puts
-//! may overtake each other too: `tests/nodes` has that.
+//! One-sided operations that are under way. Each takes effect at its target at an arbitrary later
+//! moment. Only the puts of one node to one other node stay in order; any other operation may
+//! overtake any operation. InfiniBand and shared memory reorder less than this. MPI may also
+//! reorder puts, which `tests/nodes` covers.
 
 use fastrand::Rng;
 use syncline_dsm::carina::Entry;
@@ -11,23 +11,24 @@ use crate::world::{MOST_NODES, PAGE};
 /// An operation on another node's memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    /// Compare-and-swap on a directory entry; answers with the old entry.
+    /// A compare-and-swap on a directory entry. The answer is the old entry.
     Swap { line: usize, expected: Entry, new: Entry },
     /// Sets the bit *told* of an entry.
     Told { line: usize },
-    /// Reads one half of a page, so that a page can be torn.
+    /// Reads one half of a page: two reads of a page may see different states of it.
     Get { line: usize, half: usize },
     /// Writes bytes of a page.
     Put { line: usize, at: usize, len: usize, bytes: [u8; PAGE] },
-    /// Sets the line's bit in the target's word of notices, for a deposit.
+    /// Sets a line's bit in the target's word of notices. `deposit` is the deposit that this is
+    /// for.
     Notice { line: usize, deposit: usize },
-    /// Appends the line to the log at its home, for a deposit.
+    /// Appends a line to the log at its home. `deposit` is the deposit that this is for.
     Append { line: usize, deposit: usize },
-    /// Adds one to the count of all logs' entries, for a deposit.
+    /// Increments the count of all logs' entries. `deposit` is the deposit that this is for.
     Count { deposit: usize },
-    /// Reads that count.
+    /// Reads the count of all logs' entries.
     ReadCount,
-    /// Reads the rest of a log.
+    /// Reads the entries of a log that the node has not read yet.
     ReadLog,
 }
 
@@ -39,14 +40,15 @@ pub struct Message {
     pub op: Op,
 }
 
-/// All operations under way.
+/// All operations that are under way.
 pub struct Network {
     under_way: Vec<Message>,
     sent: [usize; MOST_NODES],
     puts: [[usize; MOST_NODES]; MOST_NODES],
-    /// Pairs between which this schedule rarely delivers, unless nothing else can happen.
+    /// Pairs of nodes whose operations are slow in this schedule: they rarely take effect while
+    /// anything else can happen.
     slow: [[bool; MOST_NODES]; MOST_NODES],
-    /// Whether notices are equally slow between all pairs.
+    /// Whether notices are slow as well, between all nodes.
     slow_notices: bool,
 }
 
@@ -75,8 +77,9 @@ impl Network {
         self.under_way.push(Message { from, to, op });
     }
 
-    /// Takes out the operation that takes effect next. Returns `None` if nothing is under way, and
-    /// usually if only slow operations were drawn and something else can happen.
+    /// Takes out the operation that takes effect next. Returns `None` if no operation is under way.
+    /// It also usually returns `None` if only slow operations were drawn, unless the nodes are
+    /// stuck without them.
     pub fn next(&mut self, else_stuck: bool, rng: &mut Rng) -> Option<Message> {
         let mut at = rng.usize(0..self.under_way.len().max(1));
         for _ in 0..4 {
@@ -104,7 +107,7 @@ impl Network {
         self.under_way.is_empty()
     }
 
-    /// Whether everything that a node sent has taken effect.
+    /// Whether all operations that a node sent have taken effect.
     pub fn is_flushed(&self, from: usize) -> bool {
         self.sent[from] == 0
     }

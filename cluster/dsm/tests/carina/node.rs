@@ -1,7 +1,7 @@
-//! A node: it performs the lists of `step.rs` as the rules give them, one step at a time. It has
-//! the state that the steps use: a cache, what it knows about each line, a word of notices.
+//! A node: it performs the lists of steps that the rules give, one step at a time. It has the state
+//! that the steps use: a cache, its knowledge about each line, a word of notices.
 //!
-//! A node has one thread. It also caches the lines whose home it is, like any other line.
+//! A node has one thread. It caches lines of its own home like all other lines.
 
 use syncline_dsm::carina::{
     Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules, Scheme,
@@ -13,7 +13,7 @@ use crate::network::Op;
 use crate::program::Access;
 use crate::world::{Broke, MOST_NODES, PAGE, Pending, World};
 
-/// What a fence's [`FenceStep::Synchronize`] does.
+/// What [`FenceStep::Synchronize`] of a fence does.
 #[derive(Clone, Copy, Debug)]
 pub enum Sync {
     Take(usize),
@@ -21,13 +21,13 @@ pub enum Sync {
     Meet,
 }
 
-/// What a node still has to do, the next task last.
+/// A task of a node. In a list of tasks, the last one is the next.
 #[derive(Clone, Copy, Debug)]
 pub enum Do {
     Fence(FenceStep, Sync),
     Line(LineStep, usize),
     Access(Access),
-    /// After a compare-and-swap: the deposit was made if the entry was as expected.
+    /// After a compare-and-swap of an entry: if the entry was as supposed, the deposit is made.
     Deposited {
         line: usize,
         role: Role,
@@ -35,11 +35,11 @@ pub enum Do {
     },
     /// After a fetch.
     Fetched(usize),
-    /// After the load of the logs' count.
+    /// After the read of the count of all logs' entries.
     Counted,
     /// After the logs were read: takes in the word of notices.
     TakeIn,
-    /// Goes on when all nodes have met this many times.
+    /// Waits until all nodes have met this many times.
     Met(usize),
     Drop(usize),
 }
@@ -57,15 +57,16 @@ pub struct Node {
     pub todo: Vec<Do>,
     pub known: Vec<Known>,
     pub slots: Vec<Option<Copy>>,
-    /// A bit for each line: set by other nodes' notices, and when this node reads the logs.
+    /// A bit for each line. Other nodes' notices set it, and this node sets it for lines that it
+    /// reads in the logs.
     pub notices: u64,
-    /// The count of all logs' entries, as loaded before the logs were last read.
+    /// The count of all logs' entries, as read before the logs were last read.
     pub counted: u64,
-    /// The number of entries of each home's log that were read.
+    /// The number of entries that this node has read of each home's log.
     pub read: [usize; MOST_NODES],
     pub held: Vec<usize>,
     pub reply: Option<u64>,
-    /// Reads under way.
+    /// The number of reads under way.
     pub gets: usize,
     pub arriving: [u8; PAGE],
     pub phase: usize,
@@ -96,14 +97,14 @@ impl World<'_> {
         self.nodes[me].todo.extend(steps.map(|step| Do::Line(*step, line)));
     }
 
-    /// Downgrades one written line, as a full write buffer does.
+    /// Downgrades one written line, as happens when a write buffer is full.
     pub fn drain(&mut self, me: usize) {
         if let Some(line) = self.nodes[me].written().pop() {
             self.line(me, LineEvent::Downgrade, line);
         }
     }
 
-    /// Whether a node can perform its next step without waiting.
+    /// Whether a node can perform its next step now.
     pub fn ready(&self, me: usize) -> bool {
         let node = &self.nodes[me];
         match node.todo.last() {
@@ -292,7 +293,7 @@ impl World<'_> {
         self.nodes[me].todo.push(Do::Deposited { line, role, supposed });
     }
 
-    /// Completes a deposit: the node learns from the old entry, and sends the notices.
+    /// Completes a deposit: the node learns what the old entry says, and sends the notices.
     fn deposited(&mut self, me: usize, line: usize, role: Role, old: Entry) {
         let answer: Deposit = self.rules.deposit(self.scheme, me, role, old);
         let known = &mut self.nodes[me].known[line];
@@ -319,7 +320,7 @@ impl World<'_> {
         self.pending.push(Pending { from: me, line, left, then_told: answer.then_told });
     }
 
-    /// Reads or writes what the program wants; a read is compared with the oracle.
+    /// Performs an access of the program. The result of a read is compared with the oracle.
     fn access(&mut self, me: usize, access: Access) -> Result<(), Broke> {
         let Access { line, at, len, write } = access;
         let range = at..at + len;

@@ -1,13 +1,14 @@
-//! Random programs without data races, made while they run: a node may only touch bytes that it has
-//! the right to, and rights move only where the program synchronizes.
+//! Random programs without data races, which are made while they run: a node may access only the
+//! bytes to which it has the right, and rights change only where the program synchronizes.
 //!
-//! A byte belongs to a node, to a lock, or to all nodes for reading. Barriers redistribute all
-//! bytes. A node that holds a lock may take a byte that belongs to the lock, and may leave one of
-//! its own there. So data under one lock reaches other nodes by way of third nodes and second
-//! locks. Neighbouring bytes often have different owners, so pages have several writers.
+//! The right to a byte belongs to a node, to a lock, or to all nodes for reading. Barriers
+//! redistribute the rights to all bytes. A node that holds a lock may take over a byte that belongs
+//! to the lock, and may give the lock a byte of its own. So data reaches other nodes also by way of
+//! third nodes and second locks. Neighbouring bytes often belong to different nodes, so pages have
+//! several writers.
 //!
-//! The oracle is one memory to which every write goes at once. Since conflicting accesses are ordered
-//! by synchronization, its value is the only one that a read may return.
+//! The oracle is one memory in which every write takes effect at once. Conflicting accesses are
+//! ordered by synchronization, so a read must return the oracle's value.
 
 use fastrand::Rng;
 
@@ -15,7 +16,7 @@ use crate::world::PAGE;
 
 pub const LOCKS: usize = 3;
 
-/// The nodes that may touch a byte.
+/// The owner of the right to access a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Right {
     Node(usize),
@@ -24,7 +25,7 @@ enum Right {
     All,
 }
 
-/// An access of the program.
+/// An access that the program makes.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     pub line: usize,
@@ -34,7 +35,7 @@ pub struct Access {
     pub write: Option<[u8; 4]>,
 }
 
-/// The rights to all bytes, and their expected values.
+/// The rights to all bytes, and the oracle.
 pub struct Program {
     rights: Vec<[Right; PAGE]>,
     pub oracle: Vec<[u8; PAGE]>,
@@ -48,7 +49,7 @@ impl Program {
         program
     }
 
-    /// Redistributes all bytes, while no node can access any.
+    /// Redistributes the rights to all bytes. Called while no node can access any byte.
     pub fn deal(&mut self, nodes: usize, rng: &mut Rng) {
         for word in self.rights.iter_mut().flat_map(|page| page.chunks_mut(4)) {
             let mut one = || match rng.u8(0..8) {
@@ -64,7 +65,7 @@ impl Program {
         }
     }
 
-    /// Moves a byte between a node and a lock that it holds.
+    /// Moves the right to a byte between a node and a lock that the node holds.
     pub fn hand_over(&mut self, me: usize, held: &[usize], rng: &mut Rng) {
         let (line, at) = (rng.usize(0..self.rights.len()), rng.usize(0..PAGE));
         let (Some(lock), right) = (rng.choice(held), &mut self.rights[line][at]) else { return };
@@ -75,7 +76,7 @@ impl Program {
         }
     }
 
-    /// An access that a node has the right to, if one is found.
+    /// A random access to which a node has the right; `None` if a few attempts find none.
     pub fn access(&self, me: usize, held: &[usize], rng: &mut Rng) -> Option<Access> {
         let write = rng.bool();
         let may = |right: &Right| match right {
@@ -87,7 +88,8 @@ impl Program {
             let (line, byte) = (rng.usize(0..self.rights.len()), rng.usize(0..PAGE));
             let (at, len) = if rng.bool() { (byte, 1) } else { (byte & !3, 4) };
             if self.rights[line][at..at + len].iter().all(may) {
-                // Half of the time there are few values, so that old ones come back.
+                // In half of the writes there are only two values, so that a byte often gets a
+                // value again that it had before.
                 let most = if rng.bool() { 1 } else { 255 };
                 let write = write.then(|| [(); 4].map(|()| rng.u8(0..=most)));
                 return Some(Access { line, at, len, write });

@@ -1,7 +1,8 @@
-//! One schedule: a program, nodes, memory at homes and a network, and a seed that decides everything.
+//! One schedule: a program, its nodes, the memory at the homes, a network, and a seed that decides
+//! all choices.
 //!
-//! In each turn either one operation under way takes effect, or one node performs one step.
-//! Schedules differ in how eager the network is, and in which pairs of nodes are slow.
+//! In each turn, either one operation under way takes effect, or one node performs one step.
+//! Schedules differ in how often operations take effect, and in which pairs of nodes are slow.
 
 use fastrand::Rng;
 use syncline_dsm::carina::{Entry, Fence, Known, Scheme};
@@ -15,18 +16,18 @@ pub const MOST_NODES: usize = 6;
 pub const PAGE: usize = 16;
 const MOST_TURNS: usize = 200_000;
 
-/// What a schedule found.
+/// What is wrong in a schedule.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broke {
     /// A read did not return the oracle's value.
     Read { node: usize, line: usize, at: usize, read: Vec<u8>, right: Vec<u8> },
-    /// After the last barrier, a home differs from the oracle.
+    /// After the last barrier, the bytes at a home differ from the oracle's.
     Home { line: usize },
-    /// Nodes wait, and nothing is under way; or there were too many turns.
+    /// All nodes wait and no operation is under way, or the schedule took too many turns.
     Stuck,
 }
 
-/// How often interesting cases were reached, so that a test can check that they were.
+/// How often a schedule reached certain cases, so that a test can check that it did.
 #[derive(Debug, Default)]
 pub struct Reached {
     pub accesses: usize,
@@ -51,7 +52,7 @@ pub struct World<'a> {
     pub scheme: Scheme,
     pub rng: Rng,
     pub nodes: Vec<Node>,
-    /// The number of homes: each node is one.
+    /// The number of homes: each node is the home of some lines.
     pub homes: usize,
     pub memory: Vec<[u8; PAGE]>,
     pub directory: Vec<Entry>,
@@ -67,7 +68,7 @@ pub struct World<'a> {
     pub reached: &'a mut Reached,
 }
 
-/// Runs the schedule of a seed.
+/// Runs the schedule of this seed.
 pub fn run(rules: Broken, scheme: Scheme, seed: u64, reached: &mut Reached) -> Result<(), Broke> {
     let mut rng = Rng::with_seed(seed);
     let homes = rng.usize(2..=MOST_NODES);
@@ -148,7 +149,7 @@ impl World<'_> {
         self.nodes[me].phase == self.phases.len() && self.nodes[me].todo.is_empty()
     }
 
-    /// What the program does next at a node.
+    /// Decides what the program does next at a node, and begins it.
     pub fn act(&mut self, me: usize) {
         let node = &mut self.nodes[me];
         if node.left == 0 {
@@ -169,7 +170,8 @@ impl World<'_> {
         node.left -= 1;
         match self.rng.u8(0..16) {
             0..3 => {
-                // In the order of their numbers, so that no nodes wait in a circle.
+                // Locks are taken in the order of their numbers, so that nodes don't wait for each
+                // other in a circle.
                 let from = node.held.iter().max().map_or(0, |lock| lock + 1);
                 if from < LOCKS {
                     let lock = self.rng.usize(from..LOCKS);
@@ -239,7 +241,7 @@ impl World<'_> {
         }
     }
 
-    /// A notice has arrived; the last one of a deposit may set *told*.
+    /// Called when a notice has arrived. The last notice of a deposit may set *told*.
     fn arrived(&mut self, deposit: usize) {
         let pending = &mut self.pending[deposit];
         pending.left -= 1;

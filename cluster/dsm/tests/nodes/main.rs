@@ -1,14 +1,15 @@
-//! Nodes on the simulated fabric: the code that processes run, with Pyxis, homes, cache, write
-//! buffer and diffs, under random programs without data races, compared with a sequentially
-//! consistent oracle. Puts overtake each other, pages are torn, and notices are late, as in
-//! `syncline_fabric::simulated`. Every seed is one program and one schedule.
+//! Nodes on the simulated fabric. They run the same code as processes do: Pyxis, homes, cache,
+//! write buffer and diffs. They run random programs without data races, and the results are
+//! compared with a sequentially consistent oracle. As `syncline_fabric::simulated` does it, puts
+//! overtake each other, reads see half-written pages, and notices are late. Every seed is one
+//! program and one schedule.
 //!
-//! The programs and the broken rules are those of the protocol's own check, `tests/carina`, whose
-//! network is another one. `SYNCLINE_DSM_NODE_SCHEDULES` is the number of schedules that the sound
+//! The programs and the broken rules are those of `tests/carina`, which checks the protocol alone
+//! on a network of its own. `SYNCLINE_DSM_NODE_SCHEDULES` is the number of schedules that the sound
 //! nodes run.
 //!
-//! Blind spots: a node has one thread, and its pages are buffers, so page faults are not tested
-//! here; there are at most six nodes and eight pages; no node dies.
+//! Not tested: page faults, since pages are buffers here; several threads in a node. There are at
+//! most six nodes and eight pages, and no node dies.
 
 #[allow(dead_code, reason = "some slips are those of the other check's node")]
 #[path = "../carina/broken.rs"]
@@ -17,7 +18,7 @@ mod broken;
 mod program;
 mod run;
 
-/// The size of a page, where `program.rs` looks for it.
+/// The size of a page, in the module in which `program.rs` looks for it.
 mod world {
     pub const PAGE: usize = 16;
 }
@@ -30,7 +31,7 @@ use syncline_dsm::carina::Scheme;
 
 /// The number of schedules of sound nodes, a third of them under each scheme.
 const SCHEDULES: u64 = 24_000;
-/// Broken rules have to be caught within this many schedules.
+/// The check must find a broken rule within this many schedules.
 const PATIENCE: u64 = 60_000;
 
 fn first(rules: Broken, scheme: Scheme, seeds: u64, reached: &mut Reached) -> Option<(u64, Broke)> {

@@ -1,8 +1,8 @@
-//! One schedule: a program, nodes on a simulated network, and a seed that decides everything.
+//! One schedule: a program, nodes on a simulated network, and a seed that decides all choices.
 //!
-//! The program's locks take no messages: a lock is free for the next node the moment it is
-//! released. In half of the schedules the same holds for barriers; in the others nodes meet by
-//! Vela's barrier. So otherwise only the fences order what nodes do.
+//! The program's locks send no messages: another node can take a lock the moment it is released. In
+//! half of the schedules barriers send none either; in the others, nodes meet by Vela's barrier. So
+//! apart from that barrier, only the fences order what nodes do.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -21,16 +21,16 @@ use crate::broken::Broken;
 use crate::program::{LOCKS, Program};
 use crate::world::PAGE;
 
-/// What a schedule found.
+/// What is wrong in a schedule.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broke {
     /// A read did not return the oracle's value.
     Read { node: usize, page: usize },
-    /// After the last barrier, rank 0 sees other bytes of a page than the oracle's.
+    /// After the last barrier, the bytes of a page that rank 0 sees differ from the oracle's.
     Home { page: usize },
 }
 
-/// How often interesting cases were reached.
+/// How often a schedule reached certain cases.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Reached {
     pub misses: u64,
@@ -42,7 +42,7 @@ pub struct Reached {
     pub logged: u64,
 }
 
-/// What all nodes of a schedule share, besides the fabric.
+/// The state that all nodes of a schedule share, besides the fabric.
 struct World {
     rng: Rng,
     program: Program,
@@ -59,12 +59,12 @@ struct Schedule {
     policy: Policy,
     twins: Twins,
     phases: Vec<Fence>,
-    /// Nodes meet by Vela's barrier, which takes messages and time.
+    /// Whether nodes meet by Vela's barrier, which takes messages and time.
     by_messages: bool,
     world: RefCell<World>,
 }
 
-/// Runs the schedule of a seed, and returns what broke.
+/// Runs the schedule of this seed, and returns what is wrong in it.
 pub fn run(rules: Broken, scheme: Scheme, seed: u64, reached: &mut Reached) -> Option<Broke> {
     let mut rng = Rng::with_seed(seed);
     let ranks = rng.usize(2..=6);
@@ -136,7 +136,8 @@ impl Rank<'_> {
         let World { rng, program, .. } = &mut *world;
         match rng.u8(0..16) {
             0..3 => {
-                // In the order of their numbers, so that no nodes wait in a circle.
+                // Locks are taken in the order of their numbers, so that nodes don't wait for each
+                // other in a circle.
                 let from = self.held.iter().max().map_or(0, |lock| lock + 1);
                 if from < LOCKS {
                     let lock = rng.usize(from..LOCKS);
@@ -169,7 +170,8 @@ impl Rank<'_> {
     fn access(&mut self, access: crate::program::Access) {
         let (page, kind) = (access.line, access.write);
         let asks = if kind.is_some() { Access::Write } else { Access::Read };
-        // As after a page fault: one call brings the page into the right state for the access.
+        // One call of `fault` brings the page into the right state for the access, as after a page
+        // fault.
         self.node.fault(page, asks).expect("nobody dies");
         let range = page * PAGE + access.at..page * PAGE + access.at + access.len;
         let mut world = self.schedule.world.borrow_mut();
@@ -219,7 +221,7 @@ impl Rank<'_> {
         if self.schedule.by_messages {
             let layout = self.schedule.shape.layout();
             self.meeting.meet(&self.fabric, &layout).expect("nobody dies");
-            // All nodes must have come; otherwise the barrier has let this one go too early.
+            // All nodes must have come; otherwise the barrier has let this node go on too early.
             assert!(self.schedule.world.borrow().meetings >= self.met, "the barrier leaks");
         }
         while self.schedule.world.borrow().meetings < self.met {
@@ -227,14 +229,14 @@ impl Rank<'_> {
         }
     }
 
-    /// Checks that after the last barrier rank 0 sees the oracle's values, in its copies or, if a
-    /// page is absent, from its home.
+    /// Checks, after the last barrier, that rank 0 sees the oracle's values. It sees its own copy
+    /// of a page or, if the page is absent, the bytes at the page's home.
     fn end(mut self) {
         let counts = self.node.counts();
         let layout = self.schedule.shape.layout();
         let logged = self.fabric.load(layout.control(self.fabric.rank(), Control::LogTail));
         for page in (0..self.schedule.shape.pages()).filter(|_| self.fabric.rank() == 0) {
-            // Whether invalidated or kept, the cached bytes must be right.
+            // The bytes must be right both if the line was dropped and if it was kept.
             self.node.fault(page, Access::Read).expect("nobody dies");
             let copy = self.node.pages().look(page * PAGE..(page + 1) * PAGE).to_vec();
             let mut world = self.schedule.world.borrow_mut();

@@ -1,17 +1,17 @@
-//! Copies bytes of shared memory word by word: other threads may write at the same time, but no
+//! Copies bytes of shared memory word by word. Other threads may write at the same time, and no
 //! word is ever seen half written.
 //!
-//! All accesses are to whole aligned words, since atomic accesses of different sizes to the same
-//! bytes at the same time are undefined. The first and last word of a range may belong to it only
-//! in part: such a word is exchanged, keeping its other bytes.
+//! All accesses are to whole aligned words, because simultaneous atomic accesses of different sizes
+//! to the same bytes are undefined. The first and the last word may belong to the range only in
+//! part. Such a word is changed by an atomic exchange that keeps its other bytes.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const WORD: usize = size_of::<u64>();
 
-/// The words that contain this many bytes from an address on: for each, its address, which of its
-/// bytes belong to the range, and their position in the range.
+/// The words that contain the `length` bytes from the address `from` on. Gives for each word its
+/// address, which of its bytes belong to the range, and where in the range these bytes are.
 fn pieces(from: usize, length: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
     let end = from + length;
     (from / WORD * WORD..end).step_by(WORD).map(move |word| {
@@ -37,7 +37,7 @@ unsafe fn at<'a>(start: *mut u8, word: usize) -> &'a AtomicU64 {
 pub unsafe fn read(from: *mut u8, into: &mut [u8]) {
     if from.addr().is_multiple_of(WORD) && into.len().is_multiple_of(WORD) {
         for (number, chunk) in into.chunks_exact_mut(WORD).enumerate() {
-            // SAFETY: our caller's promise. Relaxed: the callers' fences order it.
+            // SAFETY: our caller's promise. Relaxed: the caller's fences order it.
             let word = unsafe { AtomicU64::from_ptr(from.cast::<u64>().add(number)).load(Relaxed) };
             chunk.copy_from_slice(&word.to_ne_bytes());
         }
@@ -54,7 +54,7 @@ pub unsafe fn read(from: *mut u8, into: &mut [u8]) {
 ///
 /// # Safety
 ///
-/// Same requirements as [`read`].
+/// The caller promises what [`read`] requires.
 #[inline]
 pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
     for (word, inside, at_range) in pieces(to.addr(), bytes.len()) {
@@ -62,7 +62,7 @@ pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
         let shared = unsafe { at(to, word) };
         let new = &bytes[at_range..at_range + inside.len()];
         if let Ok(whole) = new.try_into() {
-            // Relaxed: the callers' fences order it.
+            // Relaxed: the caller's fences order it.
             shared.store(u64::from_ne_bytes(whole), Relaxed);
             continue;
         }
@@ -88,7 +88,7 @@ mod tests {
                 let bytes: Vec<u8> = (0..length as u8).map(|n| 100 + n).collect();
                 let start = shared.as_mut_ptr().cast::<u8>();
                 let mut found = vec![0; length];
-                // SAFETY: the range lies in the array.
+                // SAFETY: the range is in the array.
                 unsafe {
                     write(start.add(from), &bytes);
                     read(start.add(from), &mut found);

@@ -1,6 +1,7 @@
 //! Starts ranks as processes, or as threads.
 //!
-//! A process learns its rank and its segment from the environment:
+//! Two environment variables tell a process its rank, and the segment: the memory that all ranks
+//! share.
 //!
 //! ```text
 //!   SYNCLINE_FABRIC=/proc/4711/fd/5     the launcher's descriptor, or any file's name
@@ -21,16 +22,16 @@ use super::rank::Host;
 use super::segment::{Error, Segment};
 use crate::fabric::Position;
 
-/// Names the segment.
+/// The variable with the segment's file name.
 const FABRIC: &str = "SYNCLINE_FABRIC";
-/// Names the rank of a process.
+/// The variable with the number of the process's rank.
 const RANK: &str = "SYNCLINE_RANK";
 
-/// Ranks that were started as processes. Those that still run when this is dropped are killed.
+/// Ranks that were started as processes. When this is dropped, ranks that still run are killed.
 #[derive(Debug)]
 pub struct Job {
     children: Vec<Child>,
-    /// The file by which the ranks open the segment.
+    /// The file that the ranks open to get the segment.
     file: File,
     segment: Segment,
 }
@@ -72,7 +73,7 @@ impl Job {
         self.children[rank].try_wait()
     }
 
-    /// Loads a word of a rank's part, whether the rank lives or not.
+    /// Loads a word of a rank's part. The rank may be dead.
     ///
     /// # Panics
     ///
@@ -82,7 +83,7 @@ impl Job {
         self.segment.word(at).load(SeqCst)
     }
 
-    /// The name by which other processes join as ranks; it is valid until this is dropped.
+    /// The file name by which other processes can join as ranks. It is valid until this is dropped.
     pub fn name(&self) -> PathBuf {
         name(&self.file)
     }
@@ -91,7 +92,7 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // The process may have ended already.
+            // An error is ignored: the process may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -103,14 +104,14 @@ fn name(file: &File) -> PathBuf {
 }
 
 impl Host {
-    /// Starts processes as ranks, each with a part of this many bytes (rounded up to whole words);
-    /// `command` makes the command for a rank. They join by
+    /// Starts processes as ranks, each with a part of this many bytes, rounded up to whole words.
+    /// `command` makes the command for a rank. The processes join by
     /// [`from_environment`](Self::from_environment).
     ///
     /// # Errors
     ///
-    /// If there is too little memory for the parts, or a process can't be started; those already
-    /// started are killed.
+    /// If there is too little memory for the parts, or a process can't be started. Then the
+    /// processes that were started already are killed.
     ///
     /// # Panics
     ///
@@ -130,7 +131,7 @@ impl Host {
         Ok(job)
     }
 
-    /// Makes a single rank, with a part of this many bytes.
+    /// Makes the only rank of a fabric, with a part of this many bytes.
     ///
     /// # Errors
     ///
@@ -146,18 +147,18 @@ impl Host {
         env::var_os(FABRIC).is_some()
     }
 
-    /// Joins as the rank that this process was started as.
+    /// Joins as the rank that the environment says.
     ///
     /// # Errors
     ///
-    /// If it was not started as a rank, or can't join.
+    /// If this process was not started as a rank, or can't join.
     pub fn from_environment() -> Result<Host, Error> {
         let path = env::var_os(FABRIC).ok_or(Error::Environment(FABRIC))?;
         let rank = env::var(RANK).ok().and_then(|rank| rank.parse().ok());
         Host::join(Path::new(&path), rank.ok_or(Error::Environment(RANK))?)
     }
 
-    /// Joins as one of the ranks that share the named segment.
+    /// Joins as one of the ranks that share the segment with this file name.
     ///
     /// # Errors
     ///
@@ -169,8 +170,8 @@ impl Host {
         Ok(Host::new(Arc::new(segment), rank))
     }
 
-    /// Runs a function in a thread for each rank, with parts of this many bytes, and returns the
-    /// threads' results.
+    /// Runs a function as each rank, each in a thread of its own and with a part of this many
+    /// bytes. Returns the functions' results.
     ///
     /// # Errors
     ///
@@ -178,8 +179,8 @@ impl Host {
     ///
     /// # Panics
     ///
-    /// If there are no ranks. If a rank panics, this panics once the other ranks have returned;
-    /// ranks that wait for it wait forever.
+    /// If there are no ranks. If a rank panics, this panics once the other ranks have returned; a
+    /// rank that waits for the panicked one waits for ever.
     pub fn threads<R: Send>(
         ranks: usize,
         bytes: usize,

@@ -1,4 +1,5 @@
-//! A rank of one machine: implements a fabric's operations by the processor's, on a shared mapping.
+//! A rank on one machine: performs a fabric's operations by the processor's instructions, on a
+//! shared mapping.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,15 +17,15 @@ use crate::heap::Heap;
 use crate::here::Here;
 use crate::process::Process;
 
-/// After this many polls a waiter lets other threads run.
+/// After this many polls, a waiter lets other threads run between two polls.
 const SPINS: u32 = 24;
 
-/// A rank on one machine. Clones are the same rank; several threads may use it.
+/// A rank on one machine. Clones of this value are the same rank. Several threads may use it.
 #[derive(Clone)]
 pub struct Host {
     segment: Arc<Segment>,
     rank: usize,
-    /// This process.
+    /// The identity of this process.
     own: Process,
 }
 
@@ -33,13 +34,13 @@ thread_local! {
 }
 
 impl Host {
-    /// A rank in this process that has joined the segment.
+    /// The rank that this process has joined in this segment.
     pub(super) fn new(segment: Arc<Segment>, rank: usize) -> Host {
         Host { segment, rank, own: Process::own() }
     }
 
-    /// Lets this thread's words and locks of [`Window`](crate::Window) access memory as this rank,
-    /// with nodes from this heap, until the thread enters another rank.
+    /// Lets this thread use words and locks of [`Window`](crate::Window) as this rank, until the
+    /// thread enters another rank. Lock nodes come from this heap.
     pub fn enter(&self, nodes: Heap) {
         HERE.set(Some((self.clone(), nodes)));
     }
@@ -69,8 +70,8 @@ impl Fabric for Host {
     #[inline]
     fn put(&self, to: Position, bytes: &[u8]) {
         let address = self.segment.address(to, bytes.len());
-        // Release: pairs with the fence in `get`: a rank that sees a word of this put, and then
-        // reads a word that this rank has changed before, sees that change.
+        // Release: pairs with the fence in `get`. A rank that sees a word of this put also sees the
+        // changes of words that this rank made before the put.
         fence(Release);
         // SAFETY: the mapping has this many bytes there.
         unsafe { copy::write(address, bytes) };

@@ -1,14 +1,15 @@
-//! The file that all ranks map.
+//! The segment: the file that all ranks map.
 //!
 //! ```text
 //!   0      MAGIC, ranks, bytes of a part
-//!   24     for each rank its process: the number, 0 before it has joined, when it was
-//!          started, and where both are counted
-//!   ...    the parts, each at a page
+//!   24     for each rank, the identity of its process: its number (0 before it has joined), its
+//!          start time, and the namespace in which both are counted
+//!   ...    the parts, each from the beginning of a page
 //! ```
 //!
-//! It is a `memfd`, without a name in a file system. Others open it by its launcher's descriptor in
-//! `/proc`: a killed job leaves nothing behind. Any other file works as well.
+//! The file is a `memfd` and has no name in a file system. Other processes open it in `/proc`, by
+//! its launcher's descriptor. So nothing is left when a job is killed. Any other file can be used
+//! in its place.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -26,14 +27,15 @@ use crate::process::Process;
 /// "syncline" and the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"synfab02");
 const PAGE: usize = 4096;
-/// The rank is claimed, but its process is not written yet.
+/// The value of a rank's process number when the rank is claimed and its process is not written
+/// yet.
 const CLAIMED: u64 = u64::MAX;
-/// Size of the fields before the ranks' processes, in bytes.
+/// The size of the header's fields before the ranks' processes, in bytes.
 const FIXED: usize = 24;
 /// Size of a rank's process record, in bytes.
 const RECORD: usize = 24;
 
-/// Why ranks could not be made or started, or why one could not join.
+/// Why ranks could not be made or started, or why a process could not join.
 #[derive(Debug, ThisError)]
 pub enum Error {
     /// The segment could not be made, opened or mapped.
@@ -42,7 +44,7 @@ pub enum Error {
     /// The file is not a segment, or is shorter than its header says.
     #[error("this file is not a segment of ranks")]
     NoSegment,
-    /// There are fewer ranks.
+    /// There is no rank with this number.
     #[error("there is no rank {rank}: the number of ranks is {ranks}")]
     NoRank {
         /// The requested rank.
@@ -50,15 +52,15 @@ pub enum Error {
         /// The number of ranks.
         ranks: usize,
     },
-    /// The rank was joined before: by another process, which may have died, or by this one.
+    /// The rank was joined before, by this process or by another one, which may have died.
     #[error("rank {0} has joined already")]
     Taken(usize),
-    /// The environment does not name the segment or the rank, or names the rank in an unknown form.
+    /// The environment does not name the segment or the rank, or the rank is not a number.
     #[error("the environment does not say which rank this process is ({0})")]
     Environment(&'static str),
 }
 
-/// A mapped segment.
+/// A segment that is mapped.
 pub(super) struct Segment {
     map: MmapRaw,
     ranks: usize,
@@ -73,7 +75,8 @@ impl fmt::Debug for Segment {
     }
 }
 
-/// The offset of the first part, the distance from one part to the next, and the segment's size.
+/// Returns the offset of the first part, the distance from one part to the next, and the segment's
+/// size.
 fn layout(ranks: usize, bytes: usize) -> Option<(usize, usize, usize)> {
     let first = ranks.checked_mul(RECORD)?.checked_add(FIXED)?.checked_next_multiple_of(PAGE)?;
     let stride = bytes.checked_next_multiple_of(PAGE)?;
@@ -81,7 +84,8 @@ fn layout(ranks: usize, bytes: usize) -> Option<(usize, usize, usize)> {
 }
 
 impl Segment {
-    /// Makes a new segment, which is zero except for its header, and the file that others open.
+    /// Makes a new segment, which is zero except for its header. Also returns the file, by which
+    /// other processes open the segment.
     pub(super) fn make(ranks: usize, bytes: usize) -> Result<(File, Segment), Error> {
         assert!(ranks > 0, "a fabric has at least one rank");
         let bytes = bytes.next_multiple_of(8);
@@ -89,13 +93,13 @@ impl Segment {
         let (.., size) = layout(ranks, bytes).ok_or_else(too_large)?;
         let file =
             memfd_create(c"syncline-fabric", MemfdFlags::CLOEXEC).map_err(io::Error::from)?;
-        // Allocates the memory now, so that a lack of it is found here and not by a signal at the
-        // first access.
+        // Allocates the memory now. If there is too little, that is an error here, and not a signal
+        // at the first access.
         fallocate(&file, FallocateFlags::empty(), 0, size as u64).map_err(io::Error::from)?;
         let file = File::from(file);
         let map = MmapOptions::new().len(size).map_raw(&file)?;
         for (number, value) in [ranks as u64, bytes as u64].into_iter().enumerate() {
-            // Relaxed: published by the store of the magic number.
+            // Relaxed: the store of the magic number publishes it.
             word(&map, 8 * (1 + number)).store(value, Relaxed);
         }
         // Release: pairs with the Acquire in `of`.
@@ -117,7 +121,7 @@ impl Segment {
         if word(&map, 0).load(Acquire) != MAGIC {
             return Err(Error::NoSegment);
         }
-        // Relaxed: written before the magic number.
+        // Relaxed: these were written before the magic number.
         let number = |at| word(&map, at).load(Relaxed) as usize;
         let (ranks, bytes) = (number(8), number(16));
         match layout(ranks, bytes) {
@@ -136,12 +140,12 @@ impl Segment {
         self.bytes
     }
 
-    /// The address of this many bytes in a part.
+    /// The address of `length` bytes in a part.
     #[inline]
     pub(super) fn address(&self, at: Position, length: usize) -> *mut u8 {
         let fits = at.at <= self.bytes && length <= self.bytes - at.at;
         assert!(at.rank < self.ranks && fits, "{length} bytes at {at:?} are in no rank's part");
-        // SAFETY: it lies in the mapping, as `of` and the line above have checked.
+        // SAFETY: it is in the mapping, as `of` and the line above have checked.
         unsafe { self.map.as_mut_ptr().add(self.first + at.rank * self.stride + at.at) }
     }
 
@@ -155,7 +159,7 @@ impl Segment {
         unsafe { AtomicU64::from_ptr(address.cast()) }
     }
 
-    /// Joins as a rank whose process is this one.
+    /// Joins as a rank: this process becomes the rank's process.
     pub(super) fn join(&self, rank: usize) -> Result<(), Error> {
         if rank >= self.ranks {
             return Err(Error::NoRank { rank, ranks: self.ranks });
@@ -165,11 +169,11 @@ impl Segment {
         if number.compare_exchange(0, CLAIMED, Relaxed, Relaxed).is_err() {
             return Err(Error::Taken(rank));
         }
-        // If the kernel gives no information about a process, its death can't be detected, and it
-        // counts as alive.
+        // If the kernel gives no information about this process, its death can't be detected, and
+        // the process counts as alive for ever.
         let own = Process::own();
         if own != Process::default() {
-            // Relaxed: published by the store of the number below.
+            // Relaxed: the store of the number below publishes it.
             self.record(rank, 8).store(own.started, Relaxed);
             self.record(rank, 16).store(own.space, Relaxed);
             // Release: pairs with the Acquire in `process`.
@@ -178,12 +182,12 @@ impl Segment {
         Ok(())
     }
 
-    /// The process of a rank; `None` if it has not joined, or its process can't be checked.
+    /// The process of a rank, or `None` if the rank has not joined or its process can't be checked.
     pub(super) fn process(&self, rank: usize) -> Option<Process> {
         assert!(rank < self.ranks, "there is no rank {rank}");
         // Acquire: pairs with the Release in `join`.
         let number = self.record(rank, 0).load(Acquire);
-        // Relaxed: written before the number was.
+        // Relaxed: these were written before the number.
         let [started, space] = [8, 16].map(|at| self.record(rank, at).load(Relaxed));
         (number != 0 && number != CLAIMED).then_some(Process { number, started, space })
     }
@@ -196,7 +200,8 @@ impl Segment {
 /// A word of the header.
 fn word(map: &MmapRaw, at: usize) -> &AtomicU64 {
     assert!(at.is_multiple_of(8) && at + 8 <= map.len(), "beyond the segment");
-    // SAFETY: eight aligned bytes of the mapping, whose accesses are all atomic accesses to words.
+    // SAFETY: eight aligned bytes of the mapping. All accesses to the mapping are atomic accesses
+    // to words.
     unsafe { AtomicU64::from_ptr(map.as_mut_ptr().add(at).cast()) }
 }
 

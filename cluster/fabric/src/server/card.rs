@@ -1,22 +1,23 @@
-//! How to reach a process's server: its addresses, its port, and the token that callers must know.
+//! A card says how to reach a process's server: addresses, a port, and the token that callers must
+//! know.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr::null_mut;
 
-/// The most addresses of a machine in a card; most machines have one or two.
+/// The most addresses in a card; most machines have one or two.
 const ADDRESSES: usize = 6;
 /// The size of a card in bytes.
 pub const CARD: usize = 16 + 8 + ADDRESSES * 16;
 
-/// How to reach a server. Processes exchange cards over a channel that they already have.
+/// How to reach a server. Processes exchange their cards over a channel that exists already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Card {
-    /// Random bytes: a peer that does not know them is rejected, and they show which of several
-    /// addresses is the right one.
+    /// Random bytes. The server rejects a caller that does not know them. If the server has several
+    /// addresses, they show the caller at which address it has found the right server.
     pub(super) token: u128,
     port: u16,
-    /// The addresses in IPv6 form; `::` stands for none.
+    /// The server's addresses in IPv6 form; `::` stands for no address.
     addresses: [[u8; 16]; ADDRESSES],
 }
 
@@ -30,7 +31,7 @@ impl Card {
         }
         let mut card =
             Card { token: u128::from_ne_bytes(token), port, addresses: Default::default() };
-        // Loopback comes last: it is right only for processes of this machine.
+        // The loopback addresses come last: only processes on this machine can use them.
         let mut found = addresses()?;
         found.sort_by_key(IpAddr::is_loopback);
         for (place, address) in card.addresses.iter_mut().zip(found) {
@@ -42,7 +43,7 @@ impl Card {
         Ok(card)
     }
 
-    /// The addresses at which the server may be reached, the likelier ones first.
+    /// The addresses at which the server may be reached, in the order in which to try them.
     pub(super) fn places(&self) -> impl Iterator<Item = SocketAddr> {
         let given = self.addresses.into_iter().map(Ipv6Addr::from);
         given.filter(|address| !address.is_unspecified()).map(|address| {
@@ -77,8 +78,8 @@ impl Card {
     }
 }
 
-/// The addresses of this machine's interfaces that are up, without link-local ones of IPv6, which
-/// are useless without the link.
+/// The addresses of this machine's interfaces that are up, without IPv6's link-local addresses,
+/// since these are useless without the name of the link.
 fn addresses() -> io::Result<Vec<IpAddr>> {
     let mut list = null_mut();
     // SAFETY: the list is written to, and freed below.
@@ -87,8 +88,8 @@ fn addresses() -> io::Result<Vec<IpAddr>> {
     }
     let mut found = Vec::new();
     let mut next = list;
-    // SAFETY: a list made by the C library, whose entries have an address of the stated family, or
-    // none.
+    // SAFETY: the C library has made this list. Each entry has an address of the family that the
+    // address states, or has none.
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
         let address = entry.ifa_addr;
@@ -111,7 +112,7 @@ fn addresses() -> io::Result<Vec<IpAddr>> {
             found.push(address);
         }
     }
-    // SAFETY: the list that the call above returned.
+    // SAFETY: the list is the one that `getifaddrs` returned.
     unsafe { libc::freeifaddrs(list) };
     Ok(found)
 }

@@ -1,24 +1,25 @@
-//! Messages in a stream of bytes, each preceded by its length and a number.
+//! Messages in a stream of bytes. Each comes after its length and its number.
 //!
 //! ```text
 //!   u32 length of the rest | u64 number | bytes       little-endian
 //! ```
 //!
-//! Streams do not block: bytes that can't be read or written now are retried later.
+//! Reading and writing never block: bytes that can't be read or written now are left for a later
+//! call.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// Messages, with their number, are shorter than this many bytes; a peer that announces more does
-/// not belong to this program.
+/// A message, with its number, is shorter than this many bytes. A peer that announces a longer one
+/// is no part of this job.
 pub(super) const LONGEST: usize = 1 << 30;
-/// Limit, in the same way, for a message of a caller that has not sent the token yet.
+/// A lower limit, for a caller that has not sent the token yet.
 pub(super) const HELLO: usize = 32;
 const HEAD: usize = 12;
-/// The number of bytes that are read at once.
+/// The number of bytes that one call reads.
 const CHUNK: usize = 16 * 1024;
 
-/// Bytes that have arrived but were not taken yet.
+/// Bytes that have arrived; the first of them may have been taken.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
@@ -27,8 +28,8 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Reads what has arrived. Returns whether the other end is still connected; an error also
-    /// means that it is not.
+    /// Reads the bytes that have arrived. Returns whether the other end is still connected; after
+    /// an error, it is not.
     pub(super) fn fill(&mut self, mut stream: &TcpStream) -> io::Result<bool> {
         self.bytes.drain(..self.taken);
         self.taken = 0;
@@ -48,12 +49,13 @@ impl Inbox {
         }
     }
 
-    /// Returns the number and the bytes of the next message; `None` if it has not arrived
+    /// Returns the number and the bytes of the next message, or `None` if it has not arrived
     /// completely.
     ///
     /// # Errors
     ///
-    /// If the bytes are not a message, or the message with its number has `longest` bytes or more.
+    /// If the bytes are not a message, or if the message together with its number is not shorter
+    /// than `longest`.
     pub(super) fn next(&mut self, longest: usize) -> io::Result<Option<(u64, &[u8])>> {
         let left = &self.bytes[self.taken..];
         let Some((length, rest)) = left.split_first_chunk() else { return Ok(None) };
@@ -68,7 +70,7 @@ impl Inbox {
     }
 }
 
-/// Bytes that are to be sent but were not sent yet.
+/// Bytes to be sent; the first of them may have been sent.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
@@ -87,7 +89,7 @@ impl Outbox {
         self.gone == self.bytes.len()
     }
 
-    /// Writes as much as the stream takes now. An error means that the other end is gone.
+    /// Writes as many bytes as the stream accepts now. After an error, the other end is gone.
     pub(super) fn drain(&mut self, mut stream: &TcpStream) -> io::Result<()> {
         while !self.is_empty() {
             match stream.write(&self.bytes[self.gone..]) {
@@ -104,8 +106,8 @@ impl Outbox {
     }
 }
 
-/// Configures a stream to send at once, not to block, and to report within about 20 seconds that
-/// the other machine is gone.
+/// Sets the options of a stream: it sends at once, does not block, and reports within about 20
+/// seconds if the other machine is gone.
 pub(super) fn prepare(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
     use std::time::Duration;
@@ -136,7 +138,8 @@ mod tests {
         (here, there)
     }
 
-    /// More than the kernel accepts at once, so that both ends have to continue later.
+    /// The messages are longer than what the kernel accepts at once, so both ends have to continue
+    /// later.
     #[test]
     fn long_messages_come_whole_and_in_order() {
         let (here, there) = pair();

@@ -1,4 +1,5 @@
-//! The calling side: one connection to another process's server, shared by all threads of this one.
+//! The calling side: one connection to the server of another process. All threads of this process
+//! share it.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -12,10 +13,11 @@ use thiserror::Error;
 use super::card::Card;
 use super::frames::{Inbox, LONGEST, Outbox, prepare};
 
-/// How long each step may take: connecting to an address, and then the answer to the token.
+/// How long each step of connecting may take. The steps are the connection to an address, and the
+/// answer to the token.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The error for a process at the other end that has ended or can't be reached any more.
+/// The error when the process at the other end has ended or can't be reached any more.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the process at the other end has ended, or can't be reached any more")]
 pub struct Gone;
@@ -29,7 +31,7 @@ struct Ends {
     stream: TcpStream,
     inbox: Inbox,
     outbox: Outbox,
-    /// Answers that arrived while another thread polled for its own.
+    /// Answers for other threads, which arrived while a thread polled for its own.
     answers: HashMap<u64, Vec<u8>>,
     asked: u64,
     gone: bool,
@@ -58,7 +60,7 @@ impl Link {
         let (inbox, outbox) = Default::default();
         let ends = Ends { stream, inbox, outbox, answers: HashMap::new(), asked: 0, gone: false };
         let link = Link(Mutex::new(ends));
-        // The server answers only peers that send the token first.
+        // The token comes first, since the server answers only callers that know it.
         let hello = link.ask(&card.token.to_le_bytes()).map_err(|_| ErrorKind::ConnectionReset)?;
         let start = Instant::now();
         loop {
@@ -71,7 +73,7 @@ impl Link {
         }
     }
 
-    /// Sends a message that is not answered.
+    /// Sends a message that gets no answer.
     ///
     /// # Errors
     ///
@@ -80,7 +82,7 @@ impl Link {
         self.ends().send(0, bytes)
     }
 
-    /// Sends a request; the number is for [`answer`](Self::answer).
+    /// Sends a request. Pass the returned number to [`answer`](Self::answer).
     ///
     /// # Errors
     ///
@@ -93,8 +95,8 @@ impl Link {
         Ok(number)
     }
 
-    /// Polls for the answer to a request; `None` if it has not arrived yet. An answer is returned
-    /// once.
+    /// Polls for the answer to a request. Returns `None` if the answer has not arrived yet. Each
+    /// answer is returned only once.
     ///
     /// # Errors
     ///
@@ -112,8 +114,8 @@ impl Link {
         }
     }
 
-    /// Sends a request, and calls `pause` between polls for the answer, with the number of polls so
-    /// far.
+    /// Sends a request and waits for the answer. Between two polls for the answer it calls `pause`
+    /// with the number of polls so far.
     ///
     /// # Errors
     ///
@@ -138,7 +140,7 @@ impl Link {
 impl Ends {
     fn send(&mut self, number: u64, bytes: &[u8]) -> Result<(), Gone> {
         self.outbox.push(number, bytes);
-        // What can't be sent now exceeds the kernel's buffer; the server will read it eventually.
+        // What can't be sent now exceeds the kernel's buffer. The server makes room as it reads.
         while !self.gone && !self.outbox.is_empty() {
             self.gone = self.outbox.drain(&self.stream).is_err();
             if !self.outbox.is_empty() {

@@ -1,20 +1,20 @@
-//! Messages between processes, over connections of their own.
+//! Messages between processes, over their own connections.
 //!
 //! ```text
-//!   card     how a process's server is reached
-//!   serve    a thread that takes what others send, and answers
+//!   card     how to reach a process's server
+//!   serve    the server: a thread that receives messages and answers them
 //!   link     the calling side
 //!   frames   messages in a stream of bytes
 //! ```
 //!
-//! A server does not depend on what its process does meanwhile: neither on its calls of MPI nor on
-//! whether it waits for a lock. A request and its answer are two messages; the kernel wakes the
-//! server's thread in between. When a process ends, the kernel closes its connections, so the other
-//! end learns of it.
+//! A server works no matter what its process does meanwhile, such as calls of MPI or waiting for a
+//! lock. A request and its answer are two messages, and in between the kernel has to wake the
+//! server's thread. When a process ends, the kernel closes its connections, so the other ends
+//! notice it.
 //!
-//! A server listens at all addresses of its machine. It accepts only peers that know the random
-//! bytes of its [`Card`], which the processes of a job exchange over a channel that they already
-//! have. Messages are neither encrypted nor signed, as with MPI itself.
+//! A server listens at all addresses of its machine. It accepts only callers that know the random
+//! bytes in its [`Card`]. The processes of a job exchange their cards over a channel that exists
+//! already. Messages are neither encrypted nor signed, as is usual with MPI.
 
 mod card;
 mod frames;

@@ -1,8 +1,8 @@
-//! The serving side: a thread that handles the requests of all connections, one after the other.
+//! The serving side: a thread that handles the requests of all connections one after another.
 //!
-//! The thread sleeps until something arrives. Nothing notifies it when memory changes. So while a
-//! request waits for such a change, the thread polls: at first it yields between polls, later it
-//! sleeps for [`NAP`] between them.
+//! The thread sleeps until something arrives. But no event tells it that memory has changed. So
+//! while a request waits for a change of memory, the thread polls. At first it yields between two
+//! polls, and later it sleeps for [`NAP`].
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -18,37 +18,38 @@ use rustix::fd::OwnedFd;
 use super::card::Card;
 use super::frames::{HELLO, Inbox, LONGEST, Outbox, prepare};
 
-/// After this many unsuccessful polls the thread sleeps between them.
+/// After this many polls without a result, the thread sleeps between two polls.
 const LOOKS: u32 = 64;
-/// Duration of such a sleep.
+/// The duration of one sleep.
 const NAP: Duration = Duration::from_micros(50);
-/// Stack size of the thread in bytes.
+/// The stack size of the thread in bytes.
 const STACK: usize = 512 * 1024;
 
-/// What a server does with messages. The server's thread makes all calls.
+/// What a server does with messages. All these functions are called in the server's thread.
 pub trait Service {
-    /// A message has arrived. It must be answered at some time, under this number, unless the
-    /// number is 0.
+    /// Called when a message has arrived. If its number is not 0, it must be answered under this
+    /// number, now or later.
     fn asked(&mut self, from: Peer, number: u64, bytes: &[u8], answers: &mut Answers);
 
-    /// A caller has ended, can't be reached any more, or has sent something that is not a message:
-    /// nothing more is taken from it.
+    /// Called when a caller has ended, can't be reached any more, or has sent something that is not
+    /// a message. Nothing more is received from it.
     fn left(&mut self, peer: Peer);
 
-    /// Continues requests that wait for memory to change. Returns whether any still wait.
+    /// Continues the requests that wait for a change of memory. Returns whether any of them still
+    /// wait.
     fn go_on(&mut self, answers: &mut Answers) -> bool;
 }
 
-/// The number of a connection, which is never reused.
+/// The number of a connection. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Peer(u64);
 
-/// Answers to be sent.
+/// The answers that the server has to send.
 #[derive(Debug, Default)]
 pub struct Answers(Vec<(Peer, u64, Vec<u8>)>);
 
 impl Answers {
-    /// Answers the message with this number; has no effect if the number is 0 or the caller has
+    /// Answers the message with this number. Has no effect if the number is 0 or the caller is
     /// gone.
     pub fn give(&mut self, to: Peer, number: u64, bytes: &[u8]) {
         if number != 0 {
@@ -57,14 +58,15 @@ impl Answers {
     }
 }
 
-/// Starts a server in a thread of its own, for the life of the process. `make` makes the service in
-/// that thread. The card tells processes of this machine and of others how to reach it.
+/// Starts a server in its own thread, which runs until the process ends. `make` makes the service,
+/// in that thread. The returned card tells other processes, on this machine or another one, how to
+/// reach the server.
 ///
 /// # Errors
 ///
 /// If the system refuses something that a server needs, such as a port or a thread.
 pub fn serve<S: Service>(make: impl FnOnce() -> S + Send + 'static) -> io::Result<Card> {
-    // IPv6 and IPv4; only IPv4 if the machine has no IPv6.
+    // Listens on IPv6 and IPv4, or only on IPv4 if the machine has no IPv6.
     let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))
         .or_else(|_| TcpListener::bind("0.0.0.0:0"))?;
     listener.set_nonblocking(true)?;
@@ -81,8 +83,8 @@ pub fn serve<S: Service>(make: impl FnOnce() -> S + Send + 'static) -> io::Resul
     Ok(card)
 }
 
-/// Calls `f` with all signals blocked, which threads that it starts inherit: the program's signal
-/// handlers then run only in the program's threads.
+/// Calls `f` with all signals blocked. Threads that `f` starts inherit that, so the program's
+/// signal handlers never run in them.
 fn without_signals<R>(f: impl FnOnce() -> R) -> R {
     let mut before = MaybeUninit::uninit();
     // SAFETY: both sets are written before they are read.
@@ -103,7 +105,7 @@ struct Server {
     token: u128,
     peers: BTreeMap<u64, Connection>,
     next: u64,
-    /// Whether an answer could not be written completely yet.
+    /// Whether a part of an answer is still to be written.
     full: bool,
 }
 
@@ -111,7 +113,7 @@ struct Connection {
     stream: TcpStream,
     inbox: Inbox,
     outbox: Outbox,
-    /// Whether it has sent the token.
+    /// Whether the caller has sent the right token.
     known: bool,
 }
 
@@ -137,14 +139,15 @@ impl Server {
         }
     }
 
-    /// The connections from which something has arrived; 0 stands for a new connection.
+    /// Waits, and returns the connections from which something has arrived; 0 stands for a new
+    /// connection.
     fn wait(&self, waits: bool, looks: u32) -> Vec<u64> {
         let now = Some(&Timespec { tv_sec: 0, tv_nsec: 0 });
         let nap = Timespec { tv_sec: 0, tv_nsec: NAP.as_nanos() as _ };
         if waits && looks < LOOKS {
             thread::yield_now();
         } else if waits || self.full {
-            // An error here also shows below.
+            // An error is ignored here, because the call below reports it too.
             let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&nap));
         }
         let mut events = [const { MaybeUninit::uninit() }; 64];
@@ -173,7 +176,7 @@ impl Server {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => {
-                    // No file descriptor may be free: callers wait until one is.
+                    // Perhaps no file descriptor is free; callers have to wait until one is.
                     thread::sleep(Duration::from_millis(1));
                     return;
                 }
@@ -181,7 +184,7 @@ impl Server {
         }
     }
 
-    /// Handles what has arrived from a caller.
+    /// Handles the bytes that have arrived from a caller.
     fn hear(&mut self, number: u64, service: &mut impl Service, answers: &mut Answers) {
         let Some(connection) = self.peers.get_mut(&number) else { return };
         let peer = Peer(number);
@@ -231,7 +234,7 @@ impl Server {
         if self.full {
             self.full = false;
             for connection in self.peers.values_mut() {
-                // If the peer is gone, the next read notices it.
+                // An error is ignored here: if the caller is gone, the next read notices it.
                 let _ = connection.outbox.drain(&connection.stream);
                 self.full |= !connection.outbox.is_empty();
             }

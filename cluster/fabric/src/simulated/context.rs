@@ -1,4 +1,4 @@
-//! Finds the simulation in which the running code is.
+//! Finds the simulation that the running code is part of.
 
 use std::cell::Cell;
 use std::ptr;
@@ -9,7 +9,7 @@ thread_local! {
     static ENGINE: Cell<*mut Engine> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// Ends a simulation when it is dropped.
+/// A simulation that runs in this thread. Dropping this ends it.
 pub(super) struct Running;
 
 impl Drop for Running {
@@ -18,27 +18,29 @@ impl Drop for Running {
     }
 }
 
-/// Enters a simulation in this thread.
+/// Makes a simulation the one that runs in this thread.
 pub(super) fn enter(engine: &mut Engine) -> Running {
     assert!(ENGINE.get().is_null(), "a simulation within a simulation");
     ENGINE.set(engine);
     Running
 }
 
-/// Calls a function on the simulation's engine; no simulated time passes.
+/// Calls a function with the simulation's engine. No simulated time passes.
 pub(super) fn with<R>(act: impl FnOnce(&mut Engine) -> R) -> R {
     let engine = ENGINE.get();
     assert!(!engine.is_null(), "a simulated rank is used outside of its simulation");
-    // SAFETY: `run` gave the pointer to `enter`, and uses the engine only by way of this function
-    // until the pointer is null. The reference ends with `act`, which runs no coroutine and does
-    // not call this function.
+    // SAFETY: `run` gave the pointer to `enter`, and until the pointer is null again, it uses the
+    // engine only through this function. The reference ends with `act`, which runs no coroutine and
+    // does not call this function.
     act(unsafe { &mut *engine })
 }
 
-/// Makes a request to the engine, and lets other ranks run if the engine says so.
+/// Makes a request to the engine. If the engine says so, this rank is suspended and other ranks
+/// run.
 pub(super) fn wait(request: impl FnOnce(&mut Engine) -> Then) {
     if let Then::Suspend(yielder) = with(request) {
-        // SAFETY: the yielder belongs to the coroutine that runs this, and lives as long.
+        // SAFETY: the yielder belongs to the coroutine that runs this code, and lives as long as
+        // it.
         unsafe { (*yielder).suspend(()) }
     }
 }

@@ -1,4 +1,5 @@
-//! Events in the order of simulated time.
+//! The engine of a simulation: it handles events in the order of simulated time. This is the course
+//! of an operation, where a port or the way in parentheses delays it:
 //!
 //! ```text
 //!   issue --(port, way)--> Arrive --(port)--> Effect, for each piece --(port, way)--> Done --> the rank
@@ -15,21 +16,21 @@ use super::simulation::Simulation;
 use crate::fabric::Dead;
 use crate::heap::Heap;
 
-/// The unit of a waiter's pauses in nanoseconds, and how often it doubles at most: for words of
-/// other ranks, where each poll occupies the port, and for the rank's own, where a change wakes it.
+/// The unit of a waiter's pauses in nanoseconds, and how often it doubles at most. A poll of
+/// another rank's word occupies a port, so waiters poll it rarely but steadily. For a word in the
+/// waiter's own part the pauses grow longer, since a change of the part ends the pause.
 const PAUSE: u64 = 500;
 const DOUBLINGS: u32 = 6;
 const OWN_DOUBLINGS: u32 = 12;
-/// Nanoseconds between the checks whether all operations that a dead rank had on the way are
-/// decided.
+/// The nanoseconds between two checks whether a dead rank still has operations on their way.
 const AGAIN: u64 = 10_000;
 
-/// What happens to the running rank.
+/// What happens to the running rank after a request.
 #[derive(Clone, Copy)]
 pub(super) enum Then {
     /// It continues.
     GoOn,
-    /// It is suspended, and others run until it is resumed.
+    /// It is suspended, and other ranks run until it is resumed.
     Suspend(*const Yielder<(), ()>),
 }
 
@@ -40,43 +41,44 @@ pub(super) struct Engine {
     pub network: Network,
     /// The simulated time in nanoseconds.
     pub now: u64,
-    /// The running rank.
+    /// The number of the running rank.
     pub current: usize,
     limit: u64,
     random: fastrand::Rng,
     events: BinaryHeap<Reverse<Event>>,
-    /// Number of events so far: of simultaneous events, the one that was planned first comes first.
+    /// The number of events that were planned so far. Of simultaneous events, the one that was
+    /// planned first comes first.
     planned: u64,
     operations: Vec<Option<Operation>>,
     vacant: Vec<usize>,
-    /// Number of operations that were begun.
+    /// The number of operations that were begun.
     pub issued: u64,
 }
 
-/// A rank.
+/// The state of a rank.
 pub(super) struct Rank {
-    /// Suspends the rank; null before it has begun.
+    /// The means to suspend the rank; null before the rank has begun.
     pub yielder: *const Yielder<(), ()>,
     part: Vec<u64>,
-    /// The heap for its locks' nodes.
+    /// The heap from which the rank's lock nodes come.
     pub nodes: Option<Heap>,
-    /// How often it was resumed: an event that would resume it is obsolete if the number has
-    /// changed.
+    /// How often the rank was resumed. If this has changed since an event was planned that would
+    /// resume the rank, the event is obsolete.
     resumed: u64,
-    /// When its port is free for outgoing operations, and for incoming ones.
+    /// The times from which its port is free for outgoing and for incoming operations.
     leaves_at: u64,
     comes_at: u64,
     result: Option<Result<(u64, Vec<u8>), Dead>>,
-    /// The number of incomplete puts, for each target that has any.
+    /// The number of incomplete puts to each target that has any.
     puts: Vec<(usize, usize)>,
-    /// The target for whose puts it waits; `Some(None)` stands for all.
+    /// The target whose puts the rank waits for; `Some(None)` stands for all targets.
     flushes: Option<Option<usize>>,
-    /// Targets to which puts were lost.
+    /// The targets at which puts of the rank were lost.
     lost: Vec<usize>,
-    /// Whether a change of its part wakes it.
+    /// Whether a change of the rank's part resumes it.
     watches: bool,
-    /// The number of operations that it has begun; how many of them are incomplete; and the number
-    /// of operations with which it dies.
+    /// The number of operations that the rank has begun, the number of those that are incomplete,
+    /// and the number of operations at which the rank dies.
     begun: u64,
     on_the_way: usize,
     dies_at: u64,
@@ -94,13 +96,13 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// Resumes a rank, if it was resumed this many times before.
+    /// Resumes a rank, unless it was resumed since: the number says how often it had been resumed.
     Resume(usize, u64),
     /// An operation arrives at its target.
     Arrive(usize),
-    /// A piece of an operation takes effect.
+    /// A piece of an operation takes effect on its target's part.
     Effect(usize, usize),
-    /// The rank of an operation learns that the operation is complete.
+    /// The rank that began an operation learns that it is complete.
     Done(usize),
     /// All ranks learn of a rank's death.
     Known(usize),
@@ -128,12 +130,12 @@ impl Rank {
         }
     }
 
-    /// The result of the operation for which the rank has waited.
+    /// Takes the result of the operation that the rank has waited for.
     pub(super) fn take_result(&mut self) -> Result<(u64, Vec<u8>), Dead> {
         self.result.take().expect("an operation is over when its rank goes on")
     }
 
-    /// The result of the puts to a target.
+    /// Whether the puts to a target have arrived.
     pub(super) fn flushed(&self, rank: usize) -> Result<(), Dead> {
         if self.lost.contains(&rank) { Err(Dead { rank }) } else { Ok(()) }
     }
@@ -170,7 +172,7 @@ impl Engine {
         }
     }
 
-    /// Plans the beginning of each rank, at a random time.
+    /// Plans the beginning of each rank, at a random time for each.
     pub(super) fn begin(&mut self) {
         for rank in 0..self.ranks.len() {
             let at = self.random.u64(0..=self.network.delay);
@@ -178,7 +180,7 @@ impl Engine {
         }
     }
 
-    /// Handles events until a rank continues, and returns that rank.
+    /// Handles events until one of them lets a rank continue, and returns this rank.
     pub(super) fn next(&mut self) -> usize {
         loop {
             let event = self.events.pop();
@@ -222,7 +224,7 @@ impl Engine {
         Then::Suspend(self.ranks[rank].yielder)
     }
 
-    /// A rank begins an operation: it waits, unless the operation is a put.
+    /// Begins an operation of a rank. The rank waits for its result, unless it is a put.
     pub(super) fn issue(&mut self, operation: Operation) -> Then {
         let (origin, target) = (operation.origin, operation.at.rank);
         let waits = !matches!(operation.kind, Kind::Put);
@@ -238,7 +240,7 @@ impl Engine {
             }
         }
         let arrives = if origin == target {
-            // Puts to the rank's own part may be delayed as well.
+            // A put to the rank's own part may be delayed as well.
             let late = if waits { 0 } else { self.network.delay };
             self.now + self.network.own + self.random.u64(0..=late)
         } else {
@@ -269,7 +271,7 @@ impl Engine {
             self.operation(number).failed = true;
             return self.answer(number);
         }
-        // An operation of a dead rank may be lost on its way.
+        // An operation of a dead rank may be lost on the way.
         if self.ranks[origin].dead && self.random.bool() {
             return self.complete(number);
         }
@@ -303,7 +305,7 @@ impl Engine {
         }
     }
 
-    /// The target of an operation has served it.
+    /// Sends the answer of an operation that its target has served.
     fn answer(&mut self, number: usize) {
         let operation = self.operation(number);
         let (origin, target, answer) = (operation.origin, operation.at.rank, operation.answer());
@@ -345,7 +347,7 @@ impl Engine {
         }
     }
 
-    /// A rank waits for its puts to a target, or for all its puts.
+    /// Lets a rank wait for its puts to a target, or for all its puts.
     pub(super) fn wait_for_puts(&mut self, rank: usize, target: Option<usize>) -> Then {
         let state = &mut self.ranks[rank];
         state.flushes = Some(target);
@@ -356,7 +358,7 @@ impl Engine {
         Then::GoOn
     }
 
-    /// A rank pauses between polls of a word of this target.
+    /// Lets a rank pause between two polls of a word of this target.
     pub(super) fn pause(&mut self, rank: usize, target: usize, looks: u32) -> Then {
         let own = rank == target;
         let doublings = looks.min(if own { OWN_DOUBLINGS } else { DOUBLINGS });
@@ -366,14 +368,14 @@ impl Engine {
         self.rest(rank, pause)
     }
 
-    /// A rank makes no memory access for this many nanoseconds.
+    /// Lets a rank wait for this many nanoseconds without accesses to memory.
     pub(super) fn rest(&mut self, rank: usize, time: u64) -> Then {
         self.resume(rank, self.now + time);
         self.suspend(rank)
     }
 }
 
-/// Whether a rank that has just begun an operation dies in it; marks it as dead if so.
+/// Whether a rank dies in the operation that it has just begun. If so, marks it as dead.
 fn rank_dies(rank: &mut Rank) -> bool {
     let dies = rank.begun >= rank.dies_at && !rank.dead;
     if dies {

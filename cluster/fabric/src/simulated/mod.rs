@@ -1,25 +1,25 @@
-//! Ranks as coroutines of one thread, on a simulated network. One seed gives one run, bit for bit.
+//! Ranks as coroutines of one thread, on a simulated network. A seed determines the whole run.
 //!
 //! ```text
 //!   network     latencies, bandwidth, random delays
 //!   simulation  the parameters of a simulation
 //!   operation   an operation on its way, and its effect on a part
 //!   engine      events in the order of simulated time; ports, delays, deaths
-//!   context     which simulation the running code is in
+//!   context     finds the simulation that the running code is part of
 //!   rank        a fabric's operations, as requests to the engine
-//!   run         ranks as coroutines
+//!   run         runs the ranks as coroutines
 //! ```
 //!
 //! An operation leaves through its rank's port, travels for a partly random time, and is served at
-//! its target's port; each port serves one operation at a time in each direction. Two operations
-//! are ordered only if a rank waits for the first. Puts overtake each other and all other
-//! operations, between different pairs of ranks and within one, as one-sided MPI allows. Data
-//! longer than a word takes effect in pieces, with time between them. Everything else that a rank
-//! does takes no time.
+//! its target's port. Each port serves one operation at a time in each direction. Two operations
+//! are ordered only if a rank waits for the first one. As one-sided MPI allows, a put can overtake
+//! any other operation, also one between the same two ranks. Data that is longer than a word takes
+//! effect in pieces, with time between them. Everything else that a rank does takes no time.
 //!
-//! A rank dies in the middle of one of its operations. It runs no further, not even its
-//! destructors, and its part is gone. Some of its operations that are on their way take effect, and
-//! some never will. The other ranks learn of the death when it is decided which.
+//! A rank dies in the middle of one of its operations. It does not run any more, not even its
+//! destructors, and its part is lost. Some of its operations that are on their way take effect, and
+//! others never will. The other ranks learn of the death when no operation of the dead rank is on
+//! its way any more.
 //!
 //! ```
 //! use syncline_fabric::{Fabric, Position, simulated::Simulation};

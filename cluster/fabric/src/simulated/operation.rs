@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::fabric::{Change, Position};
 
 const WORD: usize = size_of::<u64>();
-/// The most pieces of an operation.
+/// The most pieces that an operation's data can have.
 pub(super) const PIECES: usize = 3;
 
 /// What an operation does.
@@ -23,16 +23,16 @@ pub(super) struct Operation {
     pub origin: usize,
     pub at: Position,
     pub kind: Kind,
-    /// The data that is put, or that the get has read.
+    /// The data of a put, or the data that a get has read.
     pub data: Vec<u8>,
-    /// The former value of the word.
+    /// The value of the word before the operation.
     pub was: u64,
-    /// The ends of its pieces in the data, the first of which begins at 0; without data there is
-    /// one piece.
+    /// The end of each piece in the data. The first piece begins at 0. An operation without data
+    /// has one piece.
     ends: [usize; PIECES],
-    /// Number of pieces that have not taken effect.
+    /// The number of pieces that have not taken effect yet.
     pub left: usize,
-    /// Whether the target was dead.
+    /// Whether the operation failed because the target was dead.
     pub failed: bool,
 }
 
@@ -41,7 +41,8 @@ impl Operation {
         Operation { origin, at, kind, data, was: 0, ends: [0; PIECES], left: 0, failed: false }
     }
 
-    /// Breaks the data into pieces, at words of the target, and returns their number.
+    /// Cuts the data into pieces, at borders of the target's words, and returns the number of
+    /// pieces.
     pub(super) fn break_up(&mut self, random: &mut fastrand::Rng) -> usize {
         let length = self.data.len();
         let to_first_word = (WORD - self.at.at % WORD) % WORD;
@@ -61,8 +62,8 @@ impl Operation {
         start..self.ends[number]
     }
 
-    /// Lets a piece take effect on the target's part. Returns whether it may have changed
-    /// something.
+    /// Lets a piece take effect on the target's part. Returns whether this may have changed the
+    /// part.
     pub(super) fn take_effect(&mut self, number: usize, part: &mut [u64]) -> bool {
         let piece = self.piece(number);
         match self.kind {
@@ -95,12 +96,12 @@ impl Operation {
         }
     }
 
-    /// Number of data bytes in the answer.
+    /// The number of data bytes in the answer.
     pub(super) fn answer(&self) -> usize {
         if matches!(self.kind, Kind::Get) { self.data.len() } else { 0 }
     }
 
-    /// Number of data bytes in the request.
+    /// The number of data bytes in the request.
     pub(super) fn request(&self) -> usize {
         if matches!(self.kind, Kind::Put) { self.data.len() } else { 0 }
     }

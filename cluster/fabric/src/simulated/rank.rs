@@ -1,4 +1,4 @@
-//! A rank in a simulation: implements a fabric's operations as requests to the engine.
+//! A rank in a simulation: performs a fabric's operations as requests to the engine.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::here::Here;
 #[derive(Clone, Debug)]
 pub struct Simulated {
     rank: usize,
-    /// Keeps it in the thread of its simulation.
+    /// Makes this type not `Send`, so that it stays in the thread of its simulation.
     local: PhantomData<*const ()>,
 }
 
@@ -22,7 +22,8 @@ impl Simulated {
         Simulated { rank, local: PhantomData }
     }
 
-    /// Sets the heap for nodes of words and locks of [`Window`](crate::Window) that this rank uses.
+    /// Sets the heap for the lock nodes that this rank takes for locks of
+    /// [`Window`](crate::Window).
     pub fn enter(&self, nodes: Heap) {
         context::with(|engine| engine.ranks[self.rank].nodes = Some(nodes));
     }

@@ -1,4 +1,4 @@
-//! Runs a simulation: ranks are coroutines, and the engine chooses which one continues.
+//! Runs a simulation: the ranks are coroutines, and the engine chooses which of them continues.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use super::engine::Engine;
 use super::rank::Simulated;
 use super::simulation::Simulation;
 
-/// Stack size of a rank in bytes.
+/// The size of a rank's stack in bytes.
 const STACK: usize = 128 * 1024;
 
 /// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Outcome<R> {
-    /// What each rank has returned; `None` if it has died.
+    /// The value that each rank has returned, or `None` if the rank has died.
     pub results: Vec<Option<R>>,
-    /// The simulated time until the last rank had returned or died.
+    /// The simulated time at which the last rank had returned or died.
     pub time: Duration,
     /// The number of operations that were begun.
     pub operations: u64,
 }
 
 impl Simulation {
-    /// Runs a function as each rank until all have returned or died.
+    /// Runs a function as each rank, until all ranks have returned or died.
     ///
     /// # Panics
     ///
-    /// If a rank panics, if simulated time exceeds the limit, which means that ranks wait for
-    /// something that never comes, or if called within a simulation.
+    /// If a rank panics. If simulated time exceeds the limit, since then ranks wait for something
+    /// that never comes. If it is called within a simulation.
     pub fn run<R>(&self, body: impl Fn(Simulated) -> R) -> Outcome<R> {
         let mut engine = Engine::new(self);
         let count = engine.ranks.len();
@@ -56,8 +56,8 @@ impl Simulation {
     }
 }
 
-/// The ranks' coroutines. Those that have begun and not returned are abandoned without running
-/// their destructors, which would use a fabric that is gone.
+/// The coroutines of the ranks. A coroutine that has begun and not returned is abandoned without
+/// running its destructors, since these would use a fabric that no longer exists.
 struct Coroutines<R>(Vec<Option<Coroutine<(), (), R>>>);
 
 impl<R> Coroutines<R> {
@@ -66,8 +66,9 @@ impl<R> Coroutines<R> {
             && coroutine.started()
             && !coroutine.done()
         {
-            // SAFETY: nothing refers to values on its stack: other ranks access parts only, and the
-            // engine either has forgotten the yielder of this dead rank or is gone itself.
+            // SAFETY: nothing refers to values on the coroutine's stack. Other ranks access only
+            // parts. The engine no longer uses the yielder of this rank, because the rank is dead
+            // or the engine no longer exists.
             unsafe { coroutine.force_reset() };
         }
     }
@@ -85,7 +86,7 @@ fn start<R>(rank: usize, body: &impl Fn(Simulated) -> R) -> Coroutine<(), (), R>
         context::with(|engine| engine.ranks[rank].yielder = yielder);
         body(Simulated::new(rank))
     };
-    // SAFETY: the coroutine ends or is abandoned before `run`, which has borrowed the body,
-    // returns.
+    // SAFETY: the coroutine has ended or is abandoned before `run` returns, and `run` has borrowed
+    // the body until then.
     unsafe { Coroutine::with_stack_unchecked(stack, run) }
 }

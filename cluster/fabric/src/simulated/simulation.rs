@@ -1,5 +1,5 @@
-//! The parameters of a simulation: the ranks and their parts, the seed, the network, the limit of
-//! simulated time, and which ranks die.
+//! The parameters of a simulation: the number of ranks, the size of their parts, the seed, the
+//! network, the limit of simulated time, and the ranks that die.
 
 use std::time::Duration;
 
@@ -30,22 +30,22 @@ impl Simulation {
         Simulation { ranks, bytes, seed, network: Network::default(), limit, deaths: Vec::new() }
     }
 
-    /// Uses another network.
+    /// Replaces the default network.
     #[must_use]
     pub fn on(mut self, network: Network) -> Simulation {
         self.network = network;
         self
     }
 
-    /// Sets the limit of simulated time; 10 seconds by default.
+    /// Sets the limit of simulated time. The default is 10 seconds.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Simulation {
         self.limit = limit;
         self
     }
 
-    /// Lets a rank die when it has begun this many operations (0 counts as 1). If this is called
-    /// several times for a rank, the least number counts.
+    /// Makes a rank die when it has begun this many operations; 0 counts as 1. If this is called
+    /// several times for one rank, the smallest number counts.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
-//! [`Window`], the `Memory` of locks that lie in a fabric's parts. Nodes come from the fabric's
-//! heap; the fabric also makes the pauses, and tells the time.
+//! [`Window`], the `Memory` for locks whose words are in the parts of a fabric. Lock nodes come
+//! from the fabric's heap, and the fabric performs the pauses and tells the time.
 
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use super::words::{WindowData, WindowLink, WindowWord, reached};
 use crate::fabric::{Fabric, Position};
 use crate::here::Here;
 
-/// The unit of [`Memory::delay`]: a part of an operation's duration.
+/// The unit of [`Memory::delay`]: short compared with an operation of a fabric.
 const UNIT: Duration = Duration::from_nanos(100);
 
 /// The memory of locks in the parts of a fabric `F`.
@@ -38,8 +38,8 @@ impl<F> Debug for Window<F> {
     }
 }
 
-// SAFETY: words and links are changed by a fabric's operations, each of which is atomic and has
-// taken effect when it returns, in one total order. A reference is the position of its node.
+// SAFETY: words and links are changed by a fabric's operations. Each is atomic and has taken effect
+// when it returns, and all are in one total order. A reference is the position of a node.
 unsafe impl<F: Here> Memory for Window<F> {
     type Word = WindowWord<F>;
     type Link<T> = WindowLink<F, T>;
@@ -47,9 +47,8 @@ unsafe impl<F: Here> Memory for Window<F> {
     type Data<T> = WindowData<F, T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    /// A poll is an operation of the fabric, and the pauses between polls grow. So waiters look
-    /// less often than in shared memory before they do something slower, such as reading the
-    /// clock.
+    /// Each poll is an operation of the fabric, and the pauses between polls grow. So waiters poll
+    /// less often than in shared memory before they do something slower, such as reading the clock.
     const PATIENCE: u32 = 16;
     const BATCH: u32 = 64;
 
@@ -62,13 +61,13 @@ unsafe impl<F: Here> Memory for Window<F> {
         unsafe { node.follow() }
     }
 
-    /// Allocates a zeroed node in this rank's part. All bytes zero is the default of whatever is
-    /// made of words, links and data.
+    /// Allocates a zeroed node in this rank's part. For every type that consists of words, links
+    /// and data, zero bytes are the default value.
     ///
     /// # Panics
     ///
-    /// If the heap that this rank has entered is full, or has no room left in the first 4 GiB of the
-    /// part; if the calling code runs in no rank.
+    /// If the heap that this rank has entered is full, or has no room left in the first 4 GiB of
+    /// the part. If the calling code does not run in a rank.
     fn allocate<T: Default>() -> Distance<T> {
         const { assert!(align_of::<T>() <= 64, "a block is on lines of its own") };
         F::here(|fabric| {
@@ -108,12 +107,12 @@ unsafe impl<F: Here> Memory for Window<F> {
     }
 
     fn park(word: &WindowWord<F>, _: u32, _: u32, _: Option<Duration>) {
-        // Returns soon, which is always allowed.
+        // Returns early, which the trait always allows.
         Self::pause_at(word, Self::PATIENCE);
     }
 
     fn unpark(_: Address, _: Option<u32>, _: u32) {
-        // No rank sleeps.
+        // Nothing to wake: no rank sleeps.
     }
 
     fn now() -> Duration {
@@ -125,7 +124,7 @@ unsafe impl<F: Here> Memory for Window<F> {
     }
 
     fn prefetch_for_write(_: &WindowWord<F>) {
-        // A fabric can't prefetch.
+        // Nothing to do: a fabric can't prefetch.
     }
 
     fn releasing() {

@@ -1,25 +1,26 @@
-//! A memory for the lock library: words that lie in ranks' parts, accessed by a fabric's
+//! A memory for the lock library: its words are in ranks' parts, and are accessed by a fabric's
 //! operations.
 //!
 //! ```text
-//!   region   addresses that stand for ranks and displacements
-//!   words    words, links and data: what an access to one is on a fabric
-//!   memory   nodes, pauses and time
+//!   region   addresses that stand for a rank and an offset in its part
+//!   words    words, links and data, and how they are accessed on a fabric
+//!   memory   lock nodes, pauses and time
 //!   placed   locks at positions in a part
 //! ```
 //!
-//! A lock of the catalogue is placed in a part by its address there ([`Region::lock`]), and used as
-//! anywhere else: `Mcs<Spin, Window<Host>>`. Every access to a word is one of the fabric's atomic
-//! operations, which is complete when it returns, so each ordering that a lock's code requests is
-//! kept. The puts of a section are flushed by [`Memory::releasing`], which the user of a bare lock
-//! calls before releasing it.
+//! [`Region::lock`] gives the lock at a position in a part. It is used like any other lock of the
+//! catalogue, with a type such as `Mcs<Spin, Window<Host>>`. Every access to a word is one of the
+//! fabric's atomic operations. Each is complete when it returns, so every memory ordering that a
+//! lock's code requests is kept. The puts of a critical section are flushed by
+//! [`Memory::releasing`]: code that uses a lock directly calls it before it releases the lock.
 //!
-//! Waiters pause by the fabric, which knows where their word is ([`Memory::pause_at`]). So the
-//! policy is [`Spin`](syncline::wait::Spin). Threads are grouped by the machines that their ranks
-//! are on.
+//! Waiters pause by the fabric's own means, which take into account where the word is
+//! ([`Memory::pause_at`]). So the only waiting policy is [`Spin`](syncline::wait::Spin). Threads
+//! are grouped by the machines of their ranks.
 //!
-//! A word whose rank has died can't be accessed, and a lock that needs it panics. A rank that may
-//! outlive others therefore uses none of their locks; the hash table is written that way.
+//! If the rank that has a word dies, the word can't be accessed, and a lock that needs it panics.
+//! So a rank that must survive other ranks uses none of the locks in their parts; the hash table is
+//! written that way.
 
 mod memory;
 mod placed;

@@ -1,4 +1,4 @@
-//! Locks, and other objects made of a window's words, at positions in a part.
+//! Locks and other objects that consist of a window's words, at positions in a part.
 
 use std::any::type_name;
 
@@ -11,19 +11,19 @@ use crate::fabric::Position;
 use crate::here::Here;
 
 impl Region {
-    /// The lock at a position. It is free if the bytes there are zero. It needs `size_of::<L>()`
-    /// bytes.
+    /// The lock at this position, which occupies `size_of::<L>()` bytes. The lock is free if these
+    /// bytes are zero.
     ///
     /// # Safety
     ///
-    /// The bytes there were zero before any rank used the lock first, and are reserved for this
-    /// lock while it is used. It is used by ranks that have entered a fabric `F` whose part
-    /// contains them. Data in the lock and its nodes has no padding.
+    /// The bytes there were zero before the first use of the lock by any rank, and no other object
+    /// uses them as long as the lock is used. All ranks that use it have entered a fabric `F` whose
+    /// part contains these bytes. Data in the lock and in its nodes has no padding.
     ///
     /// # Panics
     ///
-    /// If the displacement is not a multiple of the lock's alignment; if the lock does not lie in
-    /// the first 4 GiB of the part; if the rank is 16,384 or more.
+    /// If the offset is not a multiple of the lock's alignment. If the lock is not within the first
+    /// 4 GiB of the part. If the rank is 16,384 or more.
     pub unsafe fn lock<'a, F: Here, L: RawLock<Memory = Window<F>> + Zeroable + 'a>(
         place: Position,
     ) -> &'a L {
@@ -31,21 +31,20 @@ impl Region {
         unsafe { Region::value(place) }
     }
 
-    /// Any other object made of words, links and data of [`Window`], at a position.
+    /// Another object that consists of words, links and data of [`Window`], at this position.
     ///
     /// # Safety
     ///
-    /// Same requirements as [`lock`](Self::lock), and the type consists of such words, links and
-    /// data only.
+    /// What [`lock`](Self::lock) requires. The type consists only of such words, links and data.
     ///
     /// # Panics
     ///
-    /// Same panics as [`lock`](Self::lock).
+    /// In the same cases as [`lock`](Self::lock).
     pub unsafe fn value<'a, T: Zeroable + 'a>(place: Position) -> &'a T {
         let at = Region::address::<T>(place);
         assert!(at.is_aligned(), "{place:?} is no place for a {}", type_name::<T>());
-        // SAFETY: all of it is words, links and data, which promise the compiler no bytes at this
-        // address, and are accessed only by functions.
+        // SAFETY: the object consists of words, links and data. These promise the compiler no bytes
+        // at this address, and only functions access them.
         unsafe { &*at }
     }
 }

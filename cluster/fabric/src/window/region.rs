@@ -1,13 +1,14 @@
-//! Addresses that stand for positions in parts: a reserved range that is never mapped.
+//! Addresses that stand for positions in parts. They form a reserved range in which no memory is
+//! ever mapped.
 //!
 //! ```text
 //!   | rank 0           | rank 1           | ...     STRIDE bytes each
-//!       ^ displacement
+//!       ^ offset
 //! ```
 //!
-//! A word's address is converted to a position by calculation; code that accesses the address
-//! itself faults. All fabrics of a process share the range, since each fabric interprets an address
-//! itself.
+//! The position of a word is calculated from the word's address. Code that accesses the address
+//! itself faults. All fabrics of a process share the range, since each fabric converts addresses to
+//! its own positions.
 
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
@@ -16,9 +17,9 @@ use std::sync::OnceLock;
 
 use crate::fabric::Position;
 
-/// The size of a rank's range.
+/// The size of the range for one rank.
 const STRIDE: usize = Region::REACH;
-/// The most ranks.
+/// The most ranks that have a range.
 const RANKS: usize = 1 << 14;
 
 /// The start of the reserved addresses.
@@ -26,7 +27,7 @@ fn start() -> usize {
     static START: OnceLock<usize> = OnceLock::new();
     *START.get_or_init(|| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new addresses, where nothing was mapped.
+        // SAFETY: maps new addresses.
         let at = unsafe { libc::mmap(null_mut(), RANKS * STRIDE, libc::PROT_NONE, flags, -1, 0) };
         assert!(at != libc::MAP_FAILED, "the process may not have addresses for ranks' words");
         at.expose_provenance()
@@ -38,10 +39,10 @@ fn start() -> usize {
 pub struct Region;
 
 impl Region {
-    /// The number of bytes at the start of each part in which locks and their nodes can lie: 4 GiB.
+    /// The number of bytes at the start of each part that can contain locks and their nodes: 4 GiB.
     pub const REACH: usize = 1 << 32;
 
-    /// The position for which an address stands; `None` if it is outside the region.
+    /// The position that an address stands for, or `None` if the address is outside the region.
     pub(super) fn place<T>(at: *const T) -> Option<Position> {
         let offset = at.addr().checked_sub(start())?;
         (offset < RANKS * STRIDE).then_some(Position { rank: offset / STRIDE, at: offset % STRIDE })
@@ -52,11 +53,11 @@ impl Region {
     }
 }
 
-/// The distance of a value at this position from the start of the region.
+/// The distance from the start of the region to a value at this position.
 ///
 /// # Panics
 ///
-/// If the value does not lie entirely in the range of a rank.
+/// If the value is not entirely within the range of one rank.
 fn offset<T>(place: Position) -> usize {
     let Position { rank, at } = place;
     let fits = rank < RANKS && at <= STRIDE - size_of::<T>();
@@ -68,7 +69,7 @@ fn offset<T>(place: Position) -> usize {
     rank * STRIDE + at
 }
 
-/// The position of a node in the form that a link holds.
+/// The position of a node, in the form in which a link stores it.
 pub struct Distance<T>(NonZeroU64, PhantomData<fn() -> T>);
 
 impl<T> Distance<T> {
@@ -88,7 +89,7 @@ impl<T> Distance<T> {
 
     /// # Safety
     ///
-    /// Same requirements as [`Memory::follow`](syncline::memory::Memory::follow).
+    /// What [`Memory::follow`](syncline::memory::Memory::follow) requires.
     pub(super) unsafe fn follow<'a>(self) -> &'a T {
         // SAFETY: our caller's promise; as in `Region::lock`.
         unsafe { &*Region::address(self.place()) }

@@ -1,8 +1,8 @@
-//! Words, links and data in ranks' parts.
+//! Words, links and data that are in ranks' parts.
 //!
-//! A 32-bit word occupies a 64-bit one on a fabric. Its upper half is unspecified: an addition may
-//! carry into it. So an exchange that finds another word whose lower half is the expected one is
-//! repeated with that word.
+//! A word of 32 bits occupies a word of 64 bits on the fabric. The upper half is unspecified,
+//! because an addition may carry into it. So if an exchange fails and the lower half of the word
+//! that it found is the expected value, it is repeated with the found word.
 
 use std::cell::UnsafeCell;
 use std::fmt::{self, Debug, Formatter};
@@ -18,14 +18,15 @@ use super::region::{Distance, Region};
 use crate::fabric::{Change, Dead, Position};
 use crate::here::Here;
 
-/// The result of an operation on a rank that must live.
+/// The result of an operation on a rank that must be alive.
 pub(super) fn reached<R>(result: Result<R, Dead>) -> R {
     result.unwrap_or_else(|dead| panic!("a lock's word can't be reached: {dead}"))
 }
 
-/// A value to which a reference promises the compiler nothing: its bytes are elsewhere.
+/// A value in a part. A reference to it promises the compiler nothing, since its bytes are not at
+/// the reference's address.
 ///
-/// Before it is placed in a part it is an ordinary value, its initial one.
+/// Before the value is placed in a part, it is an ordinary value with its initial content.
 #[repr(transparent)]
 struct Elsewhere<T> {
     value: UnsafeCell<MaybeUninit<T>>,
@@ -38,15 +39,16 @@ impl<T> Elsewhere<T> {
     }
 }
 
-/// 64 bits in a part.
+/// A word of 64 bits in a part.
 #[repr(transparent)]
 struct Bits<F>(Elsewhere<u64>, PhantomData<fn() -> F>);
 
-// SAFETY: the bits in a part are changed atomically; those on a stack are not accessed.
+// SAFETY: bits in a part are changed atomically, and bits that are still on a stack are not
+// accessed.
 unsafe impl<F> Sync for Bits<F> {}
 // SAFETY: as above.
 unsafe impl<F> Send for Bits<F> {}
-// SAFETY: made of bits only.
+// SAFETY: it consists of bits only.
 unsafe impl<F> Zeroable for Bits<F> {}
 
 impl<F: Here> Bits<F> {
@@ -71,7 +73,7 @@ impl<F: Here> Bits<F> {
 #[repr(transparent)]
 pub struct WindowWord<F>(Bits<F>);
 
-// SAFETY: made of bits only.
+// SAFETY: it consists of bits only.
 unsafe impl<F> Zeroable for WindowWord<F> {}
 
 impl<F: Here> Default for WindowWord<F> {
@@ -126,11 +128,11 @@ impl<F: Here> Word for WindowWord<F> {
     }
 }
 
-/// A reference to a node, or to none, in a part.
+/// A link in a part: it refers to a node or to none.
 #[repr(transparent)]
 pub struct WindowLink<F, T>(Bits<F>, PhantomData<fn() -> T>);
 
-// SAFETY: made of bits only.
+// SAFETY: it consists of bits only.
 unsafe impl<F, T> Zeroable for WindowLink<F, T> {}
 
 impl<F: Here, T> Default for WindowLink<F, T> {
@@ -161,11 +163,11 @@ impl<F: Here, T> Link<Distance<T>> for WindowLink<F, T> {
     }
 }
 
-/// Data in a part: it is fetched, used, and put back if it may have been changed.
+/// Data in a part. An access fetches it, uses the copy, and puts it back if it may have changed.
 #[repr(transparent)]
 pub struct WindowData<F, T>(Elsewhere<T>, PhantomData<fn() -> F>);
 
-// SAFETY: callers take turns, or only read, as with every memory's data.
+// SAFETY: callers access the data one at a time, or only read it, as every memory's data requires.
 unsafe impl<F, T: Send> Sync for WindowData<F, T> {}
 // SAFETY: as above.
 unsafe impl<F, T: Send> Send for WindowData<F, T> {}
@@ -176,7 +178,7 @@ impl<F: Here, T> WindowData<F, T> {
     fn fetch(&self) -> Option<(Position, MaybeUninit<T>)> {
         let place = Region::place(self)?;
         let mut value = MaybeUninit::<T>::zeroed();
-        // SAFETY: this many bytes, which were all written.
+        // SAFETY: the value has this many bytes, and all of them are initialized with zero.
         let bytes = unsafe { slice::from_raw_parts_mut(value.as_mut_ptr().cast(), size_of::<T>()) };
         reached(F::here(|fabric| fabric.get(place, bytes)));
         Some((place, value))
@@ -189,8 +191,8 @@ impl<F: Here, T> Data<T> for WindowData<F, T> {
     /// If the value is not zero: everything in a part is initially zero.
     fn new(value: T) -> Self {
         const { assert!(!std::mem::needs_drop::<T>(), "data in a part owns nothing") };
-        // SAFETY: this many bytes, none of which is padding: the function that placed the lock
-        // promises it.
+        // SAFETY: the value has this many bytes, and none of them is padding: the caller of
+        // `Region::lock` or `Region::value` promises that.
         let bytes: &[u8] =
             unsafe { slice::from_raw_parts((&raw const value).cast(), size_of::<T>()) };
         assert!(bytes.iter().all(|byte| *byte == 0), "data in a part is zero at first");
@@ -201,8 +203,8 @@ impl<F: Here, T> Data<T> for WindowData<F, T> {
             return access(self.0.value.get().cast());
         };
         let result = access(value.as_mut_ptr());
-        // SAFETY: this many bytes, none of which is padding: the function that placed the lock
-        // promises it.
+        // SAFETY: the value has this many bytes, and none of them is padding: the caller of
+        // `Region::lock` or `Region::value` promises that.
         let bytes = unsafe { slice::from_raw_parts(value.as_ptr().cast(), size_of::<T>()) };
         F::here(|fabric| {
             fabric.put(place, bytes);
@@ -217,7 +219,7 @@ impl<F: Here, T> Data<T> for WindowData<F, T> {
         }
     }
     fn into_inner(self) -> T {
-        // SAFETY: a value that can be moved lies in no part, so its bytes are here.
+        // SAFETY: a value that can be moved is not in a part, so its bytes are here.
         unsafe { self.0.value.into_inner().assume_init() }
     }
 }

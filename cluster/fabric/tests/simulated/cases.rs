@@ -1,4 +1,4 @@
-//! The cases, written over any fabric: each returns what is wrong, if anything.
+//! The test cases, written over any fabric. Each returns what is wrong, if anything is.
 
 use std::cell::Cell;
 
@@ -8,18 +8,18 @@ use syncline::memory::{Memory, Own};
 use syncline_fabric::simulated::{Outcome, Simulated, Simulation};
 use syncline_fabric::{Fabric, Heap, Here, Position, Region, Window};
 
-/// Bytes of a rank's part.
+/// The size of a rank's part in bytes.
 pub const BYTES: usize = 32 * 1024;
-/// The heap for locks' nodes, behind the memory that the cases use.
+/// The heap for lock nodes, after the memory that the cases use.
 const NODES: Heap = Heap { at: 8192, bytes: BYTES - 8192 };
 /// The position of a lock, in the part of rank 0.
 const LOCK: Position = Position { rank: 0, at: 4096 };
-/// Words of rank 0: the number of ranks that are done, a flag, and a sum.
+/// Words in the part of rank 0: a count of calls of `meet`, a flag, and a sum.
 const DONE: Position = Position { rank: 0, at: 64 };
 const FLAG: Position = Position { rank: 0, at: 128 };
 const SUM: Position = Position { rank: 0, at: 192 };
-/// Number of words in another rank's part that are written and read as a whole: several, so that
-/// they may tear.
+/// The number of words in another rank's part that are written and read together. There are
+/// several, so that a read may see some words new and some old.
 const WORDS: usize = 6;
 
 /// A fabric that runs in a simulation.
@@ -48,7 +48,7 @@ fn meet(fabric: &impl Fabric, time: u64) {
     wait_for(fabric, DONE, time * fabric.ranks() as u64);
 }
 
-/// All ranks add to one word; checks the sum, and the value that each addition found.
+/// All ranks add to one word. Checks the sum, and the values that the additions have returned.
 pub fn sum<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String> {
     let simulation = Simulation::new(ranks, BYTES, seed);
     let outcome = simulation.run(|simulated| {
@@ -73,8 +73,8 @@ pub fn sum<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String>
     }
 }
 
-/// A number is put into many words, flushed and announced; a rank that sees the announcement gets
-/// it whole.
+/// Rank 0 puts a number into many words, flushes, and announces it. A rank that sees the
+/// announcement must get the number from all words.
 pub fn message<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String> {
     let outcome = Simulation::new(ranks, BYTES, seed).run(|simulated| {
         let fabric = F::of(simulated);
@@ -92,7 +92,7 @@ pub fn message<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), Str
                     return Err(format!("{got:?} was got where {number} was announced"));
                 }
             }
-            // The next number is not put before all have read this one.
+            // The next number is put only when all ranks have read this one.
             meet(&fabric, number);
         }
         Ok(())
@@ -100,24 +100,26 @@ pub fn message<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), Str
     outcome.results.into_iter().flatten().collect()
 }
 
-/// All ranks add to words in the last rank's part, under a lock in the first one's, by get and put.
+/// All ranks add to words in the last rank's part, by get and put, under a lock in the first rank's
+/// part.
 pub fn section<F: Tested, L>(ranks: usize, times: u64, seed: u64) -> Result<(), String>
 where
     L: RawLock<Memory = Window<F>> + Zeroable + 'static,
 {
-    // The rank that is in the section: all ranks run in one thread, so this needs no fabric.
+    // The rank that is in the critical section. All ranks run in one thread, so this can be an
+    // ordinary variable.
     let inside = Cell::new(None);
     let fault = Cell::new(None);
     let outcome: Outcome<[u64; WORDS]> = Simulation::new(ranks, BYTES, seed).run(|simulated| {
         simulated.enter(NODES);
         let fabric = F::of(simulated);
         let data = Position { rank: ranks - 1, at: 1024 };
-        // SAFETY: the part is zero, and these bytes are for this lock alone.
+        // SAFETY: the part is zero at first, and only this lock uses these bytes.
         let lock: &L = unsafe { Region::lock::<F, L>(LOCK) };
         let mut sums = [0u64; WORDS];
         for _ in 0..times {
             let node = Own::<L::Node, Window<F>>::default();
-            // SAFETY: the node is this call's, and released with below.
+            // SAFETY: only this call uses the node, and the release below gets the same node.
             unsafe { lock.acquire(&node) };
             if let Some(other) = inside.replace(Some(fabric.rank())) {
                 fault.set(Some((other, fabric.rank())));

@@ -1,5 +1,5 @@
-//! Ranks that die: the others' parts remain, operations on the dead rank's part fail, and once a
-//! death is known nothing that the dead rank had on its way takes effect.
+//! Tests of ranks that die. The parts of the others remain, and operations on the dead rank's part
+//! fail. Once a death is known, no operation of the dead rank takes effect any more.
 
 use syncline_fabric::simulated::Simulation;
 use syncline_fabric::{Fabric, Position};

@@ -1,4 +1,4 @@
-//! Fabrics and locks with one fault: each is found by the case beside its name.
+//! Fabrics and locks that each have one fault. A test for each fault checks that a case finds it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
@@ -12,21 +12,21 @@ use syncline_fabric::{Change, Dead, Fabric, Heap, Here, Position, Simulated, Win
 
 use crate::cases::{Tested, message, section, sum};
 
-/// A fabric that does one thing wrong.
+/// A fabric with one fault.
 #[derive(Clone, Debug)]
 struct Faulty<const FAULT: usize>(Simulated);
 
 /// A flush returns at once.
 const NO_FLUSH: usize = 0;
-/// A flush waits only for puts to the rank's own part.
+/// A flush waits only for the puts to the rank's own part.
 const FLUSH_OF_ANOTHER: usize = 1;
-/// A word is changed by a load and a put.
+/// A word is changed by a load and then a put.
 const PLAIN_CHANGE: usize = 2;
-/// A word is written by a put, and may be delayed.
+/// A word is stored by a put, which may be delayed.
 const PLAIN_STORE: usize = 3;
-/// A comparison and its exchange are two operations.
+/// A compare-and-swap is two operations: the comparison and the store.
 const SPLIT_EXCHANGE: usize = 4;
-/// Words of other ranks are confused with the rank's own.
+/// A word of another rank's part is taken for the word in the rank's own part.
 const OWN_PART: usize = 5;
 
 impl<const FAULT: usize> Tested for Faulty<FAULT> {
@@ -115,8 +115,8 @@ impl<const FAULT: usize> Here for Faulty<FAULT> {
     }
 }
 
-/// Asserts that a case finds a fault with one of some seeds: by its message, or because ranks wait
-/// for something that never comes.
+/// Asserts that a case finds a fault with one of many seeds. It finds the fault if it returns an
+/// error, or if ranks wait for something that never comes.
 fn is_found(case: impl Fn(u64) -> Result<(), String>) {
     let found = (0..200).any(|seed| match catch_unwind(AssertUnwindSafe(|| case(seed))) {
         Ok(outcome) => outcome.is_err(),
@@ -167,25 +167,26 @@ fn a_word_in_the_wrong_part() {
     is_found(|seed| section::<_, Ticket<Faulty<OWN_PART>>>(3, 4, seed));
 }
 
-/// A lock in one word, which counts the ranks that hold it and that try to; it is acquired and
-/// released as `FAULT` says.
+/// A lock of one word, which counts the ranks that hold the lock or try to acquire it. `FAULT` says
+/// how the lock is acquired and released.
 #[derive(Default)]
 #[repr(C)]
 struct Counted<const FAULT: usize> {
     held: <Window<Simulated> as Memory>::Word,
 }
 
-/// Released by storing the expected value: a rank that has come in between is forgotten.
+/// It is released by a store of the value that the word should have then. So a rank that has come
+/// meanwhile is forgotten.
 const RELEASED_BY_A_STORE: usize = 0;
-/// Acquired by a load and a store.
+/// It is acquired by a load and then a store.
 const TAKEN_IN_TWO_STEPS: usize = 1;
-/// Correct, to show that the others fail because of their faults.
+/// It has no fault. This shows that the others fail because of their faults.
 const RIGHT: usize = 2;
 
-// SAFETY: zero is the free lock.
+// SAFETY: zero is the value of a free lock.
 unsafe impl<const FAULT: usize> Zeroable for Counted<FAULT> {}
 
-// SAFETY: it is not safe, except for `RIGHT`; the test has to find that.
+// SAFETY: only `RIGHT` is sound; the tests have to find the faults of the others.
 unsafe impl<const FAULT: usize> RawLock for Counted<FAULT> {
     type Memory = Window<Simulated>;
     type Node = ();

@@ -1,4 +1,4 @@
-//! Every lock of the catalogue over words that lie in ranks' parts.
+//! Tests of every lock of the catalogue on words in ranks' parts.
 
 use syncline::wait::Spin;
 use syncline_fabric::{Simulated, Window};
@@ -12,7 +12,7 @@ macro_rules! lock {
         fn $name() {
             type Lock = syncline::lock::$Lock<Spin, Window<Simulated>>;
             for seed in 0..seeds(60) {
-                // Within a machine, and with the last ranks on another one.
+                // In the last of these, two ranks are on another machine than the others.
                 let ranks = [2, 3, 5, 18][seed as usize % 4];
                 if let Err(fault) = section::<Simulated, Lock>(ranks, 4, seed) {
                     panic!("{ranks} ranks, seed {seed}: {fault}");
@@ -43,7 +43,7 @@ fn thousands_of_ranks_take_turns() {
     }
 }
 
-/// The same seed gives the same run, and another seed another run.
+/// One seed always gives the same run, and another seed gives another run.
 #[test]
 fn a_seed_repeats_its_run() {
     use syncline_fabric::simulated::Simulation;

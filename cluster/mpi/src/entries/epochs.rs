@@ -1,12 +1,12 @@
-//! Epochs: locks, flushes, and calls that begin an epoch of another kind.
+//! The functions of epochs: locks and flushes, and calls that begin another kind of epoch.
 
 use std::ffi::c_int;
 
 use crate::library::{SUCCESS, Word, below};
 use crate::registry::with;
 
-/// An entry that calls our code (`=> |window| ...`) for windows under a scheme, and the library
-/// below for others.
+/// An exported function of MPI. For a window under a scheme it calls our code (`=> |window| ...`),
+/// and for other windows the MPI library's function.
 macro_rules! entry {
     ($(fn $name:ident($($arg:ident: $type:ty),*) else $below:ident => $ours:expr;)*) => {
         $(
@@ -36,7 +36,7 @@ entry! {
     fn MPI_Win_flush_local_all() else PMPI_Win_flush_local_all => |window| window.flush_all(true);
 }
 
-/// An entry before which the epoch of the library below is closed.
+/// An exported function of MPI that first closes the epoch which we keep open in the MPI library.
 macro_rules! closing {
     ($(fn $name:ident($($arg:ident: $type:ty),*) else $below:ident;)*) => {
         $(

@@ -1,4 +1,4 @@
-//! Functions beyond MPI, which `syncline_mpi.h` declares.
+//! Functions that MPI does not have; `syncline_mpi.h` declares them.
 
 use std::ffi::c_int;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::registry::with;
 use crate::segment::Segment;
 use crate::window::Window;
 
-/// Locks a rank's part if that needs no wait; `taken` gets 1 if the part was locked, else 0.
+/// Locks a rank's part if that needs no wait. `taken` becomes 1 if the part is locked now, else 0.
 ///
 /// # Safety
 ///
@@ -28,12 +28,12 @@ unsafe extern "C" fn SL_Win_trylock(
     unsafe { lock_within(Duration::ZERO, (kind, rank, assert), win, taken) }
 }
 
-/// Locks a rank's part, waiting at most until a time on the clock of `MPI_Wtime`; `taken` gets 1 if
-/// the part was locked, else 0.
+/// Locks a rank's part, and waits for it at most until this time on the clock of `MPI_Wtime`.
+/// `taken` becomes 1 if the part is locked now, else 0.
 ///
 /// # Safety
 ///
-/// Same requirements as [`SL_Win_trylock`].
+/// The caller promises what [`SL_Win_trylock`] requires.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn SL_Win_lock_until(
     kind: c_int,
@@ -45,25 +45,27 @@ unsafe extern "C" fn SL_Win_lock_until(
 ) -> c_int {
     // SAFETY: a function without arguments.
     let left = deadline - unsafe { below::PMPI_Wtime() };
-    // A deadline in the past or not a number makes this a single try; centuries are shortened.
+    // If the deadline is in the past or not a number, there is one attempt without waiting. Longer
+    // times than about 30 years are shortened.
     let left = Duration::try_from_secs_f64(left.clamp(0.0, 1e9)).unwrap_or_default();
     // SAFETY: our caller's promise.
     unsafe { lock_within(left, (kind, rank, assert), win, taken) }
 }
 
-/// Declares that the data under a part's lock is consistent again, after an owner has died.
+/// Declares that the data under a part's lock is consistent again. It may not be so after an owner
+/// of the lock has died.
 #[unsafe(no_mangle)]
 extern "C" fn SL_Win_consistent(rank: c_int, win: Word) -> c_int {
     under_a_scheme(win, |window| window.make_consistent(rank))
 }
 
-/// The error class of a lock whose owner has died.
+/// The error class for a lock whose owner has died.
 #[unsafe(no_mangle)]
 extern "C" fn SL_Err_owner_died() -> c_int {
     owner_died().class
 }
 
-/// The error class of a part whose rank, on another host, has died.
+/// The error class for a part whose rank is on another host and has died.
 #[unsafe(no_mangle)]
 extern "C" fn SL_Err_rank_gone() -> c_int {
     rank_gone().class
@@ -85,11 +87,12 @@ unsafe fn lock_within(
     code
 }
 
-/// Calls `f` with a window. If the window has the library's own locks, this reports an error.
+/// Calls `f` with a window under a scheme. If the window has the MPI library's own locks, this
+/// reports an error.
 fn under_a_scheme(win: Word, f: impl FnOnce(&Window) -> c_int) -> c_int {
     with(win, f).unwrap_or_else(|| {
         let Some(mpi) = constants() else { return !SUCCESS };
-        // SAFETY: the program's window.
+        // SAFETY: the window is the program's.
         unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_unsupported_operation) };
         mpi.err_unsupported_operation
     })

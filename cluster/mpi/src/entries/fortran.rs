@@ -1,6 +1,6 @@
-//! Support for Fortran programs. The MPI libraries' Fortran functions call those for C, so they
-//! reach ours. The exception is the look-up of a window's attributes, for which each library calls
-//! a function of another name.
+//! Support for Fortran programs. The MPI libraries' Fortran functions call the C functions, and so
+//! reach ours. The look-up of a window's attributes is an exception: for it, each library calls a
+//! function of another name.
 
 use std::ffi::c_int;
 
@@ -15,11 +15,12 @@ syncline_interpose::real! {
         kind: c_int) -> c_int;
 }
 
-/// MPICH's value for requesting an attribute in Fortran's form instead of C's.
+/// The value with which MPICH's functions request an attribute in Fortran's form and not in C's.
 const OF_FORTRAN: c_int = 1;
 
-/// `MPI_Win_get_attr` in `mpif.h` and in the module `mpi`, as in the standard. A window of
-/// `MPI_Win_allocate` reports that flavour, even if it is a shared window of the library below.
+/// `MPI_Win_get_attr` of `mpif.h` and of the module `mpi`, as in the standard. For a window that
+/// `MPI_Win_allocate` has made, it reports that flavour, even if the MPI library has made a shared
+/// window for it.
 ///
 /// # Safety
 ///
@@ -32,7 +33,8 @@ unsafe extern "C" fn mpi_win_get_attr_(
     found: *mut c_int,
     error: *mut c_int,
 ) {
-    // SAFETY: the program's own call, passed on unchanged to the library's other name for it.
+    // SAFETY: the program's own call, passed on unchanged to another name of the library's
+    // function.
     unsafe {
         pmpi_win_get_attr_(win, key, attribute, found, error);
         if *found != 0 {
@@ -42,7 +44,7 @@ unsafe extern "C" fn mpi_win_get_attr_(
 }
 
 const _: () = {
-    /// The same function under the name that Open MPI's module `mpi_f08` calls.
+    /// `mpi_win_get_attr_` under the name that Open MPI's module `mpi_f08` calls.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn pmpi_win_get_attr_(
         win: *const c_int,
@@ -75,11 +77,11 @@ const _: () = {
     }
 };
 
-/// Writes the flavour of a window of `MPI_Win_allocate` if `key` requests it.
+/// Writes the flavour of a window that `MPI_Win_allocate` has made, if `key` requests the flavour.
 ///
 /// # Safety
 ///
-/// `attribute` may be written, and has the attribute that the library below found.
+/// `attribute` may be written to, and holds the attribute that the MPI library found.
 unsafe fn correct(win: c_int, key: c_int, attribute: *mut isize) {
     if let Some(mpi) = constants()
         && is_flavor(mpi, key)
@@ -90,13 +92,14 @@ unsafe fn correct(win: c_int, key: c_int, attribute: *mut isize) {
     }
 }
 
-/// Whether a Fortran key is `MPI_WIN_CREATE_FLAVOR`: C's key, or in MPICH the number after it.
+/// Whether a Fortran key is `MPI_WIN_CREATE_FLAVOR`. That is C's key or, in MPICH, the number after
+/// it.
 fn is_flavor(mpi: &Constants, key: c_int) -> bool {
     key == mpi.win_create_flavor + c_int::from(mpi.narrow)
 }
 
-/// The handle of a window, from its Fortran number.
+/// The C handle of a window with this Fortran number.
 fn handle(mpi: &Constants, win: c_int) -> Word {
-    // SAFETY: the program's window.
+    // SAFETY: the window is the program's.
     if mpi.narrow { win as u32 as Word } else { unsafe { PMPI_Win_f2c(win) } }
 }

@@ -1,11 +1,12 @@
-//! The functions that the program calls instead of the MPI library's.
+//! The functions that the program calls in the place of the MPI library's.
 //!
-//! Each function on a window looks the window up, and passes the call on if it is under no scheme.
-//! MPI's functions are also exported under their names with `PMPI_`: Open MPI's functions for
-//! Fortran call those, with C arguments, and so do tools that interpose. Our own calls bypass both
-//! names (`below`).
+//! Each function on a window looks the window up. If the window is under no scheme, the function
+//! passes the call on. MPI's functions are also exported under their names with `PMPI_`, because
+//! Open MPI's Fortran functions call these names with C arguments, and so do tools that interpose
+//! on MPI. Our own calls go directly to the MPI library (`below`), so they reach neither of the two
+//! exported functions.
 
-/// `also! { fn PMPI_NAME(arguments) = NAME }`: exports an entry under its other name.
+/// `also! { fn PMPI_NAME(arguments) = NAME }` exports a function under its other name.
 macro_rules! also {
     (fn $other:ident($($arg:ident: $type:ty),*) = $name:ident) => {
         const _: () = {

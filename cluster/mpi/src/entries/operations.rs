@@ -1,8 +1,10 @@
-//! One-sided operations. Each is noted, so that an unlock knows which targets to flush, and passed
-//! on. Puts and gets may be copies instead.
+//! One-sided operations. Each is recorded, so that an unlock knows which targets it has to flush,
+//! and then passed on to the MPI library. A put or a get may be performed as a copy and not passed
+//! on.
 //!
-//! All arguments are [`Word`]s, since only the target's rank and the window are examined in most of
-//! them. The functions with `_c` are MPI 4's; they take 64-bit counts, and are otherwise equal.
+//! All arguments are [`Word`]s: most of these functions examine only the target's rank and the
+//! window. The functions with `_c` were added by MPI 4. They take 64-bit counts, and do the same
+//! otherwise.
 
 use std::ffi::c_int;
 
@@ -13,17 +15,18 @@ use crate::library::large::{is_too_large, large};
 use crate::library::{SUCCESS, Word, below, constants};
 use crate::registry::with;
 
-/// Reports a count that is too large for the library below.
+/// Reports the error that a count is too large for the MPI library.
 #[cold]
 fn refuse(win: Word) -> c_int {
     let Some(mpi) = constants() else { return !SUCCESS };
-    // SAFETY: the program's window.
+    // SAFETY: the window is the program's.
     unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_count) };
     mpi.err_count
 }
 
-/// `real fn NAME = BELOW(before the rank; between the rank and the window; after the window)`, or
-/// `large fn NAME = BELOW or PLAIN(...)`.
+/// `real fn NAME = BELOW(arguments before the rank; between the rank and the window; after the
+/// window)`, or `large fn NAME = BELOW or PLAIN(...)`. NAME is exported, and BELOW is the MPI
+/// library's function. For PLAIN see `large!`.
 macro_rules! operation {
     ($($kind:ident fn $name:ident = $below:ident $(or $plain:ident)?
         ($($before:ident),*; $($after:ident),*; $($last:ident)?);)*) => {
@@ -37,7 +40,7 @@ macro_rules! operation {
             extern "C" fn $name($($before: Word,)* target: Word, $($after: Word,)* win: Word
                 $(, $last: Word)?) -> c_int
             {
-                // Only 64-bit counts use the whole word.
+                // Only a function with 64-bit counts uses the whole word of a count.
                 if stringify!($kind) == "large"
                     && is_too_large(&[
                         $((stringify!($before), $before),)* $((stringify!($after), $after),)*
@@ -45,7 +48,7 @@ macro_rules! operation {
                 {
                     return refuse(win);
                 }
-                // The lower half of the word is the `int` that was passed.
+                // The target's rank is an `int`: the lower half of the word.
                 if let Some(Err(code)) = with(win, |window| window.send(target as c_int)) {
                     return code;
                 }
@@ -85,7 +88,7 @@ operation! {
         result_kind; at, target_count, target_kind, op; request);
 }
 
-/// `fn NAME(whether data moves to the target, the type of counts)`: a put or get.
+/// `fn NAME = BELOW(whether data moves to the target, the type of counts)`: a put or a get.
 macro_rules! transfer {
     ($($kind:ident fn $name:ident = $below:ident $(or $plain:ident)?($put:literal, $count:ty);)*) => {
         $(
@@ -106,7 +109,7 @@ macro_rules! transfer {
                 let it = Transfer {
                     put: $put,
                     origin,
-                    // Only this part of the word was passed.
+                    // Only the part of the word that this type has was passed.
                     count: count as $count as isize,
                     kind,
                     at: at as isize,

@@ -1,4 +1,4 @@
-//! Entries that make and free windows, and those for their Info and attributes.
+//! Functions that make and free windows, and functions for a window's Info object and attributes.
 
 use std::ffi::{CString, c_int};
 
@@ -13,9 +13,10 @@ use crate::registry::{add, remove, with};
 use crate::say::say;
 use crate::scheme::LIBRARY;
 
-/// `real fn NAME = KIND, BELOW, SHARED(before; between the communicator and the window)`, or `large
-/// fn NAME = KIND, BELOW or PLAIN, SHARED(...)`. The Info is the argument between the two groups.
-/// SHARED makes the same window with shared memory, which only `Kind::Allocated` requests.
+/// `real fn NAME = KIND, BELOW, SHARED(arguments before the Info object; between the communicator
+/// and the window)`, or `large fn NAME = KIND, BELOW or PLAIN, SHARED(...)`. BELOW is the MPI
+/// library's function, and for PLAIN see `large!`. SHARED makes a window of the same size in shared
+/// memory; it is called only for `Kind::Allocated`.
 macro_rules! making {
     ($($width:ident fn $name:ident = $kind:expr, $below:ident $(or $plain:ident)?, $shared:ident
         ($($before:ident),*; $($base:ident)?);)*) =>
@@ -25,7 +26,7 @@ macro_rules! making {
                 fn $below $(or $plain)?($($before: Word,)* info: Word, comm: Word
                     $(, $base: Word)?, win: Word) -> c_int;
             }
-            /// As in the MPI standard; the window may be under a scheme.
+            /// As in the MPI standard. The window may be under a scheme.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($before: Word,)* info: Word, comm: Word $(, $base: Word)?,
                 win: Word) -> c_int
@@ -34,7 +35,7 @@ macro_rules! making {
                     && is_too_large(&[$((stringify!($before), $before),)*])
                     && let Some(mpi) = constants()
                 {
-                    // SAFETY: the program's communicator.
+                    // SAFETY: the communicator is the program's.
                     unsafe { below::PMPI_Comm_call_errhandler(comm, mpi.err_count) };
                     return mpi.err_count;
                 }
@@ -81,8 +82,9 @@ extern "C" fn MPI_Win_free(win: Word) -> c_int {
         if code != SUCCESS {
             return code;
         }
-        // Removed before the window is freed, since the next window may get the same handle. The
-        // locks are dropped after that: no rank returns from the call before all have entered it.
+        // The window is removed from the table before it is freed, since the next window may get
+        // the same handle. Its locks are dropped after it is freed: no rank returns from that call
+        // before all ranks have called it, so no rank uses the locks then.
         let window = remove(handle);
         // SAFETY: the program's own call, passed on unchanged.
         let code = unsafe { below::PMPI_Win_free(win) };
@@ -98,8 +100,9 @@ extern "C" fn MPI_Win_free(win: Word) -> c_int {
 }
 
 /// As in the MPI standard. The scheme of an existing window does not change: a library may ignore
-/// hints, and `MPI_Win_get_info` returns the values in use. A value that our keys can't have is an
-/// error at the ranks that give it; the call is collective, so they take part in it first.
+/// hints, and `MPI_Win_get_info` returns the values that are in use. A value that our keys can't
+/// have is an error at the ranks that pass it. Because the call is collective, these ranks take
+/// part in it before they return the error.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_set_info(win: Word, info: Word) -> c_int {
     // SAFETY: the program's own call, passed on unchanged.
@@ -107,13 +110,13 @@ extern "C" fn MPI_Win_set_info(win: Word, info: Word) -> c_int {
     let Some(mpi) = constants().filter(|_| code == SUCCESS) else { return code };
     let Some(why) = wrong(mpi, info) else { return code };
     say(&format!("MPI_Win_set_info: {why}"));
-    // SAFETY: the program's window.
+    // SAFETY: the window is the program's.
     unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_info_value) };
     mpi.err_info_value
 }
 
-/// As in the MPI standard; the Info also names the scheme in use, and says whether puts and gets
-/// may be copies.
+/// As in the MPI standard. The Info object also has the window's scheme, and whether puts and gets
+/// may be performed as copies.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
     // SAFETY: the program's own call, passed on unchanged.
@@ -124,7 +127,8 @@ extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
             .unwrap_or((LIBRARY, false));
     let Ok(name) = CString::new(name) else { return code };
     let mapped = if is_mapped { c"true" } else { c"false" };
-    // SAFETY: the library below has written the handle of an info there; all are strings.
+    // SAFETY: the MPI library has written the handle of an Info object there. All other arguments
+    // are strings.
     unsafe {
         let info = mpi.read_handle(info);
         match below::PMPI_Info_set(info, KEY.as_ptr(), name.as_ptr()) {
@@ -134,8 +138,8 @@ extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
     }
 }
 
-/// As in the MPI standard. A window of `MPI_Win_allocate` reports that flavour, even if it is a
-/// shared window of the library below.
+/// As in the MPI standard. For a window that `MPI_Win_allocate` has made, this reports that
+/// flavour, even if the MPI library has made a shared window for it.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_get_attr(
     win: Word,
@@ -150,7 +154,7 @@ extern "C" fn MPI_Win_get_attr(
         && key == mpi.win_create_flavor
         && with(win, |window| window.made.shared_below) == Some(true)
     {
-        // SAFETY: the library below has written the address of its flavour there.
+        // SAFETY: the MPI library has written the address of the flavour there.
         unsafe { attribute.write(&raw const mpi.win_flavor_allocate) };
     }
     code

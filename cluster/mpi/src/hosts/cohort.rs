@@ -1,8 +1,8 @@
-//! The scheme `hierarchical` over several hosts: for each part, a lock of the host in its segment,
-//! and the part's own lock between hosts ([`Hierarchical`]).
+//! The scheme `hierarchical` over several hosts. For each part it combines a lock in each host's
+//! segment with the part's own lock between hosts ([`Hierarchical`]).
 //!
-//! Between hosts, a writer acts in the name of its host's first rank, whichever rank sends the
-//! message.
+//! Between hosts, a writer acts in the name of the first rank of its host, whichever rank of the
+//! host sends the message.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::segment::{Area, Segment};
 
 type Queue = FairRw<Yield, Segment>;
 
-/// The locks of a window over several hosts, as one rank uses them.
+/// The locks of a window over several hosts, for one rank.
 pub struct Cohort {
-    /// The locks between hosts, used by writers, in the name of the host.
+    /// The locks between hosts for writers, which act in the name of the host's first rank.
     host: Spread,
-    /// The locks between hosts, used by readers, in this rank's own name.
+    /// The locks between hosts for readers, which act in this rank's own name.
     own: Spread,
     local: Table<Queue>,
     area: Arc<Area>,
@@ -30,8 +30,8 @@ pub struct Cohort {
 }
 
 impl Cohort {
-    /// Combines the locks of this segment with those between hosts, which `host` uses as the host's
-    /// first rank and `own` as this one.
+    /// Combines the locks in this segment with the locks between hosts: `host` acts in the name of
+    /// the host's first rank, and `own` in this rank's name.
     pub fn new(host: Spread, own: Spread, area: Arc<Area>, rank: usize, ranks: usize) -> Cohort {
         let local = Table::new(Arc::clone(&area), local_at(ranks), rank, ranks);
         Cohort { host, own, local, area, ranks }
@@ -40,8 +40,8 @@ impl Cohort {
     fn of(&self, target: usize) -> Hierarchical<'_, Yield, Queue, OfPart<'_>> {
         assert!(target < self.ranks);
         let at = local_at(self.ranks) + Table::<Queue>::size(self.ranks) + target * LINE;
-        // SAFETY: the segment has the lock at this position. Zeros are its initial state, and all
-        // processes change it only by atomics.
+        // SAFETY: the segment has the lock at this position. Its initial state is zero, and all
+        // processes change it only by atomic operations.
         let hold: &Hold<Yield, Segment> = unsafe { &*self.area.at(at) };
         let between = OfPart { locks: self, target };
         Hierarchical { local: self.local.lock(target), hold, between }
@@ -64,7 +64,7 @@ impl Between for OfPart<'_> {
     type Refusal = Refusal;
 
     fn acquire(&self, exclusive: bool) -> Result<(), Refusal> {
-        // SAFETY: the host acquires it once at a time, and a rank shares it once at a time.
+        // SAFETY: a host acquires the part only once at a time, and so does a rank that shares it.
         unsafe { self.of(exclusive).acquire(self.target, exclusive) }
     }
 
@@ -77,7 +77,7 @@ impl Between for OfPart<'_> {
 impl Locks for Cohort {
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
         let lock = self.of(target);
-        // SAFETY: the rank has no other use for its node of this target, which stays in the segment.
+        // SAFETY: the rank uses its node for this target only here. The node stays in the segment.
         unsafe {
             if exclusive {
                 let node = self.local.node::<<Queue as RawLock>::Node>(target);
@@ -93,7 +93,7 @@ impl Locks for Cohort {
 
     unsafe fn release(&self, target: usize, exclusive: bool) {
         let lock = self.of(target);
-        // SAFETY: our caller's promise, with the node that `acquire` has used.
+        // SAFETY: our caller's promise, and the node is the one that `acquire` has used.
         unsafe {
             if exclusive {
                 lock.release(&*self.local.node(target));

@@ -1,9 +1,9 @@
-//! How the ranks of a window find out which of them are on one host, and come to share a segment
-//! there.
+//! The ranks of a window find out which of them are on one host, and the ranks of each host share a
+//! segment.
 //!
 //! Ranks are on one host if they see the same process numbers and the same network, and can open
-//! the file that the first one has made. A rank that can't, because it is in another container or
-//! runs as another user, counts as a host of its own.
+//! the file that the first of them has made. A rank that can't open the file, because it is in
+//! another container or runs as another user, counts as a host of its own.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::ranks::Ranks;
 use crate::scheme::{goes_by_messages, size};
 use crate::segment::{Area, TICKET, Ticket, make, open};
 
-/// The result of the ranks' meeting.
+/// What a rank gets when the ranks of a window meet.
 pub struct Meeting {
     /// This host's segment.
     pub area: Arc<Area>,
@@ -27,9 +27,10 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Brings the ranks together for a window with this number, which is also the position of its
-    /// segment. Returns `None` at all ranks if they can't share the locks, and prints why; and,
-    /// without a message, at a rank for which MPI's communication fails.
+    /// Brings the ranks of a window together. `number` is the window's number, and also the
+    /// position of its segment. If the ranks can't share the locks, this returns `None` at all
+    /// ranks and prints the reason. If MPI's communication fails at a rank, this returns `None`
+    /// there, without a message.
     pub fn of(ranks: &Ranks, places: &[u64], scheme: Scheme, number: usize) -> Option<Meeting> {
         let first = |of: &u64| places.iter().position(|place| place == of).unwrap_or_default();
         let mut firsts: Box<[usize]> = places.iter().map(first).collect();
@@ -57,7 +58,7 @@ impl Meeting {
                 return None;
             }
         }
-        // The first ranks' files are closed here: the other ranks have opened them.
+        // The files of the first ranks are closed here, since the other ranks have opened them.
         let area = Arc::new(area.or(made.map(|made| made.area))?);
         if !goes_by_messages(scheme) && firsts.iter().all(|first| *first == 0) {
             return Some(Meeting { area, firsts, peers: None });
@@ -67,8 +68,8 @@ impl Meeting {
     }
 }
 
-/// Lets this rank's server serve the window, and learns how to reach the servers of the others, all
-/// of which serve the window when this returns.
+/// Makes this rank's server serve the window, and learns how to reach the other ranks' servers.
+/// When this returns, all servers serve the window.
 fn peers(ranks: &Ranks, scheme: Scheme, number: usize, area: &Arc<Area>) -> Option<Peers> {
     let served = Served::new(Arc::clone(area), scheme, ranks.count as usize);
     serve_window(number as u64, served);

@@ -2,30 +2,30 @@
 //!
 //! ```text
 //!   rank A (host 1)                     rank T (host 2)
-//!     spread    the part's host is       server   a thread of its own: takes requests
-//!               another: asks there  -->   stand_in  plays A in the locks of T's segment
-//!   cohort    `hierarchical`: the host's lock first
+//!     spread    the part is on another    server   a thread of its own: receives requests
+//!               host: sends a request  -->  stand_in  acts for A in the locks of T's segment
+//!   cohort    the scheme `hierarchical`: the host's lock first
 //!   meet      which ranks are on one host, and their segment
-//!   request   what is asked, as bytes
-//!   peers     this process's server, and its connections to others
+//!   request   the format of requests
+//!   peers     this process's server, and its connections to other servers
 //!   place     a number that identifies a host
 //! ```
 //!
-//! A part's lock lies in the segment of its rank's host. The ranks of that host use it with the
-//! processor's atomics. A rank of another host is represented by a stand-in in the part's own rank:
-//! the server's thread there runs the same code of the same lock, with the requesting rank's row of
-//! the segment, and answers when the lock is acquired. So each word is changed by one host's
-//! processors only, a scheme works between hosts as it does within one, and the next rank in a
-//! queue is notified by a message.
+//! The lock of a part is in the segment of the host that its rank is on. The ranks of this host use
+//! the lock by the processor's atomic instructions. For a rank on another host there is a
+//! *stand-in* in the process of the part's rank: the server's thread runs the code of this lock,
+//! with the other rank's row of the segment, and answers when it has acquired the lock. So only the
+//! processors of one host change a word, and a scheme works between hosts as it does within one;
+//! only the next rank in a queue is notified by a message.
 //!
-//! A request takes one message there and one back; a release is one message, for which no rank
-//! waits. The thread depends neither on what its process does nor on MPI, of which it calls
-//! nothing.
+//! A request and its answer are two messages. A release is one message, and no rank waits for it.
+//! The server's thread depends neither on what its process does nor on MPI, of which it calls no
+//! function.
 //!
 //! When a rank dies, the kernel closes its connections, and its stand-ins release what it held
-//! (under `hierarchical` not what its host holds). What they still wait for, they acquire in turn
-//! and release at once. When the rank of a part has died, the part can't be locked from other
-//! hosts: that is an error.
+//! (under `hierarchical`, except what its whole host holds). If a stand-in still waits for a part,
+//! it acquires the part in its turn and releases it at once. When the rank of a part has died,
+//! ranks on other hosts can't lock the part any more, and get an error.
 
 mod cohort;
 mod meet;

@@ -1,4 +1,4 @@
-//! This process's server and its connections to others, which all windows share.
+//! This process's server and its connections to other servers. All windows share them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,14 +7,14 @@ use syncline_fabric::server::{Card, Gone, Link, serve};
 
 use super::stand_in::StandIns;
 
-/// The address of this process's server, which the first call starts. `None` if it can't be
-/// started.
+/// The card of this process's server, or `None` if the server can't be started. The first call
+/// starts the server.
 pub fn own_card() -> Option<Card> {
     static OWN: OnceLock<Option<Card>> = OnceLock::new();
     *OWN.get_or_init(|| serve(StandIns::default).ok())
 }
 
-/// The connections to the ranks of a window.
+/// The connections to the servers of a window's ranks.
 #[derive(Debug)]
 pub struct Peers(Box<[Peer]>);
 
@@ -25,12 +25,12 @@ struct Peer {
 }
 
 impl Peers {
-    /// Makes the connections' list from the ranks' cards.
+    /// Prepares the connections to the servers with these cards, one for each rank.
     pub fn new(cards: impl Iterator<Item = Card>) -> Peers {
         Peers(cards.map(|card| Peer { card, link: OnceLock::new() }).collect())
     }
 
-    /// The connection to a rank's server, which the first call makes.
+    /// The connection to a rank's server. The first call makes it.
     pub fn link(&self, rank: usize) -> Result<&Link, Gone> {
         let peer = &self.0[rank];
         let link = peer.link.get_or_init(|| connected(&peer.card));

@@ -1,11 +1,11 @@
-//! Identifies hosts.
+//! Numbers that identify hosts.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use syncline_fabric::Process;
 
-/// A number that is equal at two ranks if they may be on one host.
+/// The number of this process's host. It is equal at two ranks if they may be on one host.
 pub fn place() -> u64 {
     let network = fs::read_link("/proc/self/ns/net").ok();
     let mut place = DefaultHasher::new();

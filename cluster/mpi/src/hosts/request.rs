@@ -1,4 +1,4 @@
-//! A request of a rank to another rank's server, as bytes.
+//! The format of a request that a rank sends to another rank's server.
 //!
 //! ```text
 //!   u8 kind | u8 exclusive | u16 0 | u32 rank | u64 window | u64 left | u32 target     little-endian
@@ -11,39 +11,39 @@ use std::time::Duration;
 /// The action that is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Acquire the target's part; the answer is the result.
+    /// Acquire the part of the target. The answer says whether that succeeded.
     Acquire,
-    /// Release it.
+    /// Release the part of the target.
     Release,
-    /// Share all parts of this host, without waiting.
+    /// Share all parts on this host if that needs no wait.
     TryAll,
-    /// Release the share of all parts of this host.
+    /// End the sharing of all parts on this host.
     ReleaseAll,
-    /// Declare consistent what the target's part protects.
+    /// Declare that the data under the lock of the target's part is consistent.
     Consistent,
 }
 
 const KINDS: [What; 5] =
     [What::Acquire, What::Release, What::TryAll, What::ReleaseAll, What::Consistent];
 
-/// The result of an acquisition.
+/// The answer to a request that acquires something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Not acquired before the deadline, or at once if all parts were to be shared; or the server
-    /// has no room for the request.
+    /// Not acquired: the deadline is over, sharing all parts would need a wait, or the server has
+    /// no room for the request.
     No = 0,
     /// Acquired.
     Yes = 1,
-    /// Acquired, and an owner has died.
+    /// Acquired, and an owner of the lock has died before.
     Orphaned = 2,
-    /// The scheme has no deadlines.
+    /// The scheme does not support deadlines.
     Unsupported = 3,
     /// The server does not understand the request, or does not serve this window, rank or part.
     Unknown = 4,
 }
 
 impl Answer {
-    /// Decodes an answer; one that is malformed is [`Answer::Unknown`].
+    /// Decodes an answer. A malformed one counts as [`Answer::Unknown`].
     pub fn from_bytes(bytes: &[u8]) -> Answer {
         match bytes {
             [0] => Answer::No,
@@ -58,21 +58,21 @@ impl Answer {
 /// A request to another rank's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The action.
+    /// The requested action.
     pub what: What,
-    /// Whether the part is acquired exclusively; otherwise it is shared.
+    /// Whether the part is acquired exclusively. Otherwise it is shared.
     pub exclusive: bool,
     /// The rank that makes the request.
     pub rank: u32,
-    /// The window.
+    /// The window's number.
     pub window: u64,
-    /// The rank whose part is meant, if the request concerns one part.
+    /// The rank that the part belongs to, if the request is about one part.
     pub target: u32,
-    /// The time until its deadline, if it has one.
+    /// The time that is left until the deadline, if there is one.
     pub left: Option<Duration>,
 }
 
-/// Size of a request in bytes.
+/// The size of a request in bytes.
 pub const REQUEST: usize = 28;
 
 impl Request {
@@ -90,7 +90,7 @@ impl Request {
         bytes
     }
 
-    /// Decodes a request; `None` if malformed.
+    /// Decodes a request. Returns `None` if it is malformed.
     pub fn from_bytes(bytes: &[u8]) -> Option<Request> {
         let bytes: &[u8; REQUEST] = bytes.try_into().ok()?;
         let short =

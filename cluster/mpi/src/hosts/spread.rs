@@ -1,8 +1,9 @@
-//! The locks of a window over several hosts, as one rank uses them: parts on its own host in the
-//! segment, others by requests to the part's rank.
+//! The locks of a window over several hosts, for one rank. It uses the locks of its own host in the
+//! segment, and locks other parts by requests to the part's rank.
 //!
-//! Sharing all parts proceeds host by host, and tries each without waiting. If one fails, the
-//! others are released, so that a rank that waits for all of them blocks no other rank meanwhile.
+//! To share all parts, a rank tries the hosts one after another, without waiting at any. If one
+//! host refuses, the rank releases the others. So a rank that waits for all parts does not block
+//! other ranks meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -16,11 +17,12 @@ use super::request::{Answer, Request, What};
 use crate::locks::{Locks, Refusal};
 use crate::segment::Segment;
 
-/// Between polls for an answer a rank drives MPI's progress; after this many polls it also sleeps.
+/// Between polls for an answer, a rank lets MPI make progress. After this many polls it also
+/// sleeps.
 const LOOKS: u32 = 2_000;
-/// Duration of such a sleep.
+/// The duration of one sleep.
 const NAP: Duration = Duration::from_micros(50);
-/// Stands for no rank.
+/// The value for no rank.
 const NONE: usize = usize::MAX;
 
 /// The locks of a window over several hosts.
@@ -29,21 +31,21 @@ pub struct Spread {
     rank: usize,
     /// The locks in this host's segment.
     own: Arc<dyn Locks>,
-    /// The first rank of each rank's host.
+    /// For each rank, the first rank of its host.
     firsts: Box<[usize]>,
-    /// Whether all parts use messages, including those of this host.
+    /// Whether parts on this host are locked by messages as well.
     by_messages: bool,
     peers: Arc<Peers>,
-    /// For each part: whether an owner had died when the part was last acquired.
+    /// For each part, whether an owner had died before the part was last acquired.
     orphaned: Box<[AtomicBool]>,
-    /// For each host, by its first rank: the rank whose server has shared all of the host's parts
-    /// for this rank.
+    /// For each host, at the index of its first rank: the rank whose server has shared all parts of
+    /// the host for this rank, or `NONE`.
     sharers: Box<[AtomicUsize]>,
 }
 
 impl Spread {
-    /// The locks of the window with this number, as this rank uses them; `firsts` has for each rank
-    /// the first rank of its host.
+    /// The locks of the window with this number, for this rank. `firsts` has, for each rank, the
+    /// first rank of its host.
     pub fn new(
         window: u64,
         rank: usize,
@@ -72,8 +74,8 @@ impl Spread {
         Ok(Answer::from_bytes(&answer))
     }
 
-    /// Sends a request to a rank's server. If the server is gone, everything that it served is gone
-    /// as well, so errors are ignored.
+    /// Sends a request to a rank's server. An error means that the server is gone; then everything
+    /// that it served is gone as well, so errors are ignored.
     fn tell(&self, rank: usize, request: Request) {
         if let Ok(link) = self.peers.link(rank) {
             let _ = link.tell(&request.to_bytes());
@@ -88,7 +90,7 @@ impl Spread {
     ) -> Result<bool, Refusal> {
         let request = Request { left, ..self.request(What::Acquire, target, exclusive) };
         let answer = self.call(target, request).map_err(|Gone| Refusal::Gone)?;
-        // Relaxed: read only by this rank's own later query.
+        // Relaxed: only this rank reads it later.
         self.orphaned[target].store(answer == Answer::Orphaned, Relaxed);
         match answer {
             Answer::No => Ok(false),
@@ -98,13 +100,14 @@ impl Spread {
         }
     }
 
-    /// Shares all parts of a host, without waiting. Returns `true` also if all ranks of that host
-    /// have died.
+    /// Shares all parts of a host, without waiting. If all ranks of the host have died, it returns
+    /// `true`.
     fn try_host(&self, first: usize) -> Result<bool, Refusal> {
         if !self.by_messages && first == self.firsts[self.rank] {
             return self.own.try_acquire_all();
         }
-        // Any rank of the host will do. If all have died, there is no rank to exclude.
+        // Any rank of the host can do it. If all of them have died, no rank is left that would have
+        // to be excluded.
         let here = |rank: &usize| self.firsts[*rank] == first;
         for rank in (0..self.firsts.len()).filter(here) {
             let Ok(answer) = self.call(rank, self.request(What::TryAll, rank, false)) else {
@@ -125,7 +128,7 @@ impl Spread {
             self.own.release_all();
             return;
         }
-        // Relaxed: used by this rank only.
+        // Relaxed: only this rank uses it.
         let sharer = self.sharers[first].swap(NONE, Relaxed);
         if sharer != NONE {
             self.tell(sharer, self.request(What::ReleaseAll, sharer, false));
@@ -151,7 +154,7 @@ impl Locks for Spread {
             // SAFETY: our caller's promise.
             return unsafe { self.own.acquire(target, exclusive) };
         }
-        // If the server has no room for the request, the request is repeated.
+        // If the server has no room for the request, this sends it again later.
         while !self.take(target, exclusive, None)? {
             pause(LOOKS + 1);
         }
@@ -210,7 +213,7 @@ impl Locks for Spread {
         if self.is_here(target) {
             return self.own.is_orphaned(target);
         }
-        // Relaxed: as in `take`.
+        // Relaxed: only this rank uses it.
         self.orphaned[target].load(Relaxed)
     }
 
@@ -223,7 +226,7 @@ impl Locks for Spread {
             self.own.make_consistent(target);
             return;
         }
-        // Relaxed: as in `take`.
+        // Relaxed: only this rank uses it.
         self.orphaned[target].store(false, Relaxed);
         self.tell(target, self.request(What::Consistent, target, true));
     }

@@ -1,13 +1,13 @@
-//! Stand-ins: this process represents ranks of other hosts (under the schemes by messages, all
-//! ranks) in the locks of its host's segment.
+//! Stand-ins: in the locks of its host's segment, this process acts for ranks of other hosts. Under
+//! the schemes by messages, it acts for all ranks.
 //!
-//! An acquisition is a coroutine: it runs the lock's own code, and when that would yield the
-//! processor, the server continues with something else. A release runs at once: it waits at most
-//! for a store that another rank is about to make.
+//! An acquisition is a coroutine that runs the code of the lock. When this code would yield the
+//! processor, the server continues with something else. A release runs without interruption: it
+//! waits at most for a store that another rank is about to make.
 //!
-//! The server records what each caller holds, so that it can be released when the caller's
-//! connection ends. A caller that was still waiting then acquires in its turn what it waits for,
-//! and releases it at once, so a queue never has a gap.
+//! The server records what each caller holds, and releases it when the caller's connection ends. If
+//! the caller was still waiting for a part then, its stand-in acquires the part in its turn and
+//! releases it at once. So no queue ever has a gap.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -24,13 +24,13 @@ use crate::locks::{Locks, Refusal};
 use crate::scheme::locks;
 use crate::segment::{Area, Segment, as_server, in_coroutine};
 
-/// Stack size of a coroutine in bytes.
+/// The stack size of a coroutine in bytes.
 const STACK: usize = 64 * 1024;
 
-/// The windows that this process serves, by their numbers.
+/// The windows that this process serves, with their numbers.
 static WINDOWS: Mutex<Option<HashMap<u64, Arc<Served>>>> = Mutex::new(None);
 
-/// A window's segment, and the locks of each rank in it, as a stand-in uses them.
+/// What the stand-ins of a window need: its segment, and each rank's view of the locks in it.
 pub struct Served {
     area: Arc<Area>,
     scheme: Scheme,
@@ -38,12 +38,12 @@ pub struct Served {
 }
 
 impl Served {
-    /// A window of this many ranks whose locks are in this segment.
+    /// A window with this many ranks, whose locks are in this segment.
     pub fn new(area: Arc<Area>, scheme: Scheme, ranks: usize) -> Served {
         Served { area, scheme, ranks: (0..ranks).map(|_| OnceLock::new()).collect() }
     }
 
-    /// The locks of a rank.
+    /// The locks as this rank uses them.
     ///
     /// # Panics
     ///
@@ -51,8 +51,8 @@ impl Served {
     fn of(&self, rank: u32) -> &Arc<dyn Locks> {
         let ranks = self.ranks.len();
         let make = || {
-            // This host can't check whether a process of another host lives; its connection shows
-            // that.
+            // The process of the rank is on another host, and this host can't check whether it is
+            // alive. When it dies, its connection ends.
             let nobody = Process::default();
             locks(self.scheme, Arc::clone(&self.area), rank as usize, ranks, nobody)
         };
@@ -60,14 +60,14 @@ impl Served {
     }
 }
 
-/// Lets other ranks lock parts of the window with this number by messages.
+/// Lets other ranks lock parts of this window by messages. `number` is the window's number.
 pub fn serve_window(number: u64, window: Served) {
     let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
     windows.get_or_insert_default().insert(number, Arc::new(window));
 }
 
-/// Stops serving a window: it was freed, or the ranks could not all start a server. No rank holds
-/// any of its parts.
+/// Stops serving a window, because it was freed or not all ranks could start a server. No rank
+/// holds any of its parts.
 pub fn forget(number: u64) {
     let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
     windows.as_mut().and_then(|windows| windows.remove(&number));
@@ -78,8 +78,8 @@ fn window(number: u64) -> Option<Arc<Served>> {
     windows.as_ref()?.get(&number).cloned()
 }
 
-/// A request and its window; `None` if the request is malformed, if the window is not served here,
-/// or if it has no such rank or part.
+/// Decodes a request and finds its window. Returns `None` if the request is malformed, if this
+/// process does not serve the window, or if the window has no such rank or part.
 fn understood(bytes: &[u8]) -> Option<(Request, Arc<Served>)> {
     let request = Request::from_bytes(bytes)?;
     let window = window(request.window)?;
@@ -87,7 +87,8 @@ fn understood(bytes: &[u8]) -> Option<(Request, Arc<Served>)> {
     (is_rank(request.rank) && is_rank(request.target)).then_some((request, window))
 }
 
-/// What a caller holds: the window, the caller's rank, and the part. `None` stands for all parts.
+/// A part that a caller holds: the window, the caller's rank, and the part; `None` stands for all
+/// parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Held {
     peer: Peer,
@@ -96,17 +97,17 @@ struct Held {
     target: Option<u32>,
 }
 
-/// The server's stand-ins.
+/// All stand-ins in this server.
 #[derive(Default)]
 pub struct StandIns {
-    /// What callers hold, and whether exclusively.
+    /// What callers hold, each with whether it is held exclusively.
     held: HashMap<Held, bool>,
     waiting: Vec<Waiting>,
-    /// Requests for a part that the requesting rank or host, according to the server, still holds
-    /// or waits for: another rank of the host has sent the release on another connection, and it
-    /// has not arrived yet.
+    /// Requests for a part that, as far as the server knows, the requesting rank or host still
+    /// holds or waits for. That happens when another rank of the host has sent the release on its
+    /// own connection, and the release has not arrived yet.
     early: Vec<(Peer, u64, Request)>,
-    /// Unused stacks.
+    /// Stacks for coroutines that are not in use.
     stacks: Vec<DefaultStack>,
 }
 
@@ -115,7 +116,7 @@ struct Waiting {
     number: u64,
     request: Request,
     locks: Arc<dyn Locks>,
-    /// Returns whether the part was acquired.
+    /// The coroutine; it returns whether the part was acquired.
     acquisition: Coroutine<(), (), Result<bool, Refusal>, DefaultStack>,
     /// Whether the caller is gone.
     abandoned: bool,
@@ -169,7 +170,7 @@ impl Service for StandIns {
             let Some(window) = window(held.window) else { continue };
             let exclusive = self.held.remove(&held).unwrap_or_default();
             if window.scheme == Scheme::Hierarchical && exclusive {
-                // It belongs to the host, and other ranks of the host may use it.
+                // The whole host holds it, and other ranks of the host may use it.
                 self.held.insert(held, exclusive);
                 continue;
             }
@@ -186,7 +187,8 @@ impl Service for StandIns {
             match self.waiting[at].acquisition.resume(()) {
                 CoroutineResult::Yield(()) => at += 1,
                 CoroutineResult::Return(taken) => {
-                    // In the order of arrival, which is also that of queues.
+                    // Requests are finished in the order in which they arrived, which is also their
+                    // order in queues.
                     let waiting = self.waiting.remove(at);
                     self.finish(waiting, taken, answers);
                 }
@@ -197,7 +199,7 @@ impl Service for StandIns {
 }
 
 impl StandIns {
-    /// Whether the rank of this request holds or waits for the part.
+    /// Whether the rank of this request already holds the part or waits for it.
     fn has(&self, request: &Request) -> bool {
         let target = Some(request.target);
         let is_it = |held: &Held| {
@@ -207,8 +209,9 @@ impl StandIns {
         self.held.keys().any(is_it) || self.waiting.iter().any(|it| of(&it.request) == of(request))
     }
 
-    /// Removes a part from what is held, and returns whether it was held exclusively. A part that a
-    /// host holds may be released by any of its ranks.
+    /// Removes a part from the record of what callers hold. Returns whether it was held
+    /// exclusively, or `None` if it was not held. If a host holds the part, any of its ranks may
+    /// release it.
     fn take_back(&mut self, part: Held, scheme: Scheme) -> Option<bool> {
         if scheme != Scheme::Hierarchical {
             return self.held.remove(&part);
@@ -235,7 +238,7 @@ impl StandIns {
         let acquisition = Coroutine::with_stack(stack, move |yielder, ()| {
             in_coroutine(yielder, || {
                 let target = request.target as usize;
-                // SAFETY: a rank requests a part once at a time, and the rank exists.
+                // SAFETY: the rank exists, and it requests a part only once at a time.
                 unsafe {
                     match request.left {
                         Some(left) => {
@@ -256,7 +259,7 @@ impl StandIns {
         let held = Held { peer, window: request.window, rank: request.rank, target };
         let answer = match taken {
             Ok(true) if abandoned => {
-                // The caller never held it, so nothing is half done.
+                // The caller never held the part, so its data is not half changed.
                 // SAFETY: it was acquired in this mode.
                 as_server(|| unsafe { locks.release(held.part(), request.exclusive) });
                 return;
@@ -279,7 +282,7 @@ impl Held {
     }
 }
 
-/// Releases what a caller held, after the caller is gone.
+/// Releases what a caller held when its connection ended.
 fn give_back(locks: &Arc<dyn Locks>, held: Held, exclusive: bool) {
     as_server(|| match held.target {
         None => locks.release_all(),

@@ -1,14 +1,14 @@
-//! The MPI library's functions, under the names that the standard provides for libraries that
-//! interpose on it (`PMPI_`).
+//! The MPI library's functions, with the prefix `PMPI_`: the standard provides these names for
+//! libraries that interpose on MPI.
 //!
-//! They are declared with [`Word`]s for arguments that are only passed on; the module `word` says
-//! why that is sound.
+//! Arguments that are only passed on are declared as [`Word`]s; the module `word` says why that is
+//! sound.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use super::word::Word;
 
-/// What MPI's functions return for success.
+/// The value that MPI's functions return if they succeed.
 pub const SUCCESS: i32 = 0;
 
 syncline_interpose::real! {

@@ -1,5 +1,5 @@
-//! Functions that MPI 4 has added: those with 64-bit counts. A program that looks them up finds
-//! ours, even with an older library.
+//! The functions with 64-bit counts, which MPI 4 has added. A program that looks them up finds
+//! ours, even if the MPI library is older.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -8,9 +8,9 @@ use syncline_interpose::next_definition;
 
 use super::word::Word;
 
-/// `large! { fn NAME or PLAIN(args) -> type; }` is like `real!`; NAME takes 64-bit counts, and
-/// belongs to MPI 4. If the library lacks it, PLAIN is called, which reads the lower half of each
-/// count.
+/// `large! { fn NAME or PLAIN(args) -> type; }` is like `real!` for a function of MPI 4 with 64-bit
+/// counts. If the MPI library does not have NAME, it calls PLAIN, which reads only the lower half
+/// of each count.
 macro_rules! large {
     ($(fn $name:ident or $plain:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty;)*) => {
         $(
@@ -29,8 +29,8 @@ macro_rules! large {
                 });
                 assert!(found != 0, concat!("no ", stringify!($plain)));
                 let found = std::ptr::with_exposed_provenance::<()>(found);
-                // SAFETY: the functions with these names have this type, except for the width of
-                // counts.
+                // SAFETY: the function has this type, whichever of the two names it has; only the
+                // width of counts differs.
                 unsafe {
                     let found: unsafe extern "C" fn($($type),*) -> $ret =
                         std::mem::transmute(found);
@@ -42,13 +42,13 @@ macro_rules! large {
 }
 pub(crate) use large;
 
-/// Whether the library has functions with 64-bit counts, as in MPI 4.
+/// Whether the MPI library has functions with 64-bit counts, as MPI 4 requires.
 pub fn has_large_counts() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     *HAS.get_or_init(|| !next_definition(c"PMPI_Put_c", None).is_null())
 }
 
-/// Whether an argument of a function is too large for the library below.
+/// Whether one of a function's arguments is a count that is too large for the MPI library.
 #[cold]
 pub fn is_too_large(arguments: &[(&str, Word)]) -> bool {
     let is_number = |name: &str| name.ends_with("count") || name == "unit";

@@ -1,8 +1,8 @@
-//! The MPI library that the program uses: its constants, its functions, and its kind of handles.
+//! The MPI library that the program uses: its constants, its functions, and its form of handles.
 //!
-//! The C interface of MPI is a source interface: each library has its own types and numbers. The
-//! differences are few. A handle is an `int` or a pointer. All constants that windows need are in
-//! one table here ([`Constants`]), chosen by the name of the loaded library.
+//! MPI's C interface is defined for source code: each MPI library has its own types and numbers.
+//! The differences are few. A handle is an `int` or a pointer. All constants that windows need are
+//! in one table ([`Constants`]), which is chosen by the name of the loaded library.
 
 pub mod below;
 pub mod large;

@@ -1,11 +1,12 @@
-//! How a waiter drives MPI's progress.
+//! How a rank that waits lets MPI make progress.
 //!
-//! MPI libraries make progress while one of their functions runs. A rank that holds a lock and
-//! flushes may need its target to make progress while the target waits for this very lock. So a
-//! waiting rank regularly queries the state of a request that never completes. By the standard this
-//! makes progress, any number of threads may do it at once, and it touches no message of the
-//! program. A probe for messages (`MPI_Iprobe`) is not enough: MPICH makes no progress when a
-//! process probes for its own messages, and Open MPI makes none when it finds one.
+//! MPI libraries make progress only while one of their functions runs. A rank that holds a lock and
+//! flushes may need its target to make progress, while the target waits for this very lock. So a
+//! rank that waits regularly queries the state of a request that never completes. By the standard,
+//! this query makes progress, any number of threads may make it at the same time, and it does not
+//! touch the program's messages. A probe for messages (`MPI_Iprobe`) is not enough: MPICH makes no
+//! progress if a process probes for messages to itself, and Open MPI makes none if it finds a
+//! message.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -14,16 +15,16 @@ use super::below::{self, SUCCESS};
 use super::table::constants;
 use super::word::Word;
 
-/// A generalized request, which only the program could complete, and which never completes.
+/// A generalized request, which only the program could complete. It never completes.
 static NEVER: OnceLock<Option<Word>> = OnceLock::new();
 
-/// Makes sure that there is a request for [`drive`]. MPI must be initialized.
+/// Makes the request that [`drive`] queries, unless it exists. MPI must be initialized.
 pub fn prepare() {
     let Some(mpi) = constants() else { return };
     NEVER.get_or_init(|| {
         let mut request: Word = 0;
-        // SAFETY: the functions do nothing; the handle is written to a word that has room for
-        // either kind.
+        // SAFETY: the three functions do nothing. The handle is written to a word that has room for
+        // either form.
         let code = unsafe {
             below::PMPI_Grequest_start(
                 query,

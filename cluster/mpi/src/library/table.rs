@@ -1,4 +1,4 @@
-//! The constants of the known MPI libraries, and which of these libraries is loaded.
+//! The constants of the known MPI libraries, and the choice of the library that is loaded.
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use syncline_interpose::{definition, next_definition};
 use super::word::Word;
 use crate::say::say;
 
-/// The properties of an MPI library that windows need.
+/// What windows need to know about an MPI library.
 #[derive(Debug)]
 pub struct Constants {
     /// Whether handles are `int`s and not pointers.
@@ -56,19 +56,20 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// The handle that was passed: the whole word, or its lower half if handles are `int`s.
+    /// The handle in an argument: the whole word, or its lower half if handles are `int`s.
     #[inline]
     pub fn handle(&self, word: Word) -> Word {
         if self.narrow { word & 0xffff_ffff } else { word }
     }
 
-    /// The handle at an address.
+    /// Reads the handle at an address.
     ///
     /// # Safety
     ///
     /// `at` is the address of a handle of this library.
     pub unsafe fn read_handle(&self, at: Word) -> Word {
-        // SAFETY: our caller's promise; a narrow handle has 32 bits, a wide one 64.
+        // SAFETY: our caller's promise. A handle has 32 bits if handles are `int`s, and 64
+        // otherwise.
         unsafe {
             if self.narrow {
                 std::ptr::with_exposed_provenance::<u32>(at).read() as Word
@@ -79,7 +80,8 @@ impl Constants {
     }
 }
 
-/// The constants of the loaded library; `None` if it is unknown, which is reported once.
+/// The constants of the loaded library. If the library is unknown, returns `None` and reports that
+/// once.
 #[inline]
 pub fn constants() -> Option<&'static Constants> {
     static CONSTANTS: OnceLock<Option<Constants>> = OnceLock::new();
@@ -88,12 +90,13 @@ pub fn constants() -> Option<&'static Constants> {
 
 fn find() -> Option<Constants> {
     let lock = next_definition(c"PMPI_Win_lock", None);
-    // A program that opens the library itself may have named a symbolic link to it.
+    // If a program opens the library itself, it may do so by a symbolic link.
     let path = file_of(lock);
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().as_bytes();
-    // The number is the version of the binary interface, not that of the library: 40 is Open MPI 3
-    // to 5; 12 is MPICH 3.1 to 5 and the libraries that agreed with it, such as Intel's.
+    // The number is the version of the library's binary interface, and not of the library. 40
+    // stands for Open MPI 3 to 5. 12 stands for MPICH 3.1 to 5 and for libraries with a compatible
+    // interface, such as Intel's.
     let known = if name.starts_with(b"libmpi.so.40") {
         open_mpi()
     } else if name.starts_with(b"libmpi_abi.so") {
@@ -116,8 +119,8 @@ fn find() -> Option<Constants> {
 
 /// The file that contains an address.
 fn file_of(address: *mut c_void) -> &'static Path {
-    // SAFETY: a structure of pointers may be zero; `dladdr` fills it in or leaves it unchanged, and
-    // the name that it gives lives as long as the library, which is never unloaded.
+    // SAFETY: a structure of pointers may be zero. `dladdr` fills it in or leaves it unchanged. The
+    // name that it returns stays valid as long as the library, which is never unloaded.
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(address, &raw mut found) == 0 || found.dli_fname.is_null() {
@@ -127,8 +130,8 @@ fn file_of(address: *mut c_void) -> &'static Path {
     }
 }
 
-/// Open MPI: handles are pointers; those of predefined objects are the addresses of the library's
-/// variables.
+/// Open MPI: handles are pointers, and the handle of a predefined object is the address of a
+/// variable in the library.
 fn open_mpi() -> Option<Constants> {
     let variable = |name| Some(definition(name).expose_provenance()).filter(|at| *at != 0);
     Some(Constants {
@@ -181,7 +184,8 @@ fn mpich() -> Constants {
     }
 }
 
-/// The binary interface that MPI 5.0 defines: handles are pointers, predefined ones small numbers.
+/// The binary interface that MPI 5.0 defines: handles are pointers, and those of predefined objects
+/// are small numbers.
 fn standard() -> Constants {
     Constants {
         narrow: false,

@@ -1,20 +1,21 @@
-//! A barrier between processes that has two sides. The frequent side is nearly free. For the rare
-//! side, the kernel makes all running threads pass a barrier (`membarrier`), which takes tens of
-//! milliseconds.
+//! A barrier between processes that has two sides, one for frequent and one for rare use. The
+//! frequent side is nearly free. For the rare side, the kernel makes all running threads pass a
+//! barrier (`membarrier`), which takes tens of milliseconds.
 //!
-//! All processes that share a segment must be able to execute the rare side; they exchange whether
-//! they are when they make a window. If one is not, both sides use fences.
+//! All processes that share a segment must be able to execute the rare side; they tell each other
+//! when they make a window. If one process is not able to, both sides use fences.
 
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, compiler_fence, fence};
 
-/// `MEMBARRIER_CMD_QUERY`.
+/// The number of the kernel's command `MEMBARRIER_CMD_QUERY`.
 const QUERY: libc::c_long = 0;
-/// `MEMBARRIER_CMD_GLOBAL`; also its bit in the answer to the query.
+/// The number of the command `MEMBARRIER_CMD_GLOBAL`, and also its bit in the answer to the query.
 const GLOBAL: libc::c_long = 1;
 
-/// Whether this process, or another one that makes a window with it, can't execute the rare side.
+/// Whether fences are used: this process, or another one that has made a window with it, can't
+/// execute the rare side.
 static FENCES: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process can execute the rare side.
@@ -27,19 +28,21 @@ pub fn can_interrupt() -> bool {
     })
 }
 
-/// Makes this process use fences, since it or another one can't execute the rare side.
+/// Makes this process use fences, because this process or another one can't execute the rare side.
 pub fn use_fences() {
-    // Relaxed: stored before this process uses the segment that it shares with the other one.
+    // Relaxed: this is stored before this process uses the segment that it shares with the other
+    // one.
     FENCES.store(true, Relaxed);
 }
 
-/// Executes the side that is nearly free.
+/// Executes the frequent side, which is nearly free.
 #[inline]
 pub fn light() {
     if FENCES.load(Relaxed) {
         fence(SeqCst);
     } else {
-        // Pairs with `membarrier` in `heavy`, which is a barrier for this thread wherever it is.
+        // Pairs with `membarrier` in `heavy`, which acts as a barrier at whatever point this thread
+        // is.
         compiler_fence(SeqCst);
     }
 }

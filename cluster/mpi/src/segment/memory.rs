@@ -1,8 +1,8 @@
-//! The memory of locks in segments: native words, and links that hold distances.
+//! The memory of locks that are in segments: words of the processor, and links that hold distances.
 //!
-//! Waiting is native too, except for [`Memory::yield_now`], which drives MPI's progress. So the
-//! locks' policy is [`Yield`](syncline::wait::Yield). No rank sleeps: an MPI library has no means
-//! to wake a rank that sleeps outside its own functions.
+//! Waiting is as for locks within a process, except that [`Memory::yield_now`] also lets MPI make
+//! progress. So the locks wait by the policy [`Yield`](syncline::wait::Yield). No rank sleeps,
+//! because MPI libraries can't wake a rank that sleeps outside of their functions.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,16 +18,17 @@ use super::region::base;
 use super::turn::{give_way, pausing};
 use crate::library::drive;
 
-/// The longest pause without progress, in units of [`Memory::delay`]: a microsecond. The holder may
-/// need this rank for operations that it has sent, or need the processor. With ten microseconds,
-/// locks under which something is sent took up to a fifth longer.
+/// The longest pause in which a rank makes no MPI progress, in units of [`Memory::delay`]; it is
+/// about a microsecond. The lock's holder may need this rank's progress for operations that it has
+/// sent, or may need the processor. With pauses of ten microseconds, locks under which something is
+/// sent took up to a fifth longer.
 const UNDRIVEN: u32 = 32;
 
-/// The memory of locks in segments.
+/// The memory of locks that are in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment;
 
-/// A node, identified by its distance from the region's start.
+/// A reference to a node: its distance from the start of the region.
 pub struct Distance<T>(NonZeroUsize, PhantomData<fn() -> T>);
 
 impl<T> Clone for Distance<T> {
@@ -46,7 +47,7 @@ impl<T> PartialEq for Distance<T> {
 
 impl<T> Eq for Distance<T> {}
 
-/// A shared reference to a node; all zero bits mean none.
+/// A link that all processes share; zero stands for no node.
 #[repr(transparent)]
 pub struct SharedLink<T>(AtomicUsize, PhantomData<fn() -> T>);
 
@@ -62,9 +63,8 @@ impl<T> fmt::Debug for SharedLink<T> {
     }
 }
 
-// SAFETY: words and links are core's atomics. A segment lies at the same distance from the start of
-// the region in each process, so a distance leads to the node for which it was made, in all of
-// them.
+// SAFETY: words and links are core's atomics. Every process has a segment at the same distance from
+// the start of its region. So in all processes, a distance leads to the node that it was made for.
 unsafe impl Memory for Segment {
     type Word = AtomicU32;
     type Link<T> = SharedLink<T>;
@@ -72,34 +72,35 @@ unsafe impl Memory for Segment {
     type Data<T> = <Native as Memory>::Data<T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    /// A few polls, half a microsecond in all. Then a waiter drives progress and yields, because
-    /// the holder may be waiting for either. With 50 polls the median wait for a lock under which
-    /// something is sent was twice as long, with 4 ranks on 2 processors as well as with 2.
+    /// A few polls, which take half a microsecond together. Then a waiter lets MPI make progress
+    /// and yields, because the holder may wait for either. With 50 polls, the median wait for a
+    /// lock under which something is sent was twice as long, both with 4 ranks and with 2 on 2
+    /// processors.
     const PATIENCE: u32 = 6;
     const BATCH: u32 = Native::BATCH;
 
     #[inline]
     fn refer<T>(node: &T) -> Distance<T> {
         let distance = ptr::from_ref(node).expose_provenance() - base();
-        // SAFETY: no segment begins at the region's start.
+        // SAFETY: no segment begins at the start of the region, so the distance is not zero.
         Distance(unsafe { NonZeroUsize::new_unchecked(distance) }, PhantomData)
     }
 
     #[inline]
     unsafe fn follow<'a, T: 'a>(node: Distance<T>) -> &'a T {
-        // SAFETY: the caller keeps the node alive; it lies in a segment that is mapped here at the
-        // same distance as where the reference was made.
+        // SAFETY: the caller keeps the node alive. The node is in a segment that is mapped here at
+        // the same distance as in the process that made the reference.
         unsafe { &*ptr::with_exposed_provenance(base() + node.0.get()) }
     }
 
-    /// This function can't know in which segment the node would have to be. So a lock that needs
-    /// nodes besides those of its caller can't be a scheme, and does not compile.
+    /// Can't be used: this function does not know the segment in which a node would have to be. So
+    /// a lock that allocates nodes itself can't be a scheme; it would not compile.
     fn allocate<T: Default>() -> Distance<T> {
         const { panic!("locks in segments bring their nodes") }
     }
 
     unsafe fn free<T>(_: Distance<T>) {
-        // Nothing was allocated.
+        // Nothing to free, since nothing is allocated.
     }
 
     #[inline]
@@ -107,7 +108,7 @@ unsafe impl Memory for Segment {
         Native::pause(looks);
     }
 
-    /// A pause longer than [`UNDRIVEN`] drives progress and yields meanwhile.
+    /// During a pause longer than [`UNDRIVEN`], it lets MPI make progress and yields.
     #[inline]
     fn delay(units: u32) {
         let mut left = units;
@@ -129,12 +130,12 @@ unsafe impl Memory for Segment {
     }
 
     fn park(_: &AtomicU32, _: u32, _: u32, _: Option<Duration>) {
-        // Returns soon, which is always allowed.
+        // Returns early, which the trait always allows.
         Self::yield_now();
     }
 
     fn unpark(_: Address, _: Option<u32>, _: u32) {
-        // No rank sleeps.
+        // Nothing to wake: no rank sleeps.
     }
 
     #[inline]

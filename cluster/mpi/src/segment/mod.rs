@@ -1,17 +1,17 @@
-//! Memory that the ranks of one host share, and the [`Memory`](syncline::memory::Memory) over it
-//! for locks.
+//! Memory that the ranks of one host share, and locks' [`Memory`](syncline::memory::Memory) in it.
 //!
 //! ```text
-//!   region   a range of addresses that each process reserves, for all segments
-//!   share    a segment: made by one rank, opened by the others, at one position in their regions
-//!   barrier  a barrier between processes, nearly free on one side
+//!   region   the range of addresses that each process reserves for all segments
+//!   share    a segment: one rank makes it, the others open it, at one position of all regions
+//!   barrier  a barrier between processes that is nearly free on one side
 //!   turn     what runs while a lock waits, and how a wait is abandoned
-//!   memory   words and links in segments; a link holds the distance from the region's start
+//!   memory   words and links in segments; a link holds a distance from the start of the region
 //! ```
 //!
-//! A reference between nodes must mean the same in all processes, whose regions start at different
-//! addresses. The ranks agree on each segment's distance from the region's start, which is the same
-//! in all of them. So a distance identifies a node, and following it takes one addition.
+//! A reference between nodes must mean the same in all processes, although their regions start at
+//! different addresses. So the ranks agree on a segment's distance from the start of the region,
+//! which is the same in all processes. A node is identified by its distance from there, and to
+//! follow a reference takes one addition.
 
 mod barrier;
 mod memory;

@@ -1,34 +1,36 @@
-//! A range of addresses that this process reserves, in which all segments lie.
+//! The region: a range of addresses that this process reserves, and that contains all segments.
 //!
-//! Positions are assigned in ascending order and never reused: ranks that agree on the highest of
-//! their free positions need no list of the positions in use. The range has room for a few hundred
-//! million windows with a few ranks; after that, windows keep the MPI library's own locks.
+//! Positions in the region are given out in ascending order and never again. So ranks that need a
+//! common position only have to take the highest of their free positions. The region has room for a
+//! few hundred million windows of a few ranks. After that, windows keep the MPI library's own
+//! locks.
 
 use std::ptr::{self, null_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Size of the range in bytes. Only addresses: no memory is behind them until a segment is mapped.
+/// The size of the region in bytes. These are only addresses: they need no memory until a segment
+/// is mapped.
 const ROOM: usize = 1 << 40;
-/// Segments begin and end at pages.
+/// The size of a page. Segments begin and end where pages do.
 const PAGE: usize = 4096;
 
-/// The lowest free position; never 0, which stands for no node.
+/// The lowest free position. It is never 0, since distance 0 stands for no node.
 static NEXT: AtomicUsize = AtomicUsize::new(PAGE);
 
-/// Reserves the region on the first call. Returns its start; `None` if the process may not have
-/// this many addresses.
+/// Reserves the region at the first call. Returns its start, or `None` if the process may not have
+/// so many addresses.
 fn start() -> Option<usize> {
     static START: OnceLock<Option<usize>> = OnceLock::new();
     *START.get_or_init(|| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new addresses, where nothing was mapped.
+        // SAFETY: maps new addresses.
         let at = unsafe { libc::mmap(null_mut(), ROOM, libc::PROT_NONE, flags, -1, 0) };
         (at != libc::MAP_FAILED).then(|| at.expose_provenance())
     })
 }
 
-/// The region's start; a segment must have been mapped before.
+/// The start of the region. A segment must have been mapped before.
 #[inline]
 pub fn base() -> usize {
     static BASE: AtomicUsize = AtomicUsize::new(0);
@@ -42,13 +44,14 @@ pub fn base() -> usize {
     base
 }
 
-/// The lowest position at which this process can map a segment; 0 if it can't map any.
+/// The lowest position at which this process can map a segment, or 0 if it can't map any.
 pub fn position() -> usize {
-    // Relaxed: windows of one communicator are made in order, and ranks of others agree separately.
+    // Relaxed: windows of one communicator are made one after another, and each communicator's
+    // ranks agree for themselves.
     if start().is_some() { NEXT.load(Relaxed) } else { 0 }
 }
 
-/// A segment that is mapped into this process until this is dropped.
+/// A segment that is mapped into this process. Dropping this ends the mapping.
 #[derive(Debug)]
 pub struct Area {
     at: usize,
@@ -56,28 +59,28 @@ pub struct Area {
 }
 
 impl Area {
-    /// Maps a file of `size` bytes at this position, on which the ranks have agreed.
+    /// Maps a file of `size` bytes at this position of the region. The ranks must have agreed on
+    /// the position.
     pub fn map(file: libc::c_int, position: usize, size: usize) -> Option<Area> {
         let size = size.next_multiple_of(PAGE);
         let end = position.checked_add(size).filter(|end| *end <= ROOM)?;
-        // Relaxed: as in `position`.
+        // Relaxed: the reason in `position` applies.
         NEXT.fetch_max(end, Relaxed);
         let at = start()? + position;
         let (rights, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
-        // SAFETY: these addresses belong to the region, and nothing else was or will be mapped
-        // there.
+        // SAFETY: these addresses belong to the region, and no other segment is ever mapped there.
         let mapped = unsafe {
             libc::mmap(ptr::with_exposed_provenance_mut(at), size, rights, flags, file, 0)
         };
         (mapped != libc::MAP_FAILED).then(|| Area { at: mapped.expose_provenance(), size })
     }
 
-    /// The address of a value at this offset of the segment.
+    /// The address of a value at this offset in the segment.
     ///
     /// # Panics
     ///
-    /// If the value does not lie entirely within the segment.
+    /// If the value is not entirely within the segment.
     pub fn at<T>(&self, offset: usize) -> *mut T {
         assert!(offset + size_of::<T>() <= self.size, "beyond the segment");
         ptr::with_exposed_provenance_mut(self.at + offset)
@@ -87,7 +90,7 @@ impl Area {
 impl Drop for Area {
     fn drop(&mut self) {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: nothing refers to the segment any more, as its owner drops it.
+        // SAFETY: the owner drops the segment, so nothing refers to it any more.
         unsafe {
             let at = ptr::with_exposed_provenance_mut(self.at);
             libc::mmap(at, self.size, libc::PROT_NONE, flags, -1, 0);

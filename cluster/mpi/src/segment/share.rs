@@ -1,11 +1,11 @@
-//! How the ranks of a window come to share a segment.
+//! How the ranks of a window get a shared segment.
 //!
-//! One rank makes a file without a name (`memfd_create`), and sends the others its process number
-//! and the descriptor; they open it through `/proc`. So a killed job leaves nothing behind, and a
-//! full `/dev/shm` does not matter. The file begins with random bytes that are sent as well: a rank
-//! that finds other bytes, or no file, is on another host, or in a container from which the first
-//! rank's memory can't be reached. This test decides whether two ranks are on one host; the numbers
-//! of `hosts::place` only find candidates.
+//! One rank makes a file without a name (`memfd_create`), and sends its process number and the file
+//! descriptor to the other ranks, which open the file in `/proc`. So nothing is left when a job is
+//! killed, and a full `/dev/shm` does not matter. The file begins with random bytes, which are sent
+//! as well. If a rank finds other bytes or no file, it is on another host, or in a container from
+//! which it can't reach the first rank's memory. So this test decides whether two ranks are on one
+//! host; the numbers of `hosts::place` only show which ranks may be.
 
 use std::ffi::{CString, c_int};
 use std::fs;
@@ -15,13 +15,13 @@ use std::process;
 
 use super::region::Area;
 
-/// What the first rank sends to the others about a segment.
+/// What the rank that has made a segment sends to the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ticket {
     process: u64,
     descriptor: u64,
-    /// Random bytes; all zero if there is no segment.
+    /// Random bytes; zeros if there is no segment.
     token: [u64; 2],
 }
 
@@ -51,26 +51,26 @@ impl Ticket {
     }
 }
 
-/// A new segment, and the file by which other ranks open it.
+/// A new segment, and the file that the other ranks open.
 #[derive(Debug)]
 pub struct Made {
     /// The segment.
     pub area: Area,
     /// The ticket for the other ranks.
     pub ticket: Ticket,
-    /// Kept open until all other ranks have opened it.
+    /// The file, which stays open until all other ranks have opened it.
     _file: OwnedFd,
 }
 
-/// Makes a segment of `size` bytes, which is zero behind the token.
+/// Makes a segment of `size` bytes. It begins with the token, and the rest is zero.
 pub fn make(position: usize, size: usize) -> Option<Made> {
-    // SAFETY: a name of ours; the descriptor is new.
+    // SAFETY: the name is a constant string, and the descriptor is new.
     let file = unsafe {
         let file = libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC);
         (file >= 0).then(|| OwnedFd::from_raw_fd(file))?
     };
-    // Allocates the memory now, so that a lack of it is found here and not by a signal at the first
-    // access.
+    // Allocates the memory now. If there is too little, that is an error here, and not a signal at
+    // the first access.
     // SAFETY: the descriptor is ours.
     if unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, size as libc::off_t) } != 0 {
         return None;
@@ -82,7 +82,8 @@ pub fn make(position: usize, size: usize) -> Option<Made> {
     if filled != size_of_val(&token) as isize {
         return None;
     }
-    // SAFETY: the segment begins with room for it, and no other rank has the segment yet.
+    // SAFETY: the segment has room for the token at its beginning, and no other rank has the
+    // segment yet.
     unsafe { area.at::<[u64; 2]>(0).write(token) };
     let descriptor = file.as_raw_fd() as u64;
     Some(Made {
@@ -92,17 +93,18 @@ pub fn make(position: usize, size: usize) -> Option<Made> {
     })
 }
 
-/// Opens the segment of a ticket; `None` if it can't be reached from this rank.
+/// Opens the segment that a ticket describes. Returns `None` if this rank can't reach it.
 pub fn open(ticket: Ticket, position: usize, size: usize) -> Option<Area> {
     let path = format!("/proc/{}/fd/{}", ticket.process, ticket.descriptor);
-    // On another host this may be any file, which must not be opened before its name is checked.
+    // If this is another host, the link may lead to any file. So its name is checked before it is
+    // opened.
     let target = fs::read_link(&path).ok()?;
     if ticket.token == [0; 2] || !target.as_os_str().as_bytes().starts_with(LINKED.as_bytes()) {
         return None;
     }
     let path = CString::new(path).ok()?;
     let flags: c_int = libc::O_RDWR | libc::O_CLOEXEC;
-    // SAFETY: a path; the descriptor is new.
+    // SAFETY: the path is a string, and the descriptor is new.
     let file = unsafe {
         let file = libc::open(path.as_ptr(), flags);
         (file >= 0).then(|| OwnedFd::from_raw_fd(file))?
@@ -112,12 +114,12 @@ pub fn open(ticket: Ticket, position: usize, size: usize) -> Option<Area> {
         return None;
     }
     let area = Area::map(file.as_raw_fd(), position, size)?;
-    // SAFETY: the file is as large as the segment, which begins with a token that never changes.
+    // SAFETY: the file is at least as long as the segment, and its token never changes.
     let found = unsafe { area.at::<[u64; 2]>(0).read() };
     (found == ticket.token).then_some(area)
 }
 
-/// The name of the file, visible in `/proc`.
+/// The file's name, which is visible in `/proc`.
 const NAME: &std::ffi::CStr = c"syncline-window";
-/// The beginning of a link to it.
+/// The beginning of the file's name in a link in `/proc`.
 const LINKED: &str = "/memfd:syncline-window";

@@ -1,6 +1,6 @@
 //! What runs while a lock waits. In a rank's own threads, MPI makes progress and other threads run.
-//! The server's thread calls nothing of MPI, and continues with something else if it can. Some
-//! waits can be abandoned ([`unless`]).
+//! The server's thread calls no function of MPI, and handles something else meanwhile if it can.
+//! Some waits can be abandoned ([`unless`]).
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,19 +12,19 @@ use corosensei::Yielder;
 thread_local! {
     /// Whether this thread runs a function of [`as_server`].
     static SERVER: Cell<bool> = const { Cell::new(false) };
-    /// The coroutine that runs, if any.
+    /// The coroutine that this thread runs now, if any.
     static CURRENT: Cell<*const Yielder<(), ()>> = const { Cell::new(null()) };
-    /// The function that decides whether the wait is abandoned, if it may be.
+    /// The function that decides whether the present wait is abandoned, if it can be.
     static LEAVE: Cell<*const Leave<'static>> = const { Cell::new(null()) };
 }
 
 type Leave<'a> = &'a dyn Fn() -> bool;
 
-/// The payload of the unwinding that leaves a wait.
+/// The payload of the panic that unwinds an abandoned wait.
 struct Left;
 
-/// Calls `f`, and abandons it by unwinding if `leave` returns true after a pause of a wait. Returns
-/// whether `f` has returned.
+/// Calls `f`. If `leave` returns true after a pause in one of `f`'s waits, `f` is abandoned by
+/// unwinding its stack. Returns whether `f` has returned.
 #[inline]
 pub fn unless(leave: Leave<'_>, f: impl FnOnce()) -> bool {
     LEAVE.set((&raw const leave).cast());
@@ -37,20 +37,21 @@ pub fn unless(leave: Leave<'_>, f: impl FnOnce()) -> bool {
     }
 }
 
-/// Calls `pause`, in which other coroutines may run, and then abandons the wait if the function of
-/// [`unless`] returns true.
+/// Calls `pause`, during which other coroutines may run. Afterwards it abandons the wait if the
+/// function that [`unless`] was given returns true.
 pub fn pausing(pause: impl FnOnce()) {
     let leave = LEAVE.replace(null());
     pause();
     LEAVE.set(leave);
-    // SAFETY: `unless` has set it, and does not return before the code that runs here.
+    // SAFETY: `unless` has set the pointer, and does not return before this code does.
     if unsafe { leave.as_ref() }.is_some_and(|leave| leave()) {
-        // Not a panic: nothing is printed.
+        // `resume_unwind` unwinds like a panic, but prints nothing.
         resume_unwind(Box::new(Left));
     }
 }
 
-/// Calls `f`, whose waits let other threads run but do not drive MPI's progress.
+/// Calls `f` as the server's thread does: while it waits, other threads run but MPI makes no
+/// progress.
 pub fn as_server<R>(f: impl FnOnce() -> R) -> R {
     let before = SERVER.replace(true);
     let result = f();
@@ -58,7 +59,7 @@ pub fn as_server<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Calls `f` in a coroutine, whose waits suspend it.
+/// Calls `f` in a coroutine. When `f` waits, the coroutine is suspended.
 pub fn in_coroutine<R>(yielder: &Yielder<(), ()>, f: impl FnOnce() -> R) -> R {
     CURRENT.set(yielder);
     let result = f();
@@ -66,10 +67,11 @@ pub fn in_coroutine<R>(yielder: &Yielder<(), ()>, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Lets others run if this is a server's thread. Returns whether it is.
+/// In the server's thread, lets other coroutines or threads run. Returns whether this is the
+/// server's thread.
 pub fn give_way() -> bool {
     let current = CURRENT.replace(null());
-    // SAFETY: it was set by `in_coroutine`, within which this runs; otherwise it is null.
+    // SAFETY: `in_coroutine` has set the pointer and has not returned yet, or it is null.
     if let Some(yielder) = unsafe { current.as_ref() } {
         yielder.suspend(());
         CURRENT.set(current);

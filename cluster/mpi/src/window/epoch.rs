@@ -1,5 +1,5 @@
-//! The epoch of the library below, `MPI_Win_lock_all` with `MPI_MODE_NOCHECK`, which stays open
-//! after the first lock.
+//! The epoch that is kept open in the MPI library, `MPI_Win_lock_all` with `MPI_MODE_NOCHECK`. It
+//! is opened at the first lock.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -8,21 +8,22 @@ use super::{FREE, Window};
 use crate::library::{SUCCESS, below};
 
 impl Window {
-    /// Opens the epoch of the library below, unless it is open.
+    /// Opens the epoch in the MPI library, unless it is open.
     #[inline]
     pub(super) fn open(&self) -> c_int {
-        // Acquire: pairs with the Release in `open_first`, after the library's own call.
+        // Acquire: pairs with the Release in `open_first`, which comes after the library has opened
+        // the epoch.
         if self.open.load(Acquire) { SUCCESS } else { self.open_first() }
     }
 
     #[cold]
     fn open_first(&self) -> c_int {
         let _turn = self.opening.lock();
-        // Relaxed: changed only under the mutex.
+        // Relaxed: it is changed only while the mutex is held.
         if self.open.load(Relaxed) {
             return SUCCESS;
         }
-        // SAFETY: a live window.
+        // SAFETY: the window exists.
         let code =
             unsafe { below::PMPI_Win_lock_all(self.made.mpi.mode_nocheck, self.made.handle) };
         // Release: pairs with the Acquire in `open`.
@@ -30,18 +31,18 @@ impl Window {
         code
     }
 
-    /// Closes the epoch of the library below, before one of another kind begins or the window is
+    /// Closes the epoch in the MPI library, before an epoch of another kind begins or the window is
     /// freed.
     pub fn close(&self) -> c_int {
         if self.all.load(Relaxed) != FREE || self.holds_some() {
             return self.error(self.made.mpi.err_rma_sync);
         }
         let _turn = self.opening.lock();
-        // Relaxed: changed only under the mutex.
+        // Relaxed: it is changed only while the mutex is held.
         if !self.open.swap(false, Relaxed) {
             return SUCCESS;
         }
-        // SAFETY: a live window, whose epoch is open.
+        // SAFETY: the window exists, and its epoch is open.
         unsafe { below::PMPI_Win_unlock_all(self.made.handle) }
     }
 }

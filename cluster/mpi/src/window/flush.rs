@@ -1,10 +1,10 @@
-//! Completion of what was sent: flushes, and the order of copies and of a rank's own loads and
+//! When operations are complete: flushes, and the order of copies and of a rank's own loads and
 //! stores with the accesses of other ranks.
 //!
-//! Everything sent is complete at its target before a lock is released: an unlock flushes. A rank's
-//! own loads and stores are ordered by the lock's words if there is only one kind of memory
-//! (`MPI_WIN_UNIFIED`), else by `MPI_Win_sync`. Copies are complete when they return, and a flush
-//! orders them before this rank's later loads.
+//! An unlock flushes before it releases the lock, so everything that was sent is complete at its
+//! target then. A rank's own loads and stores are ordered by the lock's words if the window has one
+//! kind of memory (`MPI_WIN_UNIFIED`), and otherwise by `MPI_Win_sync`. Copies are complete when
+//! they return, and a flush orders them before this rank's later loads.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -13,12 +13,12 @@ use std::sync::atomic::fence;
 use super::{FREE, Target, UNCHECKED, Window};
 use crate::library::{SUCCESS, below, drive};
 
-/// After this many steps without the MPI library, its progress is driven once: what a rank polls
-/// for may need the rank's own progress.
+/// After this many calls without a call of the MPI library, this rank makes progress once: it may
+/// poll for something that needs its own progress.
 const STEPS: u32 = 64;
 
 impl Window {
-    /// `MPI_Win_flush`; with `local`, `MPI_Win_flush_local`.
+    /// `MPI_Win_flush` or, if `local` is true, `MPI_Win_flush_local`.
     pub fn flush(&self, rank: c_int, local: bool) -> c_int {
         if rank == self.made.mpi.proc_null {
             return SUCCESS;
@@ -34,10 +34,10 @@ impl Window {
             return SUCCESS;
         }
         if local {
-            // SAFETY: a live window, and a rank of it.
+            // SAFETY: the window exists, and has this rank.
             return unsafe { below::PMPI_Win_flush_local(rank, self.made.handle) };
         }
-        // Relaxed: operations that another thread sends meanwhile are not waited for.
+        // Relaxed: an operation that another thread sends at the same time is not waited for.
         target.sent.store(false, Relaxed);
         // SAFETY: as above.
         let code = unsafe { below::PMPI_Win_flush(rank, self.made.handle) };
@@ -45,7 +45,7 @@ impl Window {
         code
     }
 
-    /// `MPI_Win_flush_all`; with `local`, `MPI_Win_flush_local_all`.
+    /// `MPI_Win_flush_all` or, if `local` is true, `MPI_Win_flush_local_all`.
     pub fn flush_all(&self, local: bool) -> c_int {
         if self.all.load(Relaxed) == FREE && !self.holds_some() {
             return self.error(self.made.mpi.err_rma_sync);
@@ -55,31 +55,33 @@ impl Window {
             return SUCCESS;
         }
         if local {
-            // SAFETY: a live window.
+            // SAFETY: the window exists.
             return unsafe { below::PMPI_Win_flush_local_all(self.made.handle) };
         }
-        // Relaxed: as in `flush`.
+        // Relaxed: the reason in `flush` applies.
         self.targets.iter().for_each(|target| target.sent.store(false, Relaxed));
-        // SAFETY: a live window.
+        // SAFETY: the window exists.
         let code = unsafe { below::PMPI_Win_flush_all(self.made.handle) };
         self.order_copies();
         code
     }
 
     pub(super) fn flush_sent(&self, rank: c_int, target: &Target) -> c_int {
-        // Relaxed: set by this thread, or by one that the program has ordered before it.
+        // Relaxed: it was set by this thread, or by a thread that the program has ordered before
+        // this one.
         if !target.sent.load(Relaxed) {
             return SUCCESS;
         }
         target.sent.store(false, Relaxed);
-        // SAFETY: a live window in an epoch, and a rank of it.
+        // SAFETY: the window exists, is in an epoch, and has this rank.
         unsafe { below::PMPI_Win_flush(rank, self.made.handle) }
     }
 
-    /// Whether everything for a target since its last flush was copied, not sent by the library
-    /// below.
+    /// Whether all operations on a target since its last flush were copies, so that the MPI library
+    /// has sent nothing.
     pub(super) fn only_copied(&self, target: &Target) -> bool {
-        // Relaxed: set by this thread, or by one that the program has ordered before it.
+        // Relaxed: it was set by this thread, or by a thread that the program has ordered before
+        // this one.
         self.made.parts.is_some() && !target.sent.load(Relaxed)
     }
 
@@ -88,19 +90,20 @@ impl Window {
         if self.made.parts.is_none() {
             return;
         }
-        // With several threads, one would clear what another has just set.
+        // If there are several threads, the flag is not used, since one thread would clear what
+        // another has just set.
         if self.made.threads || self.unordered.load(Relaxed) {
             self.unordered.store(false, Relaxed);
-            // SeqCst: pairs with the same fence of another rank. Of two ranks, at least one sees
-            // what the other has copied before its fence.
+            // SeqCst: pairs with this fence in another rank. Of two ranks, at least one sees what
+            // the other one copied before its fence.
             fence(SeqCst);
         }
         self.drive_now_and_then();
     }
 
-    /// Drives progress once per [`STEPS`] steps that need none.
+    /// Makes MPI progress once in [`STEPS`] calls that need none.
     pub(super) fn drive_now_and_then(&self) {
-        // Relaxed: a thread that loses another's step drives progress a little later.
+        // Relaxed: if a thread overwrites another's step, progress is only made a little later.
         let steps = self.steps.load(Relaxed).wrapping_add(1);
         self.steps.store(steps, Relaxed);
         if steps.is_multiple_of(STEPS) {
@@ -108,12 +111,13 @@ impl Window {
         }
     }
 
-    /// At either end of an epoch, orders copies, and the rank's loads and stores to its own part,
-    /// with the accesses of other ranks, as far as the Acquire and Release of a lock's words don't.
+    /// Called at the beginning and the end of an epoch. It orders copies, and the rank's loads and
+    /// stores to its own part, with the accesses of other ranks, if the Acquire and Release of the
+    /// lock's words do not.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
-            // SeqCst: replaces the lock; pairs with the fence or lock of the rank that the program
-            // knows to come before or after.
+            // SeqCst: takes the place of the lock. It pairs with the fence or lock of another rank,
+            // which the program has ordered before or after this one.
             fence(SeqCst);
         }
         if number != self.rank {
@@ -123,7 +127,7 @@ impl Window {
             self.drive_now_and_then();
             return SUCCESS;
         }
-        // SAFETY: a live window in an epoch.
+        // SAFETY: the window exists, and is in an epoch.
         unsafe { below::PMPI_Win_sync(self.made.handle) }
     }
 }

@@ -1,4 +1,4 @@
-//! A window's locks: acquiring and releasing one target, or all of them.
+//! The locks of a window: acquires and releases the lock of one target, or of all.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -20,8 +20,9 @@ impl Window {
         self.lock_until(kind, rank, assert, None, &mut false)
     }
 
-    /// `MPI_Win_lock`, waiting at most until a deadline on the segments' clock, if there is one;
-    /// `taken` gets whether the lock was acquired, or will be when something is sent.
+    /// `MPI_Win_lock`, which waits at most until a deadline on the segments' clock if there is one.
+    /// `taken` becomes true if the lock is acquired, or is deferred and will be acquired when
+    /// something is sent.
     #[inline]
     pub fn lock_until(
         &self,
@@ -56,7 +57,7 @@ impl Window {
         } else if self.made.deferred && number != self.rank && deadline.is_none() {
             if exclusive { EXCLUSIVE_LATER } else { SHARED_LATER }
         } else {
-            // SAFETY: the target's state says that this rank has no other use for it.
+            // SAFETY: by the target's state, this rank does not use the target's lock otherwise.
             let acquired = unsafe { self.acquire(number, exclusive, deadline) };
             if acquired != Ok(true) {
                 target.state.store(FREE, Release);
@@ -69,8 +70,8 @@ impl Window {
         self.locked(number, state)
     }
 
-    /// Acquires a deferred lock because something is being sent. Returns an error if that fails, or
-    /// if an owner has died; in the latter case the lock is held.
+    /// Acquires a deferred lock, because something will be sent now. Returns an error if that
+    /// fails. It also returns an error if an owner has died; then the lock is held.
     #[cold]
     pub(super) fn acquire_now(&self, number: usize, target: &Target) -> c_int {
         loop {
@@ -78,7 +79,7 @@ impl Window {
             let exclusive = state == EXCLUSIVE_LATER;
             match state {
                 SHARED_LATER | EXCLUSIVE_LATER => {}
-                // Another thread of this rank is acquiring it.
+                // Another thread of this rank acquires it now.
                 BUSY => {
                     Segment::yield_now();
                     continue;
@@ -88,7 +89,7 @@ impl Window {
             if !self.step(&target.state, state, BUSY) {
                 continue;
             }
-            // SAFETY: as in `lock_until`.
+            // SAFETY: the reason in `lock_until` applies.
             if let Err(why) = unsafe { self.acquire(number, exclusive, None) } {
                 target.state.store(state, Release);
                 return self.refused(why);
@@ -107,12 +108,12 @@ impl Window {
         })
     }
 
-    /// Acquires a part. Returns `false` if the deadline came first, or if a server had no room for
-    /// the request.
+    /// Acquires the lock of a part. Returns `false` if the deadline came first, or if the server
+    /// had no room for the request.
     ///
     /// # Safety
     ///
-    /// Same requirements as [`Locks::acquire`].
+    /// The caller promises what [`Locks::acquire`] requires.
     #[inline]
     unsafe fn acquire(
         &self,
@@ -142,7 +143,7 @@ impl Window {
         SUCCESS
     }
 
-    /// The error code for a part that has just been locked: a dead owner is reported.
+    /// The error code of a call that has just locked a part. It reports whether an owner has died.
     #[inline]
     fn locked(&self, number: usize, state: u8) -> c_int {
         let code = self.order(number, state);
@@ -165,16 +166,16 @@ impl Window {
             return self.error(self.made.mpi.err_rma_sync);
         }
         if state >= SHARED_LATER {
-            // Nothing was sent, so the lock was not acquired.
+            // Nothing was sent, so the deferred lock was never acquired.
             target.state.store(FREE, Release);
             return SUCCESS;
         }
-        // If the flush fails, the error is returned and the lock released nevertheless: other ranks
-        // wait for it.
+        // If the flush fails, its error is returned, and the lock is released nevertheless, since
+        // other ranks wait for it.
         let flushed = self.flush_sent(rank, target);
         let ordered = self.order(number, state);
         if state != UNCHECKED {
-            // SAFETY: the state has shown that it is held, and in which mode.
+            // SAFETY: the state shows that the lock is held, and in which mode.
             unsafe { self.made.locks.release(number, state == EXCLUSIVE) };
         }
         target.state.store(FREE, Release);

@@ -1,21 +1,23 @@
-//! A window under a scheme, as this rank uses it: which targets the rank holds, to which of them it
-//! has sent something since their last flush, and whether the epoch of the library below is open.
+//! A window under a scheme, for this rank. It knows which targets the rank holds, to which of them
+//! it has sent something since their last flush, and whether the epoch in the MPI library is open.
 //!
 //! ```text
-//!   lock    MPI_Win_lock, MPI_Win_unlock, and the variants for all targets
-//!   send    operations to targets that are locked
-//!   flush   when what was sent is complete
-//!   epoch   the epoch of the library below
+//!   lock    MPI_Win_lock, MPI_Win_unlock, and their variants for all targets
+//!   send    operations on locked targets
+//!   flush   when operations are complete
+//!   epoch   the epoch in the MPI library
 //!
-//!   target   FREE -> BUSY -> SHARED | EXCLUSIVE | UNCHECKED -> BUSY -> FREE
+//!   the states of a target:
+//!            FREE -> BUSY -> SHARED | EXCLUSIVE | UNCHECKED -> BUSY -> FREE
 //!            FREE -> BUSY -> .._LATER -> BUSY -> SHARED | EXCLUSIVE, or back to FREE
 //! ```
 //!
-//! A thread of the rank is acquiring or releasing a `BUSY` target. A second thread that uses the
-//! target meanwhile misuses the window, unless it sends something to a target that was `.._LATER`.
-//! An `UNCHECKED` target was locked with `MPI_MODE_NOCHECK`: the program asserts that no other rank
-//! conflicts, so no lock is held. `SHARED_LATER` and `EXCLUSIVE_LATER` are not acquired before
-//! something is sent (`message-deferred`). All targets together have a state of their own.
+//! While a target is `BUSY`, a thread of this rank acquires or releases its lock. If a second
+//! thread uses the target then, the program misuses the window, except if the thread sends
+//! something to a target that was `.._LATER`. An `UNCHECKED` target was locked with
+//! `MPI_MODE_NOCHECK`: the program asserts that no other rank conflicts, so the rank holds no lock.
+//! `SHARED_LATER` and `EXCLUSIVE_LATER` mean that the lock is acquired only when something is sent
+//! (scheme `message-deferred`). The set of all targets has one more state of this kind.
 
 mod epoch;
 mod flush;
@@ -38,60 +40,62 @@ const BUSY: u8 = 1;
 const SHARED: u8 = 2;
 const EXCLUSIVE: u8 = 3;
 const UNCHECKED: u8 = 4;
-/// Acquired when something is sent.
+/// The lock is acquired when something is sent.
 const SHARED_LATER: u8 = 5;
 const EXCLUSIVE_LATER: u8 = 6;
 
-/// The properties of a window that its creation decides.
+/// The properties of a window that are fixed when it is created.
 pub struct Made {
-    /// The library's handle.
+    /// The MPI library's handle of the window.
     pub handle: Word,
-    /// The constants of that library.
+    /// The constants of the MPI library.
     pub mpi: &'static Constants,
     /// The scheme of the window's locks.
     pub scheme: Scheme,
-    /// The locks, as this rank uses them.
+    /// The locks of the window, for this rank.
     pub locks: Arc<dyn Locks>,
-    /// All ranks' memory, if it is mapped here.
+    /// The parts of all ranks, if they are mapped into this process.
     pub parts: Option<Parts>,
-    /// The window's number at this process's server, if other ranks request locks from the server.
+    /// The window's number at this process's server, if ranks request locks from servers.
     pub served: Option<u64>,
-    /// Whether the lock of another rank's part is not acquired before something is sent there.
+    /// Whether the lock of another rank's part is acquired only when something is sent to this
+    /// part.
     pub deferred: bool,
-    /// Whether the window was made by `MPI_Win_allocate` and is a shared window of the library
-    /// below.
+    /// Whether the program called `MPI_Win_allocate`, and the MPI library has made a shared window
+    /// for it.
     pub shared_below: bool,
     /// Whether a rank's own loads and stores access the same memory as operations of other ranks.
     pub unified: bool,
-    /// Whether threads of the rank may use it at the same time.
+    /// Whether several threads of the rank may use the window at the same time.
     pub threads: bool,
 }
 
 /// A window under a scheme.
 pub struct Window {
-    /// How it was made.
+    /// The properties that are fixed when the window is created.
     pub made: Made,
     rank: usize,
     targets: Box<[Target]>,
     all: AtomicU8,
-    /// Whether the epoch of the library below is open; changed while `opening` is locked.
+    /// Whether the epoch in the MPI library is open. Changed only while `opening` is locked.
     open: AtomicBool,
     opening: Mutex<()>,
-    /// Whether something was put by copying since copies were last ordered.
+    /// Whether something was put by a copy since copies were last ordered.
     unordered: AtomicBool,
-    /// The number of steps without the library below; approximate, since threads may lose some.
+    /// The number of calls that made no MPI progress. It is approximate, since threads may
+    /// overwrite each other's steps.
     steps: AtomicU32,
 }
 
 #[derive(Default)]
 struct Target {
     state: AtomicU8,
-    /// Whether something was sent since the last flush.
+    /// Whether something was sent to the target since its last flush.
     sent: AtomicBool,
 }
 
 impl Window {
-    /// A window of this many ranks, none of which is locked.
+    /// A window of this many ranks, none of whose parts is locked.
     pub fn new(made: Made, rank: usize, ranks: usize) -> Window {
         Window {
             made,
@@ -110,20 +114,21 @@ impl Window {
         Some((number, self.targets.get(number)?))
     }
 
-    /// Whether any target is held or being acquired.
+    /// Whether this rank holds any target, or acquires one now.
     fn holds_some(&self) -> bool {
-        // Relaxed: misuse by several threads at once is not always detected.
+        // Relaxed: if several threads misuse the window at the same time, this is not always
+        // detected.
         self.targets.iter().any(|target| target.state.load(Relaxed) != FREE)
     }
 
-    /// Changes a state from an expected value; returns whether it had that value.
+    /// Changes a state if it has the expected value. Returns whether it had that value.
     #[inline]
     fn step(&self, state: &AtomicU8, from: u8, to: u8) -> bool {
         if self.made.threads {
             // AcqRel: pairs with the Release stores of the threads that set the state back.
             return state.compare_exchange(from, to, AcqRel, Relaxed).is_ok();
         }
-        // Relaxed: calls come one after the other, and the program orders them.
+        // Relaxed: calls come one after another, and the program orders them.
         let is_so = state.load(Relaxed) == from;
         if is_so {
             state.store(to, Relaxed);
@@ -131,10 +136,11 @@ impl Window {
         is_so
     }
 
-    /// Reports an error to the window's error handler. Returns its class or code.
+    /// Reports an error to the window's error handler, and returns the error class or code that it
+    /// was given.
     #[cold]
     pub fn error(&self, class: c_int) -> c_int {
-        // SAFETY: a live window.
+        // SAFETY: the window exists.
         unsafe { below::PMPI_Win_call_errhandler(self.made.handle, class) };
         class
     }

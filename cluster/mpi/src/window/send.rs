@@ -1,4 +1,5 @@
-//! Operations on a target: noted, so that an unlock knows what to flush, or copied at once.
+//! Operations on a target. They are recorded, so that an unlock knows what to flush, or performed
+//! at once as copies.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,43 +10,45 @@ use crate::kinds;
 use crate::library::SUCCESS;
 
 impl Window {
-    /// Notes that something is about to be sent to a rank. `Err` if there is no such rank, if it is
-    /// not locked, or if its deferred lock can't be acquired; the error was reported. Epochs of
-    /// other kinds, during which ours is not open, are left to the library below.
+    /// Records that something will be sent to a rank. Returns an error, which was reported already,
+    /// if there is no such rank, if it is not locked, or if its deferred lock can't be acquired. In
+    /// an epoch of another kind our epoch is not open; then this does nothing and leaves the checks
+    /// to the MPI library.
     pub fn send(&self, rank: c_int) -> Result<(), c_int> {
         if let Some((_, target)) = self.reached(rank)? {
-            // Relaxed: read by this thread's own flush, and by threads that it has synchronized
-            // with.
+            // Relaxed: it is read by this thread's own flush, and by threads that this one has
+            // synchronized with.
             target.sent.store(true, Relaxed);
         }
         Ok(())
     }
 
-    /// Moves data to or from a rank by copying, if possible. Otherwise notes that it is about to be
-    /// sent, like [`send`](Self::send). Returns whether the data was copied.
+    /// Moves data to or from a rank by a copy, if possible. Otherwise records that it will be sent,
+    /// like [`send`](Self::send). Returns whether the data was copied.
     pub fn copy(&self, rank: c_int, it: &Transfer) -> Result<bool, c_int> {
         let Some((number, target)) = self.reached(rank)? else { return Ok(false) };
         if let Some(parts) = &self.made.parts
             && let Some(size) = kinds::size(self.made.mpi, it.kind)
             && let Some(target_size) = kinds::size(self.made.mpi, it.target_kind)
-            // SAFETY: the program guarantees this for its memory, and this rank holds the target's
-            // lock.
+            // SAFETY: the program is responsible for its own memory, and this rank holds the
+            // target's lock.
             && unsafe { parts.copy(number, it, (size, target_size)) }
         {
             if it.put {
-                // Relaxed: read by this thread's own flush, and by threads that it has synchronized
-                // with.
+                // Relaxed: it is read by this thread's own flush, and by threads that this one has
+                // synchronized with.
                 self.unordered.store(true, Relaxed);
             }
             self.drive_now_and_then();
             return Ok(true);
         }
-        // Relaxed: as in `send`.
+        // Relaxed: the reason in `send` applies.
         target.sent.store(true, Relaxed);
         Ok(false)
     }
 
-    /// Notes that the library below has accepted a transfer that was not copied.
+    /// Learns the datatypes of a transfer that was not copied, after the MPI library has accepted
+    /// it.
     #[inline]
     pub fn sent(&self, it: &Transfer) {
         if self.made.parts.is_some() {
@@ -54,8 +57,8 @@ impl Window {
         }
     }
 
-    /// The target of an operation; `None` if our epoch is not open or there is no target
-    /// (`MPI_PROC_NULL`), an error as for [`send`](Self::send).
+    /// The target of an operation. Returns `None` if our epoch is not open or there is no target
+    /// (`MPI_PROC_NULL`), and an error in the cases that [`send`](Self::send) names.
     #[inline]
     fn reached(&self, rank: c_int) -> Result<Option<(usize, &Target)>, c_int> {
         if !self.open.load(Relaxed) || rank == self.made.mpi.proc_null {
@@ -67,7 +70,7 @@ impl Window {
         if self.made.deferred && target.state.load(Relaxed) != FREE {
             match self.acquire_now(number, target) {
                 SUCCESS => {}
-                // After the report of a dead owner, the rank holds the part nevertheless.
+                // If the error only reports a dead owner, the rank holds the part nevertheless.
                 code if target.state.load(Relaxed) >= SHARED_LATER => return Err(code),
                 _ => {}
             }
@@ -78,7 +81,7 @@ impl Window {
         Ok(Some((number, target)))
     }
 
-    /// Whether this rank may send something to that rank.
+    /// Whether this rank may send something to the rank with this number.
     pub(super) fn reaches(&self, number: usize) -> bool {
         self.targets[number].state.load(Relaxed) > BUSY || self.all.load(Relaxed) > BUSY
     }

@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use super::workloads::repository;
 
-/// The lines that mark the position of the workloads' tables, and of the programs'.
+/// The lines that mark the positions of the workloads' tables and of the programs' tables.
 pub const WORKLOADS: &str = "<!-- ./x accuracy --markdown writes from here -->\n";
 pub const PROGRAMS: &str = "<!-- ./x accuracy --programs DIR --markdown writes from here -->\n";
 const END: &str = "<!-- to here -->\n";

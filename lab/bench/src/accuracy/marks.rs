@@ -1,21 +1,21 @@
-//! Marks in a workload's source that say where its problem is.
+//! Marks in a workload's source, which say where its problem is.
 //!
-//! The line of the problem ends with `/* FINDING rule */`, or `/* FINDING rule|other */` if more than
-//! one rule would be right. Several lines may be marked; a finding at any of them suffices. A line
-//! that begins a function stands for the threads that start there.
+//! The line of the problem ends with `/* FINDING rule */`, or with `/* FINDING rule|other */` if
+//! more than one rule would be right. If several lines are marked, a finding at any of them
+//! suffices. A marked line that begins a function stands for the threads that start there.
 
 use anyhow::Context;
 
 /// A line at which a finding is expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Rules that would be right, by their names in reports.
+    /// The rules that would be right, by their names in reports.
     pub rules: Vec<String>,
-    /// Name of the source file, without its folder.
+    /// The name of the source file, without its folder.
     pub file: String,
     /// The line's number, from 1.
     pub line: usize,
-    /// The function that begins there, if one does.
+    /// The function that begins at the line; `None` if no function does.
     pub function: Option<String>,
 }
 
@@ -48,8 +48,8 @@ fn function_of(code: &str) -> Option<String> {
 }
 
 impl Mark {
-    /// Whether a finding is at this mark. Its place, as in the report, is like `push at
-    /// /src/queue.c:120`, or names the start function of a group of threads.
+    /// Whether a finding is at this mark. `place` is the finding's position in the report. It is
+    /// like `push at /src/queue.c:120`, or names the start function of a group of threads.
     pub fn is_at(&self, place: &str) -> bool {
         if place.ends_with(&format!("/{}:{}", self.file, self.line)) {
             return true;

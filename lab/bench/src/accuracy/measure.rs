@@ -1,4 +1,4 @@
-//! Runs a workload: with recording for its findings, without recording for its time.
+//! Runs a workload: with recording to get findings, and without recording to measure its time.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,15 +16,15 @@ use crate::programs::Wrapper;
 use crate::recorder::Recorder;
 use crate::size::Size;
 
-/// The numbers of runs, and their size.
+/// The numbers of runs, and the work of each run.
 pub struct Runs {
-    /// Recorded runs of each variant.
+    /// The number of recorded runs of each variant.
     recorded: usize,
-    /// The most recorded runs if some have wrong verdicts: the majority decides.
+    /// The most recorded runs if some have wrong verdicts. The majority of the verdicts decides.
     most: usize,
-    /// Pairs of runs without recording.
+    /// The number of pairs of runs without recording.
     pairs: usize,
-    /// Work of a run, in per cent of the default.
+    /// The work of a run, in per cent of the default.
     percent: u32,
 }
 
@@ -46,7 +46,8 @@ impl Runs {
 
     /// The number of runs of a workload, which the progress bar counts.
     pub fn steps(&self, workload: &Workload) -> u64 {
-        // Two variants, and the stripped program with the problem.
+        // The variants are the program with its problem, the fixed program, and the stripped
+        // program with the problem.
         let variants = if workload.marks.is_empty() { 1 } else { 3 };
         let timed = if workload.marks.is_empty() { 0 } else { self.pairs };
         (variants * self.recorded + 2 * timed) as u64
@@ -75,7 +76,7 @@ impl Runs {
             findings(&recorder.recording(&workload.name))
         };
 
-        // A clean workload has only one variant, which has no problem.
+        // A clean workload has a single variant, which has no problem.
         let sound = if workload.marks.is_empty() { Variant::Problem } else { Variant::Fixed };
         let mut outcome = Outcome {
             name: workload.name.clone(),
@@ -100,14 +101,14 @@ impl Runs {
         Ok(outcome)
     }
 
-    /// Whether the workload has to be recorded again. A majority needs an odd number.
+    /// Whether the workload has to be recorded again. A majority needs an odd number of runs.
     fn needs_another(&self, outcome: &Outcome) -> bool {
         let undecided = !outcome.is_right() || outcome.runs.is_multiple_of(2);
         outcome.runs < self.recorded || (outcome.runs < self.most && undecided)
     }
 
-    /// Seconds with the problem and without it, in runs right after each other. Which of the two
-    /// goes first alternates.
+    /// Seconds with the problem and without it, in two consecutive runs. Which of the two goes
+    /// first alternates.
     fn pairs(
         &self,
         mut lasting: impl FnMut(Variant) -> anyhow::Result<f64>,

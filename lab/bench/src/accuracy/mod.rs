@@ -1,11 +1,11 @@
 //! `./x accuracy`: whether `syncline report` finds the problems of the programs in `workloads/`,
 //! reports nothing about well-made programs, and predicts the gain of a fix.
 //!
-//! Each program in `workloads/` has a problem, whose line it marks itself, and with `--fixed` it
-//! has none; those in `workloads/clean/` never had one. Every variant is recorded as a user would
-//! record it. A problem is found if a finding has the right rule and the right line. Any finding
-//! about a variant without a problem is a false alarm. The fix's gain is measured without
-//! recording, in pairs of runs (`docs/accuracy.md`).
+//! Each program in `workloads/` has a problem, whose line is marked in its source, and with
+//! `--fixed` it has none. The programs in `workloads/clean/` have no problem. Every variant is
+//! recorded as a user would record it. A problem is found if a finding has the right rule and the
+//! right line. Any finding about a variant without a problem is a false alarm. The gain of the fix
+//! is measured without recording, in pairs of runs (`docs/accuracy.md`).
 
 mod document;
 mod marks;
@@ -30,20 +30,20 @@ use outcome::Outcome;
 /// The last line of output.
 #[derive(Serialize)]
 struct Summary {
-    /// Workloads with a problem.
+    /// The number of workloads with a problem.
     problems: usize,
-    /// Workloads whose problem was found in more than half of the runs, by the right rule at the
-    /// right line.
+    /// The number of workloads whose problem was found in more than half of the runs, by the right
+    /// rule at the right line.
     found: usize,
-    /// Workloads whose problem was found by the right rule in more than half of the runs of the
-    /// program without names and lines.
+    /// The number of workloads whose problem was found by the right rule in more than half of the
+    /// runs of the stripped program, which has no names and lines.
     found_stripped: usize,
-    /// Variants without a problem that had a finding in more than half of the runs.
+    /// The number of variants without a problem that had a finding in more than half of the runs.
     false_alarms: usize,
     /// The names of the missed problems, and of the variants with a false alarm.
     wrong: Vec<String>,
-    /// The median difference between predicted and measured gain over the problems found, as shares
-    /// of the run time; `None` if there is no prediction.
+    /// The median difference between predicted and measured gains, as a share of the run time, over
+    /// the problems that were found. `None` if nothing was predicted.
     gain_error_median: Option<f64>,
 }
 
@@ -57,8 +57,8 @@ pub const FIELDS: &str = "
   gain_error_median  median difference of predicted and measured gain, as shares of the time
 ";
 
-/// Runs all workloads, prints the tables, and returns the JSON line. With `markdown` it also writes
-/// the tables into `docs/accuracy.md`.
+/// Runs all workloads, prints the tables, and returns the JSON line. With `markdown` it writes the
+/// tables into `docs/accuracy.md` too.
 pub fn run(size: Size, markdown: bool) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let recorder = Recorder::find(&lab)?;

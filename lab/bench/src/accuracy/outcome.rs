@@ -7,13 +7,13 @@ use crate::statistics::{Spread, median, spread};
 pub struct Outcome {
     /// The workload's name.
     pub name: String,
-    /// Rules that would be right.
+    /// The rules that would be right.
     pub expected: String,
-    /// Recorded runs of each variant.
+    /// The number of recorded runs of each variant.
     pub runs: usize,
     /// The outcome of the variant with the problem; `None` for clean workloads.
     pub problem: Option<Problem>,
-    /// The findings on the variant without a problem, for each recorded run.
+    /// The findings about the variant without a problem, for each recorded run.
     pub false_alarms: Vec<Vec<Seen>>,
 }
 
@@ -22,9 +22,9 @@ pub struct Outcome {
 pub struct Problem {
     /// The verdict of each recorded run.
     pub verdicts: Vec<Verdict>,
-    /// Whether the problem was seen in the stripped program, for each recorded run of that.
+    /// Whether the problem was seen in the stripped program, for each recorded run of that program.
     pub stripped: Vec<bool>,
-    /// Seconds with the problem and with its fix, without recording.
+    /// Seconds with the problem and with its fix, in pairs of runs without recording.
     pub pairs: Vec<(f64, f64)>,
 }
 
@@ -44,7 +44,7 @@ impl Problem {
         2 * self.stripped_hits() > self.stripped.len()
     }
 
-    /// The predicted gain as a share of the run time: the median over the runs that have one.
+    /// The predicted gain as a share of the run time: the median over the runs with a prediction.
     /// `None` if no run has one.
     pub fn predicted(&self) -> Option<f64> {
         let gains: Vec<f64> = self.verdicts.iter().filter_map(|v| v.hit.as_ref()?.gain).collect();
@@ -57,7 +57,7 @@ impl Problem {
         spread(&self.pairs.iter().map(gain).collect::<Vec<_>>())
     }
 
-    /// Other findings, each rule and place once, with the number of runs.
+    /// Each other finding once, as its rule and position, with the number of runs that had it.
     pub fn also(&self) -> Vec<(String, usize)> {
         distinct(self.verdicts.iter().flat_map(|v| &v.also))
     }
@@ -79,7 +79,7 @@ impl Outcome {
         self.problem.is_some() && !self.is_found()
     }
 
-    /// Whether everything is right, so that no further run is needed to outvote another.
+    /// Whether all verdicts are right, so that no further run is needed to outvote a wrong one.
     pub fn is_right(&self) -> bool {
         !self.is_false_alarm() && !self.is_missed()
     }
@@ -98,7 +98,7 @@ impl Outcome {
     }
 }
 
-/// Findings as a rule with its file and line, each once, with the number of occurrences.
+/// Each finding once, as its rule with file and line, with the number of occurrences.
 pub fn distinct<'a>(seen: impl Iterator<Item = &'a Seen>) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for one in seen {

@@ -1,10 +1,10 @@
-//! The tables: for a person at a terminal, and in Markdown for `docs/accuracy.md`.
+//! The tables as text for a terminal, and in Markdown for `docs/accuracy.md`.
 
 use super::outcome::{Outcome, Problem, distinct};
 use crate::statistics::percent;
 
-/// Prints a line for each workload with a problem, followed by its other findings, and then the
-/// false alarms of all variants without one.
+/// Prints a line for each workload with a problem, followed by its other findings. Then prints the
+/// false alarms of all variants without a problem.
 pub fn print(outcomes: &[Outcome]) {
     println!(
         "Problems: the rule that is right, recorded runs in which it was found, also of the stripped \
@@ -40,8 +40,8 @@ pub fn print(outcomes: &[Outcome]) {
     println!();
 }
 
-/// A row for each workload with a problem, as a Markdown table, then what is true of all workloads,
-/// and the false alarms.
+/// A row for each workload with a problem, as a Markdown table, followed by the figures for all
+/// workloads and the false alarms.
 pub fn markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "| workload | rule | found | stripped | predicted | measured | 95 % interval | also |\n\
@@ -77,7 +77,7 @@ pub fn markdown(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// The differences between predicted and measured gains.
+/// The differences between predicted and measured gains, in words.
 fn differences(outcomes: &[Outcome]) -> String {
     let mut errors: Vec<f64> = outcomes.iter().filter_map(Outcome::gain_error).collect();
     errors.sort_by(f64::total_cmp);
@@ -93,7 +93,7 @@ fn differences(outcomes: &[Outcome]) -> String {
     )
 }
 
-/// How many variants without a problem had findings.
+/// The number of variants without a problem that had findings, in words.
 fn sound_variants(outcomes: &[Outcome]) -> String {
     let fixed = outcomes.iter().filter(|o| o.problem.is_some()).count();
     let alarms = outcomes.iter().filter(|o| o.is_false_alarm()).count();

@@ -7,30 +7,30 @@ use super::marks::Mark;
 pub struct Seen {
     /// The rule's name.
     pub rule: String,
-    /// The place in the report.
+    /// The position that the report gives.
     pub place: String,
-    /// Predicted gain, as a share of the run time.
+    /// The predicted gain, as a share of the run time.
     pub gain: Option<f64>,
 }
 
-/// The result of one run of a problem.
+/// The result of one run of a program with a problem.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
-    /// The right finding; the one with the greatest gain, if there are several.
+    /// The right finding; if there are several, the one with the greatest gain.
     pub hit: Option<Seen>,
     /// The other findings, in descending order of gain.
     pub also: Vec<Seen>,
 }
 
-/// Judges findings, which come in descending order of gain, as in the report.
+/// Judges the findings of a report, which are in descending order of gain.
 pub fn judge(marks: &[Mark], seen: Vec<Seen>) -> Verdict {
     let is_right = |s: &Seen| marks.iter().any(|m| m.rules.contains(&s.rule) && m.is_at(&s.place));
     let (right, also): (Vec<Seen>, Vec<Seen>) = seen.into_iter().partition(is_right);
     Verdict { hit: right.into_iter().next(), also }
 }
 
-/// Whether a run of a program without names and lines showed the problem: decided by the rule
-/// alone, since places can't be compared.
+/// Whether a run of the stripped program, which has no names and lines, showed the problem. The
+/// rule alone decides, since positions can't be compared.
 pub fn is_seen(marks: &[Mark], seen: &[Seen]) -> bool {
     seen.iter().any(|s| marks.iter().any(|m| m.rules.contains(&s.rule)))
 }

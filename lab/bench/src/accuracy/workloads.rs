@@ -1,4 +1,4 @@
-//! The programs of `workloads/`, and how they are built.
+//! The programs in `workloads/`, and how to build them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,13 @@ use super::marks::{self, Mark};
 use crate::lab::Lab;
 use crate::process;
 
-/// A program of `workloads/`.
+/// A program in `workloads/`.
 pub struct Workload {
-    /// The file's name without its ending; `clean/NAME` for those without a problem.
+    /// The name of the source file without its extension; `clean/NAME` for a program without a
+    /// problem.
     pub name: String,
     source: PathBuf,
-    /// The marks of its problem; empty for workloads that never had one.
+    /// The marks of the program's problem; empty for clean workloads.
     pub marks: Vec<Mark>,
 }
 
@@ -81,7 +82,7 @@ fn programs(folder: &Path, prefix: &str) -> anyhow::Result<Vec<Workload>> {
     Ok(programs)
 }
 
-/// Compiler and language for a source file; `None` for other files.
+/// The compiler and the language option for a source file; `None` for other files.
 fn compiler_of(source: &Path) -> Option<[&'static str; 2]> {
     match source.extension()?.to_str()? {
         "c" => Some(["gcc", "-std=gnu17"]),
@@ -91,7 +92,7 @@ fn compiler_of(source: &Path) -> Option<[&'static str; 2]> {
 }
 
 impl Workload {
-    /// Builds it as a user would: optimized, with debug information.
+    /// Builds the program as a user would: optimized, with debug information.
     pub fn compile(&self, lab: &Lab) -> anyhow::Result<PathBuf> {
         let [compiler, language] = compiler_of(&self.source).expect("it was listed by its ending");
         let program = lab.path(&self.name.replace('/', "-"));
@@ -102,7 +103,7 @@ impl Workload {
         Ok(program)
     }
 
-    /// A copy of the program as packages ship it, without names and lines.
+    /// A copy of the program without names and lines, as packages have it.
     pub fn stripped(&self, lab: &Lab, program: &Path) -> anyhow::Result<PathBuf> {
         let stripped = program.with_extension("stripped");
         let mut command = Command::new("strip");

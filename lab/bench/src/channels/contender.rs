@@ -1,5 +1,6 @@
-//! The channels that are compared, behind one trait. Each waits as its documentation recommends. If
-//! a library can't wait, our library's loop for ends that yield repeats its tries.
+//! The compared channels, behind one trait. Each waits as its documentation recommends. If a
+//! library has no call that waits, the loop of our library's yielding ends repeats the library's
+//! tries.
 
 use std::sync::mpsc;
 
@@ -8,15 +9,15 @@ use syncline::channel::{self, Ring, Single};
 use syncline::memory::Native;
 use syncline::wait::{Park, Yield};
 
-/// A message that fills a line: 56 bytes beside the flags.
+/// A message that fills a line: 56 bytes, besides the flags.
 pub type Line = [u64; 7];
-/// The asking end's number, and its request.
+/// The number of the end that asks, and its request.
 pub type Request = (usize, u64);
 
 /// A kind of channel.
 pub trait Contender {
     const NAME: &'static str;
-    /// Whether waiters sleep; such channels are compared with each other.
+    /// Whether waiters sleep. Channels with equal `SLEEPS` are compared with each other.
     const SLEEPS: bool;
     type Sender<T: Send + 'static>: Send;
     type Receiver<T: Send + 'static>: Send;
@@ -26,11 +27,11 @@ pub trait Contender {
     fn send<T: Send + 'static>(sender: &mut Self::Sender<T>, message: T);
     fn receive<T: Send + 'static>(receiver: &mut Self::Receiver<T>) -> T;
 
-    /// A server's end for this many clients, and the clients' ends.
+    /// The server's end for this many clients, and the clients' ends.
     fn inbox(clients: usize, capacity: usize) -> (Vec<Self::Sender<Request>>, Self::Inbox);
     fn next(inbox: &mut Self::Inbox) -> Request;
 
-    /// Sends many messages, in one batch if the library can.
+    /// Sends many messages, in one batch if the library has batches.
     fn send_all(sender: &mut Self::Sender<u64>, messages: std::ops::Range<u64>) {
         messages.for_each(|message| Self::send(sender, message));
     }
@@ -83,11 +84,11 @@ macro_rules! ours {
 
 ours!(Parking, "syncline, park", Ring, Park, true);
 ours!(Yielding, "syncline, yield", Ring, Yield, false);
-// For round trips: with room for one message.
+// For round trips, with room for one message.
 ours!(SingleParking, "syncline, park", Single, Park, true);
 ours!(SingleYielding, "syncline, yield", Single, Yield, false);
 
-/// rtrb, which never waits.
+/// rtrb, which has no call that waits.
 pub struct Rtrb;
 
 impl Contender for Rtrb {

@@ -13,15 +13,15 @@ use syncline::memory::Padded;
 use super::contender::{Contender, Line};
 use crate::locks::processors;
 
-/// Capacity of a stream's channel, in messages.
+/// The capacity of a stream's channel, in messages.
 const ROOM: usize = 1024;
-/// The number of polls after which a waiter yields: they take far longer than a transfer.
+/// The number of polls after which a waiter yields. So many polls take far longer than a transfer.
 const MANY_LOOKS: u32 = 1000;
 /// The number of messages in a batch.
 const BATCH: u64 = 64;
 
-/// Runs a receiver and senders in threads, each on a processor of its own if there are enough, and
-/// returns the messages per second.
+/// Runs a receiver and senders in threads, each on a processor of its own if there are enough.
+/// Returns the messages per second.
 fn run(
     messages: u64,
     senders: Vec<Box<dyn FnOnce() + Send + '_>>,
@@ -49,8 +49,8 @@ fn run(
     messages as f64 / elapsed.as_secs_f64()
 }
 
-/// A line that goes back and forth between two threads, each of which writes it in turn: the limit
-/// of the machine itself. Returns transfers per second.
+/// A line goes back and forth between two threads, each of which writes to it in its turn. This is
+/// the limit of the machine itself. Returns transfers per second.
 pub fn transfers(count: u64) -> f64 {
     let line = Padded(AtomicU64::new(0));
     let play = |own: u64| {
@@ -58,7 +58,7 @@ pub fn transfers(count: u64) -> f64 {
             let mut looks = 0_u32;
             while line.load(Acquire) != turn {
                 looks += 1;
-                // The other thread may have no processor.
+                // The other thread may lack a processor.
                 if looks.is_multiple_of(MANY_LOOKS) { thread::yield_now() } else { spin_loop() }
             }
             line.store(turn + 1, Release);
@@ -67,7 +67,7 @@ pub fn transfers(count: u64) -> f64 {
     run(count, vec![Box::new(|| play(0))], || play(1))
 }
 
-/// Numbers, one after the other, as fast as possible.
+/// Sends numbers one after another, as fast as possible.
 pub fn numbers<C: Contender>(messages: u64) -> f64 {
     let (mut sender, mut receiver) = C::channel::<u64>(ROOM);
     let send = move || (0..messages).for_each(|number| C::send(&mut sender, number));
@@ -76,7 +76,7 @@ pub fn numbers<C: Contender>(messages: u64) -> f64 {
     })
 }
 
-/// Messages that fill a line, one after the other, as fast as possible.
+/// Sends messages that fill a line one after another, as fast as possible.
 pub fn lines<C: Contender>(messages: u64) -> f64 {
     let (mut sender, mut receiver) = C::channel::<Line>(ROOM);
     let send = move || (0..messages).for_each(|number| C::send(&mut sender, [number; 7]));
@@ -85,7 +85,7 @@ pub fn lines<C: Contender>(messages: u64) -> f64 {
     })
 }
 
-/// Numbers in batches.
+/// Sends numbers in batches.
 pub fn batches<C: Contender>(messages: u64) -> f64 {
     let (mut sender, mut receiver) = C::channel::<u64>(ROOM);
     let messages = messages.next_multiple_of(BATCH);
@@ -99,7 +99,7 @@ pub fn batches<C: Contender>(messages: u64) -> f64 {
     })
 }
 
-/// Round trips, one at a time; each counts as two messages.
+/// Makes round trips, one at a time. Each counts as two messages.
 pub fn round_trips<C: Contender>(messages: u64) -> f64 {
     let rounds = messages / 2;
     let (mut ask, mut asked) = C::channel::<u64>(1);
@@ -118,7 +118,7 @@ pub fn round_trips<C: Contender>(messages: u64) -> f64 {
     })
 }
 
-/// Clients that send requests to one server and wait for the answers.
+/// Clients send requests to one server and wait for the answers.
 pub fn server<C: Contender>(clients: usize, messages: u64) -> f64 {
     let rounds = messages / 2 / clients as u64;
     let (senders, mut inbox) = C::inbox(clients, 2 * clients);

@@ -1,5 +1,5 @@
-//! Two senders and two receivers of one channel: our channel, and others that support this. Waiters
-//! sleep after a while.
+//! Two senders and two receivers share one channel: ours, and those of other libraries that support
+//! this. Waiters sleep after a while.
 
 use std::ops::Range;
 use std::sync::Barrier;
@@ -13,7 +13,7 @@ use crate::rounds::{self, Once};
 use crate::size::Size;
 use crate::statistics::{Spread, median, spread};
 
-/// Capacity of a channel, in messages.
+/// The capacity of a channel, in messages.
 const ROOM: usize = 1024;
 const ENDS: u64 = 2;
 
@@ -40,7 +40,7 @@ macro_rules! side {
     }};
 }
 
-/// The sides, ours first.
+/// The compared channels, ours first.
 fn sides() -> [Side; 4] {
     [
         side!("syncline, park", many::bounded),
@@ -50,7 +50,7 @@ fn sides() -> [Side; 4] {
     ]
 }
 
-/// Messages per second, until all of them were received.
+/// Messages per second, from the start until all of them have been received.
 fn throughput(
     messages: u64,
     senders: Vec<impl FnOnce(Range<u64>) -> bool + Send>,
@@ -89,7 +89,7 @@ fn throughput(
     })
 }
 
-/// Prints all sides, and returns our throughput over that of the best peer.
+/// Prints the results of all channels. Returns our throughput over that of the best peer.
 pub fn compare(size: Size) -> anyhow::Result<f64> {
     let messages = size.pick(200, 40_000, 400_000);
     let repetitions = size.pick(1, 7, 25);

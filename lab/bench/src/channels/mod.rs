@@ -1,8 +1,8 @@
-//! The library's channels compared with others on this machine, and the cost of a message on
-//! simulated machines.
+//! Compares the library's channels with others on this machine, and measures the cost of a message
+//! on simulated machines.
 //!
-//! Channels whose waiters sleep are compared with each other, and so are those whose waiters yield:
-//! a waiter that doesn't sleep needs no wake-up, and so is faster if processors are free.
+//! Channels whose waiters sleep are compared with each other, and so are channels whose waiters
+//! yield. A waiter that doesn't sleep needs no wake-up, so it is faster if processors are free.
 
 mod contender;
 mod load;
@@ -36,27 +36,27 @@ struct Line {
     many_ratio: f64,
 }
 
-/// A kind of channel in a load, or a measurement beside them.
+/// A kind of channel under a load, or a measurement that goes with them.
 struct Side {
     name: &'static str,
-    /// Whether waiters sleep; `None` if it is not a channel.
+    /// Whether waiters sleep; `None` if this is not a channel.
     sleeps: Option<bool>,
     run: fn(u64) -> f64,
 }
 
-/// The number of transfers with which a line's transfer time is measured in each round: enough that
-/// the threads' start doesn't matter.
+/// The number of transfers with which the transfer time of a line is measured in each round: so
+/// many that the start of the threads doesn't matter.
 const TRANSFERS: u64 = 40_000;
 const LINE: Side = Side { name: "a line alone", sleeps: None, run: |_| load::transfers(TRANSFERS) };
 
-/// Distances between the two processors, by a transfer's time in nanoseconds. If a hypervisor moves
+/// Distances between the two processors, by the nanoseconds of a transfer. If a hypervisor moves
 /// the processors, the distance changes from one round to another.
 const DISTANCES: [(&str, f64, f64); 3] =
     [("of one core", 0.0, 25.0), ("of one socket", 25.0, 100.0), ("farther", 100.0, f64::INFINITY)];
 
 struct Load {
     name: &'static str,
-    /// The messages of a run, relative to those of a stream.
+    /// The number of messages of a run, relative to a stream's.
     part: f64,
     /// Whether the load measures throughput.
     throughput: bool,
@@ -106,8 +106,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// The best peer among the channels that sleep, or among those that don't, and our results over
-    /// its results, round by round.
+    /// The best peer among the channels that sleep, or among those that don't, and the ratios of
+    /// our results to its results over the rounds.
     fn versus(&self, sleep: bool) -> (&'static str, Spread) {
         let (peer, ratios) = self.ratios(sleep);
         (peer, spread(&ratios))
@@ -122,8 +122,8 @@ impl Outcome {
         (peer.name, ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect())
     }
 
-    /// The median of the same ratios over the rounds in which a line's transfer took from `least`
-    /// to `below` nanoseconds, and the number of these rounds; `None` if there were none.
+    /// The median of those ratios over the rounds in which a line's transfer took from `least` to
+    /// `below` nanoseconds, and the number of these rounds; `None` if there were none.
     fn ratio_where(&self, sleep: bool, least: f64, below: f64) -> Option<(f64, usize)> {
         let line = self.load.sides.iter().position(|side| side.sleeps.is_none());
         let transfers = &self.results[line.expect("it is measured in each load")];

@@ -1,5 +1,5 @@
-//! The cost of a message on the simulated machines, as a multiple of a line's transfer. These
-//! machines are known exactly, and run nothing else.
+//! The cost of a message on the simulated machines, as a multiple of the cost of transferring a
+//! line. The costs of these machines are known exactly, and nothing else runs on them.
 
 use syncline::channel::{self, Duplex, RawChannel, Ring, Single};
 use syncline::wait::Spin;
@@ -9,22 +9,22 @@ use syncline_sim::{Machine, Simulated};
 
 use super::contender::Line;
 
-/// SSYNC's machines.
+/// SSYNC's four machines.
 const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 
-/// The costs of two threads at some distance.
+/// The costs of messages between two threads at some distance.
 pub struct Cost {
     pub machine: &'static str,
-    /// The class of their distance: 0 is the least.
+    /// The class of the threads' distance: 0 is the least.
     pub distance: usize,
-    /// Transfers per message one way, and per round trip.
+    /// Transfers per message one way (`one_way`), and transfers per round trip.
     pub one_way: f64,
     pub round_trip: f64,
     /// Transfers per message of a ring.
     pub ring: f64,
 }
 
-/// The costs for the nearest and the farthest two processors of each machine.
+/// The costs for the nearest two and the farthest two processors of each machine.
 pub fn costs(messages: u64) -> Vec<Cost> {
     let mut costs = Vec::new();
     for name in MACHINES {
@@ -39,7 +39,8 @@ pub fn costs(messages: u64) -> Vec<Cost> {
         let mut pairs: Vec<usize> = near.into_iter().chain(far).collect();
         pairs.dedup_by_key(|&mut thread| class(thread));
         for other in pairs {
-            // A line that the other thread has written, as a message is.
+            // The transfer is that of a line that the other thread has written, as a message's line
+            // is.
             let transfer = machine.cycles(Access::Load, State::Modified, class(other));
             let places = [0, other];
             let cost = |cycles: f64| cycles / f64::from(transfer);
@@ -56,7 +57,7 @@ pub fn costs(messages: u64) -> Vec<Cost> {
     costs
 }
 
-/// Average cycles of one of many messages.
+/// Average cycles of one message, if many follow each other.
 fn one_way<Q: RawChannel<Item = Line>>(
     machine: &Machine,
     places: [usize; 2],
@@ -72,7 +73,7 @@ fn one_way<Q: RawChannel<Item = Line>>(
     run(machine, vec![(places[0], send), (places[1], receive)], messages)
 }
 
-/// Cycles of a round trip.
+/// Average cycles of a round trip.
 fn round_trip<Q: RawChannel<Item = Line>>(
     machine: &Machine,
     places: [usize; 2],

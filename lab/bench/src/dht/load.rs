@@ -1,5 +1,5 @@
-//! The work of each rank, the same on all tables: operations on random keys, a share of which are
-//! reads.
+//! The work of each rank, which is the same on all tables: operations on random keys, of which a
+//! share are reads.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use syncline_fabric::Fabric;
 #[derive(Clone, Copy)]
 pub struct Load {
     pub entries: u64,
-    /// Operations of each rank.
+    /// The number of operations of each rank.
     pub operations: u64,
-    /// Percentage of reads.
+    /// The percentage of operations that are reads.
     pub percent: u64,
 }
 
@@ -56,7 +56,7 @@ impl Load {
         }
     }
 
-    /// Performs the operations of a rank, and returns their total duration.
+    /// Performs the operations of a rank, and returns how long they took in total.
     ///
     /// # Panics
     ///

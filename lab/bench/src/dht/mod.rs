@@ -1,11 +1,12 @@
-//! The distributed hash table on ranks of this machine is compared with:
+//! Compares the distributed hash table, on ranks of this machine, with:
 //!
 //! - the same table written plainly in C over MPI, with a window's lock around each operation;
-//! - its own coarse mode, which locks in the same way, with a lock of ours;
-//! - the library's table in threads of one process, which has no parts.
+//! - its own coarse mode, which locks in the same way, but with a lock of ours;
+//! - the library's table in threads of one process, which is not divided among ranks.
 //!
-//! 4 ranks, keys and values of 8 bytes, 95 % reads, random keys. The figure of a side is the
-//! operations of all ranks per second. Nothing is measured that needs more processors or a network.
+//! There are 4 ranks, keys and values have 8 bytes, and 95 % of the operations are reads, on random
+//! keys. The result of each side is the number of operations of all ranks per second. Nothing is
+//! measured that needs more processors or a network.
 
 mod load;
 mod peers;
@@ -32,7 +33,7 @@ use crate::statistics::{Spread, spread};
 
 const RANKS: usize = 4;
 const PERCENT: u64 = 95;
-/// Size of each rank's part in bytes.
+/// The size of each rank's part in bytes.
 const BYTES: usize = 64 << 20;
 
 /// The last line of output.
@@ -61,7 +62,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     run_with(size, None)
 }
 
-/// Runs the benchmark, in turn with programs that a folder describes.
+/// Runs the benchmark. If `peers` is a folder, the programs that it describes run in turn with
+/// ours.
 pub fn run_with(size: Size, peers: Option<&Path>) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let plain = compile(&lab)?;
@@ -74,8 +76,8 @@ pub fn run_with(size: Size, peers: Option<&Path>) -> anyhow::Result<String> {
     let mut worst = [f64::INFINITY; 3];
     for entries in size.pick(&[100][..], &[10_000, 300_000], &[10_000, 300_000]) {
         let load = Load { entries: *entries, operations, percent: PERCENT };
-        // The table over MPI is much slower, so it does fewer operations, and each side takes about
-        // a second.
+        // The table over MPI is much slower. It does fewer operations, so that each side takes
+        // about a second.
         let slower = Load { operations: size.pick(20, 20_000, 100_000), ..load };
         let mut sides: Vec<Side<'_>> = vec![
             ("syncline-dht".to_owned(), Box::new(|| processes(&lab, "fine", load))),
@@ -96,7 +98,8 @@ pub fn run_with(size: Size, peers: Option<&Path>) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&Summary { plain_ratio, coarse_ratio, host_table_ratio })?)
 }
 
-/// Runs all sides in turn, prints them, and returns the ratios of the first to the others.
+/// Runs all sides in turn, prints the results, and returns the ratios of the first side's to the
+/// others'.
 fn compare(title: &str, sides: Vec<Side<'_>>, rounds: usize) -> anyhow::Result<Vec<f64>> {
     let (names, mut sides): (Vec<_>, Vec<_>) = sides.into_iter().unzip();
     let bar = rounds::bar((sides.len() * (rounds + 1)) as u64)?.with_message(title.to_owned());
@@ -121,7 +124,7 @@ fn compare(title: &str, sides: Vec<Side<'_>>, rounds: usize) -> anyhow::Result<V
     Ok(ratios)
 }
 
-/// Runs ranks as processes of this program.
+/// Runs the ranks as processes of this program.
 fn processes(lab: &Lab, mode: &str, load: Load) -> anyhow::Result<f64> {
     let program = std::env::current_exe().context("this executable has no path")?;
     let output = lab.path("rank.out");
@@ -166,7 +169,7 @@ fn first_number(file: &Path) -> anyhow::Result<f64> {
     number.with_context(|| format!("no number of operations in `{}`", text.trim_end()))
 }
 
-/// Runs as many threads as there are ranks, on one table.
+/// Runs as many threads as there are ranks, on one shared table.
 fn threads(load: Load) -> f64 {
     let (table, barrier) = (Flat::default(), Barrier::new(RANKS + 1));
     let seconds = thread::scope(|scope| {

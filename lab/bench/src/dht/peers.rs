@@ -1,6 +1,6 @@
-//! Benchmarks of other distributed tables, which a user has built. Each is described by a file, is
-//! run in turn with ours, and prints its operations per second itself. No distributed table is
-//! packaged, so the project can't fetch any.
+//! Benchmarks of other distributed tables, which a user has built. A file describes each of them.
+//! Each runs in turn with ours, and prints its operations per second itself. No distributed table
+//! is packaged, so the project can't fetch any.
 //!
 //! ```toml
 //! # mpi-dht.toml: the name in the table is the file's
@@ -35,7 +35,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// A described program.
+/// A program that a file describes.
 pub struct Peer {
     pub name: String,
     command: Vec<String>,
@@ -72,7 +72,7 @@ fn one_of(folder: &Path, file: &Path) -> anyhow::Result<Peer> {
 }
 
 impl Peer {
-    /// Runs it, and returns its operations per second.
+    /// Runs the program, and returns its operations per second.
     pub fn run(&self, lab: &Lab) -> anyhow::Result<f64> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).current_dir(&self.folder);

@@ -1,4 +1,4 @@
-//! A process of this program that is a rank of the table under load: see [`run_if_one`].
+//! Runs this process as a rank of the table under load: see [`run_if_one`].
 
 use std::env;
 
@@ -9,21 +9,21 @@ use syncline_fabric::{Fabric, Host, Position, Window};
 
 use super::load::Load;
 
-/// The variable with a rank's work; if it is set, this process is a rank.
+/// The environment variable with a rank's work. If it is set, this process is a rank.
 pub const LOAD: &str = "SYNCLINE_BENCH_DHT";
 /// The table begins after the words for the ranks' barriers.
 const OPTIONS: Options = Options { at: 4096, bytes: None, buckets: 64 };
 const MET: Position = Position { rank: 0, at: 0 };
 
-/// The coarse mode's scheme is `full-support`.
+/// The lock of the coarse mode, which has the scheme `full-support`.
 type Lock = BestEffort<true, Yield, Window<Host>>;
 
-/// The value of [`LOAD`]: a mode and a load.
+/// The value of [`LOAD`] for a mode and a load.
 pub fn words(mode: &str, load: Load) -> String {
     format!("{mode} {} {} {}", load.entries, load.operations, load.percent)
 }
 
-/// Does a rank's work, if this process was started as a rank.
+/// Does a rank's work if this process was started as a rank. Returns `None` if it was not.
 pub fn run_if_one() -> Option<anyhow::Result<()>> {
     let words = env::var(LOAD).ok()?;
     Some(run(&words))
@@ -42,7 +42,7 @@ fn run(words: &str) -> anyhow::Result<()> {
     measure(&host, &Table::<_, Coarse<Host, Lock>>::open_coarse(host.clone(), OPTIONS)?, load)
 }
 
-/// Rank 0 prints the operations of all ranks per second.
+/// Runs the load on a table. Rank 0 prints the operations of all ranks per second.
 fn measure<M: Mode<Host>>(host: &Host, table: &Table<Host, M>, load: Load) -> anyhow::Result<()> {
     load.fill(table, host.rank(), host.ranks());
     meet(host)?;

@@ -1,18 +1,20 @@
 //! The cost of interposition: `syncline exec` compared with a program that was built with the lock.
 //!
-//! The baseline is a C program in which a header turns mutexes into the catalogue's lock through
+//! The baseline is a C program in which a header turns mutexes into the catalogue's lock, through
 //! the C interface. The subject is the same source with POSIX mutexes, which `syncline exec`
 //! replaces with that lock. So both sides wait in the same way, and differ only in how they reach
-//! the lock: the subject through a symbol of a preloaded library and POSIX' rules, the baseline
-//! through the C interface, which records owners. The literature's figure for interposition is 5 %.
+//! the lock. The subject reaches it through a symbol of a preloaded library and POSIX' rules, the
+//! baseline through the C interface, which records owners. The literature's figure for
+//! interposition is 5 %.
 //!
-//! A program that is linked statically with the lock calls it without a detour through the loader's
-//! tables, and finds its thread's words without a call. That is shown as well, but isn't counted,
-//! since no interposed function can be called that way. Also shown is the cost of leaving a mutex
-//! to the C library, relative to the program without Syncline: the detour alone, with the same lock
-//! on both sides.
+//! A program that is linked statically with the lock calls the lock without a detour through the
+//! loader's tables, and finds its thread-local words without a call. That comparison is shown too,
+//! but isn't counted, since no interposed function can be called that way. Also shown is the cost
+//! of leaving a mutex to the C library, relative to the program without Syncline: this is the
+//! detour alone, with the same lock on both sides.
 //!
-//! Memory is measured with 300,000 mutexes, used once each, without the objects' own bytes.
+//! The memory is that of 300,000 mutexes, each used once, without the bytes of the objects
+//! themselves.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -30,7 +32,7 @@ use crate::statistics::median;
 use crate::table;
 
 const LOCK: &str = "gate";
-/// No lock: everything is left to the C library.
+/// The value for no lock: all objects are left to the C library.
 const NONE: &str = "libc";
 const SHARED: &str = "Beside the shared library";
 const STATIC: &str = "Beside the static library, for information";
@@ -38,7 +40,7 @@ const LEFT: &str = "The C library's own mutex, and left to it, for information";
 const TIME: &str = "ns";
 const WALL: &str = "ms";
 const LOCKS: u32 = 300_000;
-/// The name under which a program searches for the shared library.
+/// The file name under which a program looks for the shared library.
 const INSTALLED: &str = "libsyncline.so.0.1";
 /// The literature's figure for an interposing library (H. Guiroux, R. Lachaize and V. Quéma,
 /// "Multicore Locks: The Case Is Not Closed Yet", ATC 2016).
@@ -47,9 +49,10 @@ const AIM: f64 = 1.05;
 /// The last line of output.
 #[derive(Serialize)]
 struct Summary {
-    /// Time with interposition over time of a program built with the lock; geometric mean.
+    /// The time with interposition over the time of a program built with the lock, as a geometric
+    /// mean.
     exec_ratio: f64,
-    /// Bytes of memory that a replaced lock adds.
+    /// The bytes of memory that a replaced lock adds.
     bytes_per_lock: f64,
 }
 
@@ -78,7 +81,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     })?)
 }
 
-/// A source, compiled in each way.
+/// The executables that are built from one source.
 struct Compiled {
     shared: PathBuf,
     linked: PathBuf,
@@ -133,8 +136,8 @@ impl Programs<'_> {
         cases
     }
 
-    /// A case: the program with these arguments. The first number that it prints is nanoseconds;
-    /// `unit` is how many of them a unit of the measure has.
+    /// A case for the program with these arguments. The first number that the program prints is
+    /// nanoseconds; `unit` is the number of nanoseconds in the measure's unit.
     fn case<'a>(
         &'a self,
         section: &'static str,
@@ -174,7 +177,7 @@ impl Programs<'_> {
         command
     }
 
-    /// Bytes for each lock by which the program's memory grows more than with the C library's
+    /// The bytes for each lock by which the program's memory grows more than with the C library's
     /// locks.
     fn bytes_per_lock(&self) -> anyhow::Result<f64> {
         let growth = |mut command: Command| -> anyhow::Result<f64> {
@@ -190,7 +193,8 @@ impl Programs<'_> {
     }
 }
 
-/// The source compiled with this library's lock, from a shared or a static library.
+/// The executable of a source that is compiled with this library's lock, from a shared or a static
+/// library.
 fn built_with_the_lock(
     lab: &Lab,
     library: &Path,
@@ -207,7 +211,7 @@ fn built_with_the_lock(
     let [include, header, library, folder] = [include.as_path(), &header, library, lab.folder()]
         .map(|path: &Path| path.display().to_string());
     let run_path = format!("-Wl,-rpath,{folder}");
-    // Without `--no-as-needed`, the linker drops a library that precedes the source which needs it.
+    // Without `--no-as-needed`, the linker drops a library that precedes the source that needs it.
     let (before, after) = ("-Wl,--no-as-needed,--whole-archive", "-Wl,--no-whole-archive,-lm");
     let options = ["-I", &include, "-include", &header, before, &library, after, &run_path];
     lab.compile_with(

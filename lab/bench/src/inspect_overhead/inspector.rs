@@ -9,7 +9,7 @@ use crate::compare::Side;
 use crate::lab::{Lab, built};
 use crate::programs::Wrapper;
 
-/// How much tracing may cost.
+/// The limit on the cost of tracing.
 #[derive(Clone, Copy)]
 pub enum Budget {
     /// No limit: each section is traced.
@@ -25,7 +25,7 @@ pub struct Inspector {
 }
 
 impl Inspector {
-    /// Finds `syncline` and the library that traces beside this executable.
+    /// Finds `syncline` and the tracing library in the folder of this executable.
     pub fn find(lab: &Lab, budget: Budget) -> anyhow::Result<Inspector> {
         let files = ["syncline", "libsyncline_tracer.so"];
         let folder = built(&files, "-p syncline-cli -p syncline-tracer")?;

@@ -1,4 +1,4 @@
-//! The peer: valgrind's lackey, which also reports each memory access, but of the whole program.
+//! The peer: valgrind's lackey, which also reports each memory access, but for the whole program.
 
 use std::process::Command;
 
@@ -8,8 +8,8 @@ use crate::lab::{Lab, find_program};
 use crate::process;
 use crate::programs::WALL;
 
-/// Printing each access makes an instruction take some 800 ns, so a small part of the work must
-/// suffice. One thread suffices too, because valgrind runs one thread at a time.
+/// The size of the work. Since each access is printed, an instruction takes some 800 ns, so only a
+/// small part of the work is done. There is one thread, because valgrind runs one thread at a time.
 const SIZE: [&str; 4] = ["--work", "1", "--threads", "1"];
 const NAME: &str = "one-table-lock";
 

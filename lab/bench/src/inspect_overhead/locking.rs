@@ -1,5 +1,5 @@
-//! Programs of `workloads/` that spend much of their time in critical sections: short ones over
-//! a table, ones that copy, and long ones.
+//! Programs of `workloads/` that spend much of their time in critical sections: short sections over
+//! a table, sections that copy, and long sections.
 
 use crate::accuracy::workloads;
 use crate::compare::{Case, Change, Measure};

@@ -1,18 +1,18 @@
-//! What `syncline inspect` costs a program.
+//! The cost of `syncline inspect` for a program.
 //!
-//! The baseline is the program alone, the subject the same program under the command. Three
-//! sections:
+//! The baseline is the program alone, and the subject is the same program under the command. There
+//! are three groups of cases:
 //!
-//! - every critical section traced: [`locking`]'s programs, which do little but lock, and the real
-//!   ones of [`crate::programs`];
-//! - the same within the default budget, and a program that does nothing, whose time is that of the
-//!   start;
-//! - valgrind's lackey, which prints each memory access of the whole program, on the smallest of
+//! - Every critical section is traced: [`locking`]'s programs, which do little but lock, and the
+//!   real programs of [`crate::programs`].
+//! - The same programs within the default budget, and a program that does nothing, whose time is
+//!   that of the start.
+//! - Valgrind's lackey, which prints each memory access of the whole program, on the smallest of
 //!   these programs.
 //!
 //! The aims are the budget, and for full traces a smaller slowdown than SyncPerf reports (section
-//! 4.5.2): 8.7 times for memcached, 11.7 for fluidanimate, which takes a lock for each small
-//! change, and 3.5 for the best program.
+//! 4.5.2). These slowdowns are 8.7 times for memcached, 11.7 for fluidanimate, which acquires a
+//! lock for each small change, and 3.5 for the best program.
 
 mod inspector;
 mod lackey;
@@ -36,28 +36,29 @@ const FULL: &str = "Every section";
 const BUDGET: &str = "Within the budget";
 const LACKEY: &str = "Lackey";
 
-/// SyncPerf's least slowdown by its diagnosis (canneal), for programs on which it was not run.
+/// SyncPerf's least slowdown by its diagnosis (canneal). It is the aim for programs on which
+/// SyncPerf was not run.
 const FULL_AIMS: Aims = Aims { time: Some(3.5), memory: None };
 /// SyncPerf's slowdown of memcached.
 const SYNCPERF_MEMCACHED: f64 = 8.7;
-/// SyncPerf's slowdown of fluidanimate, for programs that do little but lock.
+/// SyncPerf's slowdown of fluidanimate. It is the aim for programs that do little but lock.
 const SYNCPERF_LOCKING: f64 = 11.7;
 /// The default budget.
 const BUDGET_AIMS: Aims = Aims { time: Some(1.1), memory: None };
 
-/// A case is repeated until its interval is on one side of the aim, at most this many times.
+/// A case is repeated until its interval is on one side of the aim, but at most this many times.
 const LOOKS: usize = 3;
-/// The variable that names the only program to measure.
+/// The environment variable that names the only program to measure.
 const ONLY: &str = "SYNCLINE_BENCH_ONLY";
 
-/// The last line of output: time with tracing over time without.
+/// The last line of output. Each ratio is time with tracing over time without.
 #[derive(Serialize)]
 struct Summary {
-    /// Geometric mean over the programs, every section traced.
+    /// The geometric mean over the programs, with every section traced.
     full_ratio: f64,
-    /// The worst program, within the default budget.
+    /// The ratio of the worst program, within the default budget.
     budget_ratio: f64,
-    /// The program that valgrind's lackey runs.
+    /// The ratio of the program that valgrind's lackey runs.
     lackey_ratio: f64,
 }
 
@@ -95,7 +96,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
             name if locking::NAMES.contains(&name) => SYNCPERF_LOCKING,
             _ => continue,
         };
-        // There is no aim for memory.
+        // Measures of memory have no aim, so this replaces only the aims for time.
         case.measures.iter_mut().filter_map(|m| m.aim.as_mut()).for_each(|given| *given = aim);
     }
     cases.push(nothing::case(&lab, &budget, BUDGET)?);

@@ -1,4 +1,4 @@
-//! A program that does nothing: the cost of starting it under the command.
+//! A program that does nothing, whose time is the cost of starting a program under the command.
 
 use crate::compare::{Case, Change, Measure};
 use crate::lab::{Lab, find_program};

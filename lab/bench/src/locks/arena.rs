@@ -1,8 +1,8 @@
 //! A row of locks of one kind, and the loops in which threads use them.
 //!
-//! Each lock gets loops of its own, into which it is inlined as into a user's code; only the call
-//! of a whole loop goes through a pointer. The loops of the C locks are in `programs/ck_locks.c`,
-//! and are the same line by line.
+//! Each lock gets its own loops, into which the compiler inlines the lock as into a user's code.
+//! Only the call of a whole loop goes through a pointer. The loops of the C locks are in
+//! `programs/ck_locks.c`, and are equal line by line.
 
 use std::arch::asm;
 use std::cell::UnsafeCell;
@@ -13,31 +13,31 @@ use super::work::{Work, busy, now};
 
 /// The operations of a lock that are measured.
 pub trait Lock: Default + Send + Sync {
-    /// Whether readers share it.
+    /// Whether readers can share the lock.
     const SHARED: bool = false;
 
-    /// What a thread keeps from one acquisition to the next: its queue node, or nothing.
+    /// The data that a thread keeps from one acquisition to the next: its queue node, or nothing.
     type Thread: Default;
 
     /// Runs a section while holding the lock exclusively.
     fn with<R: Send>(&self, thread: &mut Self::Thread, section: impl FnOnce() -> R + Send) -> R;
 
-    /// Runs a section while holding a share.
+    /// Runs a section while holding the lock as a reader.
     #[inline(always)]
     fn share<R: Send>(&self, thread: &mut Self::Thread, section: impl FnOnce() -> R + Send) -> R {
         self.with(thread, section)
     }
 }
 
-/// A row of locks whose type is erased.
+/// A row of locks of one type, which the trait hides.
 pub trait Arena: Send + Sync {
     /// Acquires and releases the first lock this many times.
     fn pairs(&self, count: u64);
-    /// Acquires the first lock as a reader and releases it, this many times.
+    /// Acquires the first lock as a reader and releases it this many times.
     fn read_pairs(&self, count: u64);
     /// Uses the locks until the stop flag is set.
     fn work(&self, work: &mut Work);
-    /// The number of sections that have written.
+    /// The number of sections that have written, as the counters under the locks show it.
     fn counted(&self) -> u64;
 }
 
@@ -53,24 +53,25 @@ struct Cell<L> {
 #[derive(Default)]
 struct Count(UnsafeCell<u64>);
 
-// SAFETY: it is accessed only by holders of its lock, or after all threads have ended.
+// SAFETY: the counter is accessed only by holders of its lock, or after all threads have ended.
 unsafe impl Sync for Count {}
 
 impl Count {
     #[inline(always)]
     fn add_one(&self) {
-        // SAFETY: the caller holds the lock. Volatile, as in C: no store is optimized away.
+        // SAFETY: the caller holds the lock. The accesses are volatile, as in C, so that no store
+        // is optimized away.
         unsafe { self.0.get().write_volatile(self.0.get().read_volatile() + 1) };
     }
 
     #[inline(always)]
     fn read(&self) -> u64 {
-        // SAFETY: the caller holds the lock, or a share.
+        // SAFETY: the caller holds the lock, at least as a reader.
         unsafe { self.0.get().read_volatile() }
     }
 }
 
-/// The stop flag, for a section that may run on another thread.
+/// The stop flag, in a form that can be sent with a section that runs on another thread.
 struct Flag(*const AtomicBool);
 
 // SAFETY: the flag outlives the threads of a run.
@@ -86,15 +87,15 @@ impl Flag {
 
 struct Row<L>(Vec<Cell<L>>);
 
-/// A row of this many new locks.
+/// A row of this many new locks of one type.
 pub fn row<L: Lock + 'static>(locks: usize) -> Box<dyn Arena> {
     Box::new(Row::<L>((0..locks).map(|_| Cell::default()).collect()))
 }
 
-/// Does nothing, but the compiler must assume that all shared memory is accessed here.
+/// Does nothing, but makes the compiler assume that all shared memory is accessed here.
 #[inline(always)]
 pub fn barrier() {
-    // SAFETY: no instruction.
+    // SAFETY: there is no instruction.
     unsafe { asm!("", options(nostack, preserves_flags)) };
 }
 
@@ -169,7 +170,7 @@ impl<L: Lock> Arena for Row<L> {
     }
 }
 
-/// The memory of a row of locks of a C library, whose loops are called through pointers.
+/// A row of locks of a C library: its memory, and the pointers through which its loops are called.
 pub struct Foreign {
     pub cells: *mut u8,
     pub layout: std::alloc::Layout,
@@ -180,19 +181,19 @@ pub struct Foreign {
     pub counted: unsafe extern "C" fn(*const u8, usize) -> u64,
 }
 
-// SAFETY: the loops are made to be run by several threads at a time.
+// SAFETY: the loops are written to be run by several threads at a time.
 unsafe impl Send for Foreign {}
 // SAFETY: as above.
 unsafe impl Sync for Foreign {}
 
 impl Drop for Foreign {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and no thread uses it any more.
+        // SAFETY: the memory was allocated with this layout, and no thread uses it any more.
         unsafe { std::alloc::dealloc(self.cells, self.layout) };
     }
 }
 
-// SAFETY of the calls below: the functions belong to the library that has initialised the cells.
+// SAFETY of the calls below: the functions belong to the library that has initialized the cells.
 impl Arena for Foreign {
     fn pairs(&self, count: u64) {
         // SAFETY: as above.

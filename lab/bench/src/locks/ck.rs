@@ -1,5 +1,5 @@
-//! The locks of Concurrency Kit, a C library: compiled when the benchmark starts, into the loops
-//! of `programs/ck_locks.c`, and loaded into this process.
+//! The locks of Concurrency Kit, a C library. They are compiled into the loops of
+//! `programs/ck_locks.c` when the benchmark starts, and loaded into this process.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::ffi::{CStr, CString, c_char};
@@ -14,10 +14,10 @@ use super::contender::{Contender, Kind, Side};
 use super::work::Work;
 use crate::lab::Lab;
 
-/// A lock of the library, as `struct peer` in C.
+/// A lock of the library, with the layout of `struct peer` in C.
 #[repr(C)]
 struct Peer {
-    /// The name; null after the last lock.
+    /// The lock's name; null in the entry after the last lock.
     name: *const c_char,
     kind: *const c_char,
     lock_bytes: usize,
@@ -32,7 +32,7 @@ struct Peer {
     counted: unsafe extern "C" fn(*const u8, usize) -> u64,
 }
 
-/// `LINE` in C.
+/// Equal to `LINE` in C.
 const LINE: usize = 128;
 
 pub fn contenders(lab: &Lab) -> anyhow::Result<Vec<Contender>> {
@@ -44,13 +44,13 @@ pub fn contenders(lab: &Lab) -> anyhow::Result<Vec<Contender>> {
     load(&library)?.map(contender).collect()
 }
 
-/// The locks of the library, which stays loaded.
+/// The locks of the library, which is never unloaded.
 fn load(library: &Path) -> anyhow::Result<impl Iterator<Item = &'static Peer> + use<>> {
     let path = CString::new(library.as_os_str().as_bytes())?;
-    // SAFETY: it is our own library, and loading it runs no code of it.
+    // SAFETY: the library is our own, and loading it runs no code of it.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     anyhow::ensure!(!handle.is_null(), "{} can't be loaded", library.display());
-    // SAFETY: a handle just opened, and a name.
+    // SAFETY: the handle was just opened, and the name is a C string.
     let peers = unsafe { libc::dlsym(handle, c"peers".as_ptr()) }.cast::<Peer>();
     anyhow::ensure!(!peers.is_null(), "{} has no peers", library.display());
     // SAFETY: the table ends with an entry without a name, whose other fields are not read.
@@ -60,7 +60,7 @@ fn load(library: &Path) -> anyhow::Result<impl Iterator<Item = &'static Peer> + 
 }
 
 fn contender(peer: &'static Peer) -> anyhow::Result<Contender> {
-    // SAFETY: both are literals in C.
+    // SAFETY: both pointers are to string literals of the library.
     let text = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_str();
     let kind = text(peer.kind)?;
     Ok(Contender {
@@ -79,12 +79,12 @@ fn contender(peer: &'static Peer) -> anyhow::Result<Contender> {
 
 fn row(peer: &'static Peer, locks: usize) -> Box<dyn Arena> {
     let layout = Layout::from_size_align(peer.cell_bytes * locks, LINE).expect("it is small");
-    // SAFETY: no cell is without a size.
+    // SAFETY: no cell has size 0, and there is at least one.
     let cells = unsafe { alloc_zeroed(layout) };
     if cells.is_null() {
         handle_alloc_error(layout);
     }
-    // SAFETY: there is room for this many cells.
+    // SAFETY: the memory has room for this many cells.
     unsafe { (peer.init)(cells, locks) };
     let Peer { pairs, read_pairs, work, counted, .. } = *peer;
     Box::new(Foreign { cells, layout, locks, pairs, read_pairs, work, counted })

@@ -1,4 +1,4 @@
-//! Contention: several threads want the locks during a slot of time.
+//! Contention: several threads use the locks during a slot of time.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,22 +12,23 @@ use super::work::{Work, loops_per_nanosecond, now};
 
 /// The outcome of one slot.
 pub struct Outcome {
-    /// Sections begun per second, by all threads.
+    /// The number of sections that all threads together began per second.
     pub per_second: f64,
-    /// Jain's index over the threads' sections: 1 if all had equally many, 1/threads if one had
-    /// all.
+    /// Jain's index over the threads' numbers of sections: 1 if all numbers are equal, 1/threads if
+    /// one thread had all sections.
     pub jain: f64,
-    /// The sections of the thread with the fewest, relative to the thread with the most.
+    /// The number of sections of the thread with the fewest divided by that of the thread with the
+    /// most.
     pub least_share: f64,
     /// Samples of the durations of acquisitions, in nanoseconds.
     pub waits: Vec<u64>,
 }
 
-/// Gives new locks to the threads for the length of a slot.
+/// Lets threads use new locks for the length of a slot.
 ///
 /// Threads read the stop flag inside the section, and do not count sections that begin after the
-/// stop: otherwise those of a lock with very slow hand-overs would be counted while the slot is
-/// being ended.
+/// stop. Otherwise, if hand-overs of a lock are very slow, sections would be counted while the slot
+/// is being ended.
 pub fn run(
     row: &dyn Fn(usize) -> Box<dyn Arena>,
     load: &Load,
@@ -84,11 +85,11 @@ pub fn run(
     })
 }
 
-/// A thread's work, sent back to the thread that has started it.
+/// A thread's work, which is sent back to the thread that has started it.
 struct Sent<T>(T);
 
-// SAFETY: the work's pointers are to the stop flag, which both threads may use, and to functions.
-// Its other fields can be sent.
+// SAFETY: the pointers in the work are to the stop flag, which both threads may use, and to
+// functions. All other fields can be sent.
 unsafe impl Send for Sent<(u64, Work)> {}
 
 #[cfg(test)]
@@ -108,11 +109,11 @@ mod tests {
             }
         }
         let row = |locks| arena::row::<Open>(locks);
-        // On one processor the increment is a single instruction, which no switch of threads can
+        // On one processor the increment is a single instruction, which a switch of threads can't
         // split.
         if processors::count() > 1 {
             let load = Load { outside: 0, ..load::two_threads() };
-            // Other processes may keep the threads from running at the same time for a while.
+            // Other processes may prevent the threads from running at the same time for a while.
             let slot = Duration::from_millis(100);
             assert!((0..20).any(|_| run(&row, &load, slot).is_err()));
         }

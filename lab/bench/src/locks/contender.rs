@@ -1,5 +1,5 @@
-//! The locks that are measured: a lock of the catalogue in one of its forms, a peer, or a
-//! hand-written lock.
+//! The locks that are measured: those of the catalogue in each of their forms, peers, and
+//! hand-written locks.
 
 use syncline::lock::Waiting;
 
@@ -13,23 +13,23 @@ pub enum Kind {
     Array,
     Mcs,
     Clh,
-    /// A queue for each group of near processors, which is spliced into a common one.
+    /// A queue for each group of near processors, which is spliced into a common queue.
     Hclh,
     /// A lock for each group of near processors, and one for all groups.
     Cohort,
     /// A queue whose waiters can give up.
     TimedQueue,
-    /// Waiters sleep in the kernel.
+    /// A lock whose waiters sleep in the kernel.
     Blocking,
-    /// Readers share it; waiters spin.
+    /// A lock that readers share and whose waiters spin.
     SpinningShared,
-    /// Readers share it; waiters sleep in the kernel.
+    /// A lock that readers share and whose waiters sleep in the kernel.
     BlockingShared,
-    /// Readers share it; waiters take turns, and all poll the same words.
+    /// A lock that readers share. Waiters take turns, and all poll the same words.
     TurnsShared,
-    /// Readers share it; waiters form a queue, and each polls a word of its own.
+    /// A lock that readers share. Waiters form a queue, and each polls its own word.
     QueuedShared,
-    /// The section is sent to the lock's holder.
+    /// A lock to whose holder the section is sent.
     Delegation,
 }
 
@@ -85,24 +85,24 @@ impl Kind {
 pub enum Side {
     Ours,
     Peer,
-    /// Written plainly here, to measure the cost of our generic code.
+    /// A lock that is written plainly in this crate, to measure the cost of our generic code.
     Handwritten,
 }
 
 pub struct Contender {
     pub name: String,
-    /// The name in the catalogue, or the same as `name`.
+    /// The lock's name in the catalogue; equal to `name` for other locks.
     pub lock: String,
     pub side: Side,
     pub kind: Kind,
     pub waiting: Waiting,
-    /// Whether waiters are served in order, among all or within a group.
+    /// Whether waiters are served in order, at least within a group.
     pub fifo: bool,
-    /// Whether a waiter can give up after a while.
+    /// Whether a waiter can give up after a time.
     pub timed: bool,
-    /// Size of a lock in bytes.
+    /// The size of a lock in bytes.
     pub bytes: usize,
-    /// Size of the node that each waiter and holder needs, in bytes.
+    /// The size in bytes of the node that each waiter and holder needs.
     pub node_bytes: usize,
     pub row: Box<dyn Fn(usize) -> Box<dyn Arena>>,
 }
@@ -139,8 +139,8 @@ impl Contender {
         self.side == Side::Ours
     }
 
-    /// Whether, with more threads than processors, each hand-over waits until the scheduler runs
-    /// the next thread of the order, while the other threads spin.
+    /// Whether, with more threads than processors, each hand-over has to wait until the scheduler
+    /// runs the next thread in the order, while the other threads spin.
     pub fn starves_oversubscribed(&self) -> bool {
         self.fifo && self.waiting == Waiting::Spins
     }

@@ -1,10 +1,10 @@
-//! Locks written plainly over `core::sync::atomic`, like those in a program that needs one lock and
-//! no library. The library's native forms must be equally fast: being generic over a memory and a
-//! waiting policy must cost nothing. The six locks in this file are timed; the tests in
-//! `instructions.rs` compare the executed instructions of these six and of the locks in the modules
-//! below.
+//! Locks that are written plainly over `core::sync::atomic`, like those in a program that needs one
+//! lock and no library. The library's native forms must be equally fast: being generic over a
+//! memory and a waiting policy must cost nothing. The six locks in this file are timed. The tests
+//! in `instructions.rs` compare the executed instructions, for these six and for the locks in the
+//! modules below.
 //!
-//! Each has the same words and the same orderings as the library's lock with that name.
+//! Each lock has the same words and the same memory orderings as the library's lock of that name.
 
 #[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
 pub mod near;
@@ -27,7 +27,7 @@ use syncline::lock::Waiting;
 use super::arena::Lock;
 use super::contender::{Contender, Kind, Side};
 
-/// The locks, each with the name of the library's corresponding form.
+/// The locks that are timed, each with the name of the corresponding form in the library.
 pub fn contenders() -> Vec<(Contender, &'static str)> {
     fn lock<L: Lock + 'static>(name: &str, kind: Kind) -> Contender {
         let waiting = if kind == Kind::Blocking { Waiting::Parks } else { Waiting::Spins };
@@ -142,7 +142,7 @@ impl Ticket {
 
     #[inline(always)]
     fn release(&self) {
-        // Loaded again, as in a release that is called without the ticket.
+        // The number is loaded again, as in a release that is called without the ticket.
         self.serving.store(self.serving.load(Relaxed).wrapping_add(2), Release);
     }
 }
@@ -252,7 +252,7 @@ impl Futex {
     fn call(word: &AtomicU32, operation: i32, value: u32) {
         let operation = operation | libc::FUTEX_PRIVATE_FLAG;
         let no_deadline = ptr::null::<libc::timespec>();
-        // SAFETY: the kernel only reads the word; whatever it returns, callers check the word
+        // SAFETY: the kernel only reads the word. Whatever the call returns, callers check the word
         // again.
         unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_deadline) };
     }

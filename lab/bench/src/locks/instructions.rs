@@ -1,13 +1,12 @@
-//! Checks that the native form of a lock executes the same instructions as the lock written by
-//! hand.
+//! Checks that the native form of a lock executes the same instructions as the hand-written lock.
 //!
 //! The processor's trap flag stops this thread after each instruction of an uncontended pair, so
-//! the comparison is of executed instructions. Ours must access memory by the same instructions in
-//! the same order, including prefixes, kinds and sizes of operands; and must not compute, compare
-//! or branch more often. So a fence, a bounds check or another load is detected. The comparison
-//! ignores which registers and addresses are used, how values get from one register to another, in
-//! which order the compiler has placed the pieces of a function and what lies between two accesses,
-//! and the function's frame: its contents depend on the paths on which a thread waits, which are
+//! executed instructions are compared. Our lock must access memory by the same instructions in the
+//! same order, including prefixes, kinds and sizes of operands. It must not compute, compare or
+//! branch more often. So the comparison detects a fence, a bounds check or another load. It ignores
+//! registers and addresses, moves of values between registers, and the order in which the compiler
+//! has placed the pieces of a function and the code between two accesses. It also ignores the
+//! function's frame: the frame's contents depend on the paths on which a thread waits, which are
 //! not executed.
 
 use std::arch::asm;
@@ -26,9 +25,9 @@ use super::arena::{Lock, barrier};
 use super::handwritten::{self as by_hand, near, preferences, queues, shared, trees};
 use super::ours::{Exclusive, Shared};
 
-/// A lock that also exists written by hand.
+/// A lock of the library that also exists as a hand-written lock.
 ///
-/// A lock of the catalogue without a twin does not compile here.
+/// A lock of the catalogue without a twin does not compile in this file.
 trait HasTwin {
     type Twin: Lock;
 }
@@ -96,7 +95,7 @@ fn same_shared<Ours: RawSharedLock, ByHand: Lock>(name: &str) {
     same::<Reader<Shared<Ours>>, Reader<ByHand>>(&format!("{name}, reader"));
 }
 
-/// A lock of which only shares are compared.
+/// A lock of which only acquisitions as a reader are compared.
 #[derive(Default)]
 struct Reader<L>(L);
 
@@ -109,7 +108,7 @@ impl<L: Lock> Lock for Reader<L> {
     }
 }
 
-/// A lock with more work is distinguished from one with less.
+/// The comparison fails for two locks that do different amounts of work.
 #[test]
 #[should_panic(expected = "two unlike locks")]
 fn a_difference_is_noticed() {
@@ -130,18 +129,18 @@ fn same<Ours: Lock, ByHand: Lock>(name: &str) {
     assert!(count <= by_hand_count, "{name}: {:?} are more than {:?}", all(&ours), all(&by_hand));
 }
 
-/// Whether the instruction only clears a register, which processors do while renaming, at no cost.
+/// Whether the instruction only clears a register. Processors do that while renaming, at no cost.
 fn clears_a_register(run: &Instruction) -> bool {
     matches!(run.mnemonic(), Mnemonic::Xor | Mnemonic::Xorps)
         && run.op1_kind() == OpKind::Register
         && run.op0_register() == run.op1_register()
 }
 
-/// The instructions executed for an uncontended pair.
+/// The instructions that an uncontended pair executes.
 fn instructions<L: Lock>() -> Vec<Instruction> {
     let (lock, mut thread) = (L::default(), L::Thread::default());
-    // First without recording, because the loader may have to look up a function, and locks make
-    // their nodes.
+    // The first pairs are not recorded, because the loader may have to look up a function, and
+    // locks create their nodes.
     (0..4).for_each(|_| pair(&lock, &mut thread));
     let mut addresses = traced(|| pair(&lock, &mut thread)).into_iter();
     let first = pair::<L> as fn(&L, &mut L::Thread) as usize;
@@ -164,7 +163,7 @@ fn is_move(instruction: &Instruction) -> bool {
     let is_zeroing = instruction.op0_kind() == OpKind::Register
         && instruction.op1_kind() == OpKind::Register
         && instruction.op0_register() == instruction.op1_register();
-    // Addresses of functions and variables in other crates are in a table beside the code.
+    // The addresses of functions and variables in other crates are in a table next to the code.
     let is_from_table = instruction.is_ip_rel_memory_operand();
     match instruction.mnemonic() {
         Mnemonic::Lea => true,
@@ -179,8 +178,8 @@ fn accesses_memory(instruction: &Instruction) -> bool {
     !loads_an_address && instruction.op_kinds().any(|kind| kind == OpKind::Memory)
 }
 
-/// Whether the instruction belongs to a function's frame, or only reflects where the compiler has
-/// placed code.
+/// Whether the instruction belongs to a function's frame, or depends only on the compiler's
+/// placement of code.
 fn is_of_frame(instruction: &Instruction) -> bool {
     let on_stack = [instruction.memory_base(), instruction.op0_register()].contains(&Register::RSP);
     on_stack
@@ -195,16 +194,16 @@ fn pair<L: Lock>(lock: &L, thread: &mut L::Thread) {
 
 fn decoded(address: usize) -> Instruction {
     const LONGEST: usize = 15;
-    // SAFETY: it was executed, so it is mapped; beyond it is more of this executable.
+    // SAFETY: the instruction was executed, so it is mapped; more of this executable follows it.
     let bytes = unsafe { slice::from_raw_parts(address as *const u8, LONGEST) };
     Decoder::new(64, bytes, DecoderOptions::NONE).decode()
 }
 
-/// The addresses of the instructions that this thread runs.
+/// The addresses of the instructions that this thread executes in `what`.
 pub fn traced(what: impl FnOnce()) -> Vec<usize> {
     const TRAP: u64 = 1 << 8;
-    // SAFETY: the handler does only what handlers may do; the flag is this thread's, and is cleared
-    // afterwards.
+    // SAFETY: the handler does only what handlers may do. The flag affects only this thread, and is
+    // cleared afterwards.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = note as *const () as usize;
@@ -228,7 +227,7 @@ extern "C" fn note(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) 
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };
     let address = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
     TRACE.with(|trace| {
-        // SAFETY: the thread is stopped within `what`, which doesn't access it.
+        // SAFETY: the thread is stopped within `what`, which doesn't access the trace.
         let trace = unsafe { &mut *trace.get() };
         assert!(trace.len() < trace.capacity(), "a handler must not allocate");
         trace.push(address);

@@ -1,4 +1,4 @@
-//! The loads: what the threads do with the locks, and which locks take part.
+//! The loads: the work of the threads with the locks, and the locks that take part.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,13 +14,15 @@ use crate::size::Size;
 pub struct Load {
     pub title: Cow<'static, str>,
     pub threads: Threads,
-    /// The number of locks; a thread takes a random one of them.
+    /// The number of locks; for each acquisition, a thread chooses one of them at random.
     pub locks: usize,
-    /// How long a lock is held in addition to counting, in nanoseconds.
+    /// The time for which a lock is held in addition to counting, in nanoseconds.
     pub section: u32,
-    /// The average time that a thread spends outside, evenly distributed from 0 to twice as much.
+    /// The average time that a thread spends outside, in nanoseconds. The times are evenly
+    /// distributed from 0 to twice the average.
     pub outside: u32,
-    /// How many of 1024 acquisitions are a writer's; for locks without readers, all are.
+    /// The number of writers' acquisitions among 1024; for locks without readers, all acquisitions
+    /// are writers'.
     pub writes: u32,
     pub for_whom: For,
 }
@@ -29,20 +31,20 @@ pub struct Load {
 pub enum Threads {
     /// Two threads, each on a processor of its own.
     Two,
-    /// This many threads for each processor, where the scheduler puts them.
+    /// This many threads for each processor, on processors that the scheduler chooses.
     PerProcessor(usize),
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum For {
-    /// Locks that one thread holds at a time.
+    /// Locks that only one thread can hold at a time.
     Exclusive,
-    /// Also the writers' sides of locks that can be shared.
+    /// All locks; those that can be shared take part as writers.
     All,
     /// Locks that can be shared.
     Shared,
-    /// The recommended locks and those that they are compared with: few enough for a precise
-    /// comparison even if rounds differ much.
+    /// The recommended locks, and those with which they are compared. They are few enough for a
+    /// precise comparison even if rounds differ much.
     Recommended,
 }
 
@@ -50,10 +52,11 @@ pub const TWO_THREADS: &str = "Two threads, one lock, 100 ns outside";
 pub const OVERSUBSCRIBED_8: &str = "8 threads for each processor, one lock, 100 ns outside";
 const OVERSUBSCRIBED_32: &str = "32 threads for each processor, one lock, 100 ns outside";
 
-/// The numbers of threads, more than there are processors, with which recommended locks are judged.
+/// The numbers of threads, greater than that of processors, with which recommended locks are
+/// judged.
 pub const OVERSUBSCRIBED: [Threads; 2] = [Threads::PerProcessor(8), Threads::PerProcessor(32)];
-/// The sections with which recommended locks are judged: how long the lock is held in addition to
-/// counting, and how long a thread stays outside, as in [`Load`].
+/// The sections with which recommended locks are judged: the time for which the lock is held in
+/// addition to counting, and the time that a thread spends outside, as in [`Load`].
 const LENGTHS: [(&str, u32, u32); 4] = [
     ("100 ns outside", 0, 100),
     ("nothing outside", 0, 0),
@@ -105,7 +108,7 @@ pub fn all(size: Size) -> Vec<Load> {
     all
 }
 
-/// One lock, with sections of all lengths.
+/// Loads on one lock, one for each element of [`LENGTHS`].
 fn of_all_lengths(threads: Threads, what: &str, for_whom: For) -> impl Iterator<Item = Load> {
     LENGTHS.into_iter().map(move |(length, section, outside)| Load {
         title: format!("{threads}, {what}, {length}").into(),
@@ -142,7 +145,8 @@ impl Load {
         !self.pinned()
     }
 
-    /// The length of a slot. With more threads than processors it must contain several time slices.
+    /// The length of a slot. If there are more threads than processors, a slot must contain several
+    /// time slices.
     pub fn slot(&self, size: Size) -> Duration {
         let milliseconds = match self.threads {
             _ if self.for_whom == For::Recommended => size.pick(1, 40, 500),
@@ -159,8 +163,7 @@ impl Load {
         size.pick(1, 5, full)
     }
 
-    /// Whether the load is one of those by which recommended locks are judged with this many
-    /// threads.
+    /// Whether recommended locks are judged by this load with this kind of threads.
     pub fn judges(&self, threads: Threads) -> bool {
         let for_whom = if threads == Threads::Two { For::Exclusive } else { For::Recommended };
         self.threads == threads && self.locks == 1 && self.for_whom == for_whom
@@ -185,8 +188,8 @@ impl Load {
             && !self.starves(contender)
     }
 
-    /// Whether the lock takes part in only one slot, because after the slot it takes seconds until
-    /// all of its waiters have had their turns.
+    /// Whether the lock takes part in only one slot of this load. That is so if it takes seconds
+    /// after the slot until all of its waiters have had their turns.
     pub fn shows_once(&self, contender: &Contender, size: Size) -> bool {
         matches!(size, Size::Full)
             && self.for_whom == For::Exclusive

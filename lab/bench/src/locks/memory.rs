@@ -1,4 +1,5 @@
-//! The memory of a lock: its own size, that of a waiter's node, and what it allocates.
+//! The memory of a lock: its own size, the size of a waiter's node, and the memory that it
+//! allocates.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,24 +13,25 @@ use crate::heap;
 /// The memory of a lock. All sizes are in bytes.
 pub struct Footprint {
     pub name: String,
-    /// The lock itself.
+    /// The bytes of the lock itself.
     pub lock: usize,
-    /// The node of each waiter and holder.
+    /// The bytes of the node that each waiter and holder needs.
     pub node: usize,
-    /// Allocated for each lock that has been used.
+    /// The bytes allocated for each lock that has been used.
     pub heap_per_lock: usize,
-    /// Allocated for each of the threads that have contended for one lock.
+    /// The bytes allocated for each of the threads that have contended for one lock.
     pub heap_per_thread: usize,
 }
 
 const LOCKS: usize = 64;
-/// The number of threads; the second for locks on which 8 would use up each other's time slices.
+/// The number of threads. The second number is for locks with which 8 threads would use up each
+/// other's time slices.
 const THREADS: [usize; 2] = [8, 2];
 const SLOT: Duration = Duration::from_millis(5);
 const SECTION_NANOSECONDS: f64 = 20_000.0;
 
 impl Footprint {
-    /// Measures a lock's memory. No other thread may allocate meanwhile.
+    /// Measures a lock's memory. No other thread may allocate at that time.
     pub fn of(contender: &Contender) -> Footprint {
         Footprint {
             name: contender.name.clone(),
@@ -41,8 +43,8 @@ impl Footprint {
     }
 }
 
-/// The bytes that the first use of a lock allocates: the mean over many locks. What a thread
-/// allocates once is spread over all of them.
+/// The mean number of bytes that the first use of a lock allocates. Memory that a thread allocates
+/// only once is divided among many locks.
 fn per_lock(contender: &Contender) -> usize {
     let taken_by = |locks: usize| {
         let before = heap::in_use();
@@ -51,8 +53,8 @@ fn per_lock(contender: &Contender) -> usize {
         heap::in_use().saturating_sub(before)
     };
     let unused = |locks: usize| {
-        // This is subtracted: the benchmark's own cells and the lists that hold them are not
-        // counted.
+        // This is subtracted, so that the benchmark's own cells, and the lists that hold them, are
+        // not counted.
         let before = heap::in_use();
         let rows: Vec<_> = (0..locks).map(|_| (contender.row)(1)).collect();
         let taken = heap::in_use().saturating_sub(before);
@@ -93,7 +95,7 @@ fn per_thread(contender: &Contender) -> usize {
         done.wait();
         let taken = heap::in_use().saturating_sub(before) / threads;
         leave.wait();
-        // A thread's last memory is freed when the thread is joined.
+        // The last memory of a thread is freed when the thread is joined.
         handles.into_iter().for_each(|handle| handle.join().expect("no thread panics"));
         taken
     })

@@ -1,9 +1,9 @@
-//! Every lock of the catalogue in all its forms, compared with other libraries' locks.
+//! Compares every lock of the catalogue, in all its forms, with the locks of other libraries.
 //!
 //! - [`uncontended`]: a pair of calls without contention, compared with the fastest peer of the
-//!   same [kind](contender::Kind) and with the same lock [written by hand](handwritten);
-//! - [`contended`]: throughput, how long acquisitions take, and fairness, under the [`load`]s;
-//! - [`memory`].
+//!   same [kind](contender::Kind) and with the same lock [written by hand](handwritten).
+//! - [`contended`]: throughput, durations of acquisitions, and fairness, under the [`load`]s.
+//! - [`memory`]: the memory of each lock.
 //!
 //! All locks run in the same loops ([`arena`]); C locks run in the same loops written in C
 //! ([`ck`]).
@@ -37,21 +37,21 @@ use contender::Contender;
 use load::{Load, Threads};
 use memory::Footprint;
 
-/// The last line of output: throughput of our locks over that of the best peer. 1 means equal, more
-/// is better.
+/// The last line of output. Each ratio is the throughput of our locks over that of the best peer: 1
+/// means equal, more is better.
 #[derive(Serialize)]
 struct Summary {
-    /// Without contention: the worst of all locks of the catalogue, each in its best form, over the
-    /// fastest peer of the same kind.
+    /// The ratio without contention, over the fastest peer of the same kind. Each lock of the
+    /// catalogue counts with its best form, and the worst lock's ratio is shown.
     uncontended_worst_ratio: f64,
-    /// Two threads, one lock: the best recommended lock over the better of pthread's and
-    /// parking_lot's mutex, as a geometric mean over sections of several lengths.
+    /// The ratio with two threads and one lock: the best recommended lock over the better of
+    /// pthread's and parking_lot's mutex. It is a geometric mean over sections of several lengths.
     contended_best_ratio: f64,
-    /// Like `contended_best_ratio`, with 8 and with 32 threads for each processor; the worse of
-    /// both.
+    /// Like `contended_best_ratio`, with 8 and with 32 threads for each processor. The worse of the
+    /// two ratios is shown.
     oversubscribed_best_ratio: f64,
-    /// 8 threads for each processor: the worst lock of the catalogue whose waiters park, over
-    /// pthread's mutex.
+    /// The ratio with 8 threads for each processor: the worst lock of the catalogue whose waiters
+    /// park, over pthread's mutex.
     oversubscribed_worst_ratio: f64,
 }
 
@@ -113,7 +113,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&summary)?)
 }
 
-/// Runs all contenders that suit a load.
+/// Measures all contenders that suit a load.
 fn under<'a>(
     load: &Load,
     all: &'a [Contender],
@@ -143,7 +143,7 @@ fn uncontended_rounds(size: Size) -> usize {
     size.pick(1, 61, 301)
 }
 
-/// Roughly the milliseconds that everything will take.
+/// The approximate number of milliseconds that all measurements take.
 fn steps(everybody: &[&Contender], loads: &[Load], size: Size) -> u64 {
     let under = |load: &Load| {
         let count = |who: &dyn Fn(&Contender) -> bool| {

@@ -8,7 +8,7 @@ use super::arena::Lock;
 use super::contender::{Contender, Kind, Side};
 
 /// The locks that the catalogue recommends under contention and for more threads than processors.
-/// The last line of output has their figures.
+/// The last line of output has their results.
 pub const RECOMMENDED: &[&str] = &["gate"];
 
 #[derive(Default)]
@@ -19,10 +19,10 @@ impl<L: RawLock> Lock for Exclusive<L> {
 
     #[inline(always)]
     fn with<R: Send>(&self, node: &mut L::Node, section: impl FnOnce() -> R + Send) -> R {
-        // SAFETY: the node is not moved, and not used otherwise.
+        // SAFETY: the node is neither moved nor used for anything else.
         unsafe { self.0.acquire(node) };
         let result = section();
-        // SAFETY: acquired above.
+        // SAFETY: this thread has acquired the lock above.
         unsafe { self.0.release(node) };
         result
     }
@@ -38,10 +38,10 @@ impl<L: RawSharedLock> Lock for Shared<L> {
 
     #[inline(always)]
     fn with<R: Send>(&self, (node, _): &mut Self::Thread, section: impl FnOnce() -> R + Send) -> R {
-        // SAFETY: the node is not moved, and not used otherwise.
+        // SAFETY: the node is neither moved nor used for anything else.
         unsafe { self.0.acquire(node) };
         let result = section();
-        // SAFETY: acquired above.
+        // SAFETY: this thread has acquired the lock above.
         unsafe { self.0.release(node) };
         result
     }
@@ -52,10 +52,10 @@ impl<L: RawSharedLock> Lock for Shared<L> {
         (_, node): &mut Self::Thread,
         section: impl FnOnce() -> R + Send,
     ) -> R {
-        // SAFETY: the node is not moved, and not used otherwise.
+        // SAFETY: the node is neither moved nor used for anything else.
         unsafe { self.0.acquire_shared(node) };
         let result = section();
-        // SAFETY: acquired above.
+        // SAFETY: this thread has acquired the lock above.
         unsafe { self.0.release_shared(node) };
         result
     }
@@ -80,7 +80,7 @@ macro_rules! form {
     };
 }
 
-/// Delegation: the section goes to the lock's holder.
+/// A delegation lock, whose holder runs the section.
 #[derive(Default)]
 struct Delegating<D: RawDelegation>(Delegated<(), D>);
 
@@ -131,7 +131,7 @@ fn contender<L: Lock + 'static>(
         _ if L::SHARED && node_bytes > 0 => Kind::QueuedShared,
         Waiting::Parks if L::SHARED => Kind::BlockingShared,
         _ if L::SHARED => Kind::SpinningShared,
-        // The parking forms of all other locks wait behind a gate.
+        // The parking forms of all other locks have a gate in front of their queues.
         Waiting::Parks => Kind::Blocking,
         _ if entry.timed && node_bytes > 0 && !entry.about.numa => Kind::TimedQueue,
         _ => match entry.about.algorithm {

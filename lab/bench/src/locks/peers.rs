@@ -32,8 +32,8 @@ pub fn contenders() -> Vec<Contender> {
     ]
 }
 
-/// The locks that contended ones are compared with: the mutexes that programs use today, or their
-/// readers-writer locks.
+/// The locks with which contended locks are compared: the mutexes that programs use today, or their
+/// reader-writer locks.
 pub fn references(shared: bool) -> &'static [&'static str] {
     if shared {
         &["parking_lot rwlock", "pthread rwlock"]
@@ -142,7 +142,7 @@ pthread!(PthreadSpin, libc::pthread_spinlock_t, {
     lock
 });
 
-/// One pair of calls, with their results checked, as in a careful program.
+/// Runs a section between a pair of calls whose results are checked, as in a careful program.
 macro_rules! between {
     ($section:ident, $lock:expr, $acquire:path, $release:path) => {{
         // SAFETY: the lock is initialised, and not moved while it is used.

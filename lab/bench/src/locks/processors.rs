@@ -2,27 +2,27 @@
 
 use std::{io, mem};
 
-/// The number of processors.
+/// The number of processors that this process may use.
 pub fn count() -> usize {
     allowed().map_or(1, |set| {
-        // SAFETY: a set that the kernel has filled in.
+        // SAFETY: the kernel has filled in the set.
         unsafe { libc::CPU_COUNT(&set) as usize }
     })
 }
 
 /// Pins the calling thread to one of the processors. Threads with different numbers get different
-/// processors as long as there are enough.
+/// processors if there are enough.
 pub fn keep_apart(thread: usize) {
     let Ok(set) = allowed() else { return };
     // SAFETY: the numbers are below the set's size.
     let mut usable =
         (0..libc::CPU_SETSIZE as usize).filter(|&i| unsafe { libc::CPU_ISSET(i, &set) });
     if let Some(processor) = usable.nth(thread % count()) {
-        // SAFETY: a set of bits may be zero.
+        // SAFETY: all bits of the set may be zero.
         let mut own: libc::cpu_set_t = unsafe { mem::zeroed() };
-        // SAFETY: the number is from a set of that size.
+        // SAFETY: the number comes from a set of that size.
         unsafe { libc::CPU_SET(processor, &mut own) };
-        // If this fails, only the measurement gets noisier.
+        // If pinning fails, the measurement only gets noisier.
         let _ = set_allowed(&own);
     }
 }
@@ -39,7 +39,7 @@ pub fn staying_on_one<T>(run: impl FnOnce() -> T) -> T {
 }
 
 fn allowed() -> io::Result<libc::cpu_set_t> {
-    // SAFETY: a set of bits may be zero.
+    // SAFETY: all bits of the set may be zero.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
     // SAFETY: the pointer is to a live set of this size.
     match unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) } {

@@ -1,4 +1,4 @@
-//! The tables for a person, 100 columns wide.
+//! Prints the results as tables, 100 columns wide.
 
 use super::load::{For, Load, Threads};
 use super::memory::Footprint;
@@ -6,7 +6,8 @@ use super::uncontended::Access;
 use super::versus::{self, Result, Standing};
 use super::{ours, peers};
 
-/// Prints the locks under one load, the fastest first, compared with the best reference lock.
+/// Prints the results of the locks under one load, the fastest lock first, compared with the best
+/// reference lock.
 pub fn contended(load: &Load, results: &[Result]) {
     let references = peers::references(load.for_whom == For::Shared);
     let reference = versus::best_of(results, references);
@@ -43,7 +44,7 @@ pub fn contended(load: &Load, results: &[Result]) {
     }
 }
 
-/// Prints the recommended locks over sections of all lengths.
+/// Prints the mean ratios of the recommended locks over sections of all lengths.
 pub fn over_lengths(threads: Threads, loads: &[&[Result]]) {
     println!("\n{threads}, one lock, sections of all lengths");
     println!("  throughput over that of the better of parking_lot's and pthread's mutex");
@@ -55,7 +56,7 @@ pub fn over_lengths(threads: Threads, loads: &[&[Result]]) {
     }
 }
 
-/// The durations of acquisitions, in nanoseconds.
+/// Percentiles of the durations of acquisitions, in nanoseconds.
 struct Waits {
     p50: u64,
     p99: u64,
@@ -88,8 +89,8 @@ fn duration(nanoseconds: u64) -> String {
     }
 }
 
-/// Formats a ratio in at most six characters: with four digits after the point below 0.01, with two
-/// below 10, else with none.
+/// Formats a ratio in at most six characters: with four decimal places below 0.01, with two below
+/// 10, and otherwise with none.
 fn ratio(value: f64) -> String {
     match value {
         0.0..0.01 => format!("{value:.4}"),

@@ -1,4 +1,4 @@
-//! An uncontended lock: one thread acquires and releases it repeatedly.
+//! Uncontended locks: one thread acquires and releases a lock repeatedly.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::rounds::{self, Once};
 use crate::statistics::spread;
 use indicatif::ProgressBar;
 
-/// How a lock is acquired.
+/// The mode in which a lock is acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Exclusively.
@@ -17,7 +17,7 @@ pub enum Access {
     Shared,
 }
 
-/// One lock's time for a pair, round by round.
+/// The times for a pair of calls of one lock, one for each round.
 pub struct Timing<'a> {
     pub contender: &'a Contender,
     pub access: Access,
@@ -34,10 +34,11 @@ impl Timing<'_> {
     }
 }
 
-/// The number of pairs that are timed at once: a fraction of a millisecond.
+/// The number of pairs that are timed together, which take a fraction of a millisecond.
 const PAIRS: u64 = 50_000;
 
-/// Times the locks; those that are compared with each other run side by side in each round.
+/// Times the locks. Locks that are compared with each other run right after each other in each
+/// round.
 pub fn run<'a>(
     contenders: &[&'a Contender],
     pairs_scale: f64,

@@ -1,4 +1,4 @@
-//! Comparisons of our locks with peers: which peer, and by how much.
+//! Compares our locks with peers: selects the peer of each lock, and computes the ratios.
 
 use super::contended::Outcome;
 use super::contender::{Contender, Kind, Side};
@@ -7,9 +7,9 @@ use super::uncontended::{Access, Timing};
 use crate::compare::{Change, Measure, Row};
 use crate::statistics::{Spread, geometric_mean, median, spread};
 
-/// Aim: a pair takes at most this many times as long as with the fastest peer of the same kind.
+/// The aim: a pair takes at most this many times as long as with the fastest peer of the same kind.
 const AIM_UNCONTENDED: f64 = 1.03;
-/// Aim: a pair takes at most this many times as long as with the same lock written by hand.
+/// The aim: a pair takes at most this many times as long as with the same lock written by hand.
 const AIM_HANDWRITTEN: f64 = 1.02;
 
 pub const TIME: &str = "ns";
@@ -38,9 +38,9 @@ fn section(kind: Kind, access: Access) -> &'static str {
     }
 }
 
-/// Whether a lock of this kind is compared with a peer. No other library has queue locks whose
-/// waiters can give up or that readers share, nor delegation. For these kinds the peers are what
-/// programs use instead.
+/// Whether a lock of this kind is compared with `peer`. No other library has delegation, or queue
+/// locks whose waiters can give up or that readers share. The peers of these kinds are the locks
+/// that programs use instead.
 fn is_opponent(peer: &Contender, kind: Kind) -> bool {
     match kind {
         Kind::TimedQueue => peer.kind == Kind::Blocking && peer.timed,
@@ -50,8 +50,8 @@ fn is_opponent(peer: &Contender, kind: Kind) -> bool {
     }
 }
 
-/// Whether a peer does the same as our lock, so that ours should not be slower. A peer of a lock of
-/// these two kinds has no queue, and hence less to do.
+/// Whether the peers of this kind do the same as our lock, so that ours should not be slower. The
+/// peers of a lock of the other two kinds have no queue, and so less to do.
 fn is_of_same_kind(kind: Kind) -> bool {
     !matches!(kind, Kind::Delegation | Kind::QueuedShared)
 }
@@ -66,7 +66,7 @@ fn row(section: &'static str, aim: Option<f64>, peer: &Timing, subject: &Timing)
     }
 }
 
-/// The fastest of the peers that a lock of this kind is compared with.
+/// The fastest of the peers with which a lock of this kind is compared.
 fn fastest<'a, 'b>(all: &'b [Timing<'a>], kind: Kind, access: Access) -> Option<&'b Timing<'a>> {
     all.iter()
         .filter(|t| t.contender.side == Side::Peer && t.access == access)
@@ -74,7 +74,7 @@ fn fastest<'a, 'b>(all: &'b [Timing<'a>], kind: Kind, access: Access) -> Option<
         .min_by(|a, b| a.median().total_cmp(&b.median()))
 }
 
-/// Every lock compared with the fastest peer of its kind; the aim applies to our locks.
+/// Compares every lock with the fastest peer of its kind. The aim applies to our locks.
 pub fn uncontended(all: &[Timing]) -> Vec<Row> {
     let held_against = |timing: &Timing| {
         let peer = fastest(all, timing.kind(), timing.access)?;
@@ -85,7 +85,7 @@ pub fn uncontended(all: &[Timing]) -> Vec<Row> {
     all.iter().filter(|t| t.contender.side != Side::Handwritten).filter_map(held_against).collect()
 }
 
-/// The library's native forms compared with the same locks written by hand.
+/// Compares the library's native forms with the same locks written by hand.
 pub fn handwritten(all: &[Timing], pairs: &[(String, &str)]) -> Vec<Row> {
     let find = |name: &str| all.iter().find(|t| t.contender.name == name);
     let against = |(hand, ours): &(String, &str)| {
@@ -94,17 +94,18 @@ pub fn handwritten(all: &[Timing], pairs: &[(String, &str)]) -> Vec<Row> {
     pairs.iter().filter_map(against).collect()
 }
 
-/// A lock of the catalogue with one kind of access, compared with the fastest peer of its kind.
+/// The result of a lock of the catalogue with one kind of access, compared with the fastest peer of
+/// its kind.
 pub struct Standing {
     pub form: String,
     pub access: Access,
-    /// The peer's time over ours: more is better.
+    /// The peer's time over ours. More is better.
     pub ratio: f64,
 }
 
 /// The standings of the locks of the catalogue that have a peer of their own kind, the worst first.
-/// A lock counts with its best form of each kind; its spinning and yielding forms are of one kind,
-/// and the parking one may be of another.
+/// A lock counts with its best form of each kind: its spinning and yielding forms are of the same
+/// kind, and its parking form may be of another.
 pub fn standings(all: &[Timing]) -> Vec<Standing> {
     let mut best: Vec<(&Timing, f64)> = Vec::new();
     let ours = all.iter().filter(|t| t.contender.is_ours() && is_of_same_kind(t.kind()));
@@ -127,12 +128,12 @@ pub fn standings(all: &[Timing]) -> Vec<Standing> {
     best.into_iter().map(standing).collect()
 }
 
-/// The locks that miss the aim.
+/// The standings of the locks that miss the aim.
 pub fn behind(standings: &[Standing]) -> impl Iterator<Item = &Standing> {
     standings.iter().filter(|standing| standing.ratio < 1.0 / AIM_UNCONTENDED)
 }
 
-/// One lock's outcomes under one load, round by round.
+/// The outcomes of one lock under one load, one for each round.
 pub struct Result<'a> {
     pub contender: &'a Contender,
     pub outcomes: Vec<Outcome>,
@@ -154,7 +155,7 @@ pub fn best_of<'a, 'b>(results: &'b [Result<'a>], names: &[&str]) -> Option<&'b 
     named.max_by(|a, b| a.per_second().total_cmp(&b.per_second()))
 }
 
-/// Throughput over another lock's, in the rounds in which both took part.
+/// The throughput of a lock over that of another one, in the rounds in which both took part.
 pub fn ratio(ours: &Result, peer: &Result) -> Spread {
     spread(&ratios(ours, peer))
 }
@@ -165,7 +166,7 @@ fn ratios(ours: &Result, peer: &Result) -> Vec<f64> {
 }
 
 /// A lock's throughput over that of the better reference lock of each load: the geometric mean over
-/// the loads, round by round.
+/// the loads, for each round.
 pub fn over_loads(loads: &[&[Result]], name: &str) -> Spread {
     let of_load = |results: &&[Result]| {
         let ours = best_of(results, &[name]).expect("it takes part");
@@ -199,7 +200,7 @@ mod tests {
                 result("pthread mutex", pthread),
             ]
         };
-        // Twice, half, and eight times as good.
+        // The lock is twice, half, and eight times as good as the better reference.
         let loads = [load(4e6, 2e6, 1e6), load(2e3, 1e3, 4e3), load(8.0, 0.5, 1.0)];
         let over = over_loads(&loads.each_ref().map(|load| &load[..]), "gate");
         assert!((over.median - 2.0).abs() < 1e-9, "{over:?}");

@@ -1,46 +1,47 @@
-//! The work of a thread with the locks, and its results.
+//! The work of a thread that uses locks, and its results.
 //!
-//! The structure is shared with the C loops (`programs/ck_locks.c`), so that all locks get the same
-//! work. Its pointers give C the same functions for waiting and for the clock.
+//! The C loops (`programs/ck_locks.c`) use the same structure, so that all locks get the same work.
+//! Through the pointers in it, C calls the same functions for waiting and for the clock.
 
 use std::arch::asm;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// The work of one thread, as `struct work` in C.
+/// The work of one thread, with the layout of `struct work` in C.
 #[repr(C)]
 pub struct Work {
     stop: *const AtomicBool,
-    /// The number of locks minus one; the number is a power of two.
+    /// The number of locks, which is a power of two, minus one.
     pub mask: u32,
-    /// How many of 1024 acquisitions are a writer's, for a lock that can be shared.
+    /// The number of writers' acquisitions among 1024, for a lock that can be shared.
     pub writes: u32,
-    /// How long the lock is held, in loops of [`busy`].
+    /// The time for which the lock is held, in loops of [`busy`].
     pub section: u32,
     /// The average time that the thread stays outside, in loops of [`busy`].
     pub outside: u32,
     sample_every: u32,
     until_sample: u32,
     random: u64,
-    /// Sections that began before the stop.
+    /// The number of sections that began before the stop.
     pub done: u64,
-    /// Sections that wrote.
+    /// The number of sections that wrote.
     pub written: u64,
     busy: extern "C" fn(u32),
     now: extern "C" fn() -> u64,
     record: unsafe extern "C" fn(*mut Work, u64),
-    /// Durations of acquisitions in nanoseconds: the latest [`KEPT`] of those sampled. C does not
-    /// know this field and those after it.
+    /// The durations of the sampled acquisitions in nanoseconds: the latest [`KEPT`] of them. C
+    /// does not know this field and the fields after it.
     samples: Vec<u64>,
     sampled: usize,
 }
 
-/// More than a thread can sample in a slot, on this and on somewhat faster machines.
+/// The number of samples that are kept. It is more than a thread can take in a slot, on this
+/// machine and on somewhat faster ones.
 const KEPT: usize = 1 << 14;
 
-/// One of this many acquisitions is timed. Odd, so that all locks, and reads and writes, are
-/// sampled.
+/// One of this many acquisitions is timed. The number is odd, so that the samples have all locks,
+/// and both reads and writes.
 const SAMPLE_EVERY: u32 = 17;
 
 impl Work {
@@ -69,7 +70,7 @@ impl Work {
         self.stop
     }
 
-    /// Marsaglia's xorshift with 64 bits.
+    /// The next number of Marsaglia's xorshift with 64 bits.
     #[inline]
     pub fn next_random(&mut self) -> u64 {
         self.random ^= self.random << 13;
@@ -107,10 +108,10 @@ impl Work {
     }
 }
 
-/// Spends time without accessing shared memory.
+/// Spends time in this many loops, without accessing shared memory.
 pub extern "C" fn busy(loops: u32) {
     for _ in 0..loops {
-        // SAFETY: no instruction; it keeps the loop from being optimized away.
+        // SAFETY: there is no instruction; the statement keeps the loop from being optimized away.
         unsafe { asm!("", options(nomem, nostack, preserves_flags)) };
     }
 }
@@ -122,11 +123,12 @@ pub extern "C" fn now() -> u64 {
 }
 
 unsafe extern "C" fn record(work: *mut Work, nanoseconds: u64) {
-    // SAFETY: the C loops pass on the pointer that they were called with, and only they use it.
+    // SAFETY: the C loops pass the pointer that they were called with, and no other code uses it
+    // meanwhile.
     unsafe { &mut *work }.keep(nanoseconds);
 }
 
-/// Loops of [`busy`] per nanosecond.
+/// The number of loops of [`busy`] per nanosecond.
 pub fn loops_per_nanosecond() -> f64 {
     static MEASURED: OnceLock<f64> = OnceLock::new();
     *MEASURED.get_or_init(|| {

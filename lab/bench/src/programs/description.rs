@@ -1,6 +1,6 @@
-//! The description of a user's real program: a file `NAME.toml` beside the folder `NAME`, in which
-//! the program is run. `accuracy` needs all of it; measuring the cost of recording needs only how
-//! the program is run.
+//! The description of a user's real program: a file `NAME.toml` next to the folder `NAME`, in which
+//! the program runs. `accuracy` needs all fields; measuring the cost of recording needs only those
+//! about running the program.
 //!
 //! ```toml
 //! what = "one lock around the whole cache"
@@ -36,13 +36,13 @@ use crate::process::{self, Finished};
 pub struct Description {
     #[serde(skip)]
     pub name: String,
-    /// The folder in which it is run.
+    /// The folder in which the program runs.
     #[serde(skip)]
     pub folder: PathBuf,
-    /// What is wrong with it; empty for a program without a problem.
+    /// The program's problem, in words; empty for a program without a problem.
     #[serde(default)]
     pub what: String,
-    /// The source that says what is wrong.
+    /// The source that describes the problem.
     #[serde(default)]
     pub word: String,
     pub version: String,
@@ -83,7 +83,7 @@ impl Description {
     }
 
     /// Runs a command with these arguments in the program's folder. A status other than the
-    /// expected one is an error, and so is exceeding the limit.
+    /// expected one is an error, and so is an end after the limit.
     pub fn run(
         &self,
         lab: &Lab,

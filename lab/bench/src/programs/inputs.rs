@@ -1,4 +1,4 @@
-//! Inputs for the programs, made from a fixed seed, so that each run has the same.
+//! Inputs for the programs. They are made from a fixed seed, so that all runs have equal inputs.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,10 +1,10 @@
 //! memcached under memcaslap (or memaslap), the load generator of libmemcached.
 //!
-//! Only the server runs under the measured command. Wall time is that of the load generator, from
-//! its start to the answer to its last request: what a client sees. Nine of ten requests read, ten
-//! keys at a time, so that the server spends its time on items and their locks rather than on
+//! Only the server runs under the measured command. Wall time is the time that a client sees: from
+//! the start of the load generator to the answer to its last request. Nine of ten requests read,
+//! ten keys at a time, so that the server spends its time on items and their locks rather than on
 //! sockets. Processor time and memory are the server's, from its start to its end. The server is
-//! stopped through its own protocol, so that it ends in order under any command.
+//! stopped through its own protocol, so that it ends properly under any command.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ const NAME: &str = "memcached";
 impl<'a> Programs<'a> {
     pub(super) fn memcached(self) -> anyhow::Result<Case<'a>> {
         let server = find_program(&["memcached"], "memcached")?;
-        // The name depends on the prefix that libmemcached was built with.
+        // The name depends on the prefix with which libmemcached was built.
         let client = find_program(&["memcaslap", "memaslap"], "libmemcached-tools")?;
         Ok(self.case(NAME, move |side| once(self, side, &server, &client)))
     }
@@ -35,7 +35,7 @@ fn once(programs: Programs, side: Side, server: &Path, client: &Path) -> anyhow:
     let lab = programs.lab;
     let address = free_address()?;
     let mut command = programs.wrapper.command(side, NAME, server)?;
-    // -A allows the shutdown command; -u is required, and used, only as root.
+    // -A allows the shutdown command. -u is required for root, and ignored for other users.
     command.args(["-A", "-u", "root", "-l", "127.0.0.1", "-t", "2", "-m", "64", "-p"]);
     command.arg(port(&address));
     let running = process::start(command, lab.folder(), "memcached")?;

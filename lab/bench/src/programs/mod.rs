@@ -1,10 +1,10 @@
-//! Real programs, from start to end, alone and under a command of Syncline: the cost that a user
-//! sees.
+//! Real programs that run from start to end, alone and under a command of Syncline. The comparison
+//! gives the cost that a user sees.
 //!
-//! pbzip2 passes few, large blocks from thread to thread; x264's threads wait for rows of reference
-//! frames; memcached ([`memcached`]) takes several locks for each request. The output of pbzip2 and
-//! of x264 under the command must be the same as without it. Files ([`description`]) can describe a
-//! user's own programs.
+//! pbzip2 passes few, large blocks from thread to thread. x264's threads wait for rows of reference
+//! frames. memcached ([`memcached`]) acquires several locks for each request. The output of pbzip2
+//! and of x264 under the command must be the same as without it. A user's own programs can be
+//! described in files ([`description`]).
 
 pub mod description;
 mod inputs;
@@ -27,19 +27,19 @@ pub const PEAK: &str = "peak MiB";
 
 /// A command that runs other programs.
 pub trait Wrapper {
-    /// The program alone, or under the command if it is the subject's turn. Removes what an earlier
-    /// run of the case has left.
+    /// The command line for the program alone or, on the subject's side, under the command. Removes
+    /// what an earlier run of the case has left.
     fn command(&self, side: Side, case: &str, program: &Path) -> anyhow::Result<Command>;
 }
 
-/// Programs under one command.
+/// The programs, to be run under one command.
 #[derive(Clone, Copy)]
 pub struct Programs<'a> {
     pub lab: &'a Lab,
     pub wrapper: &'a dyn Wrapper,
-    /// The section of the table in which their rows are printed.
+    /// The section of the table in which the rows of the programs are printed.
     pub section: &'static str,
-    /// Ratios that the command should not exceed.
+    /// The ratios that the command should not exceed.
     pub aims: Aims,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Programs<'a> {
         }))
     }
 
-    /// A case of a program, with the measures that all cases have.
+    /// A case for a program, with the measures that all cases have.
     fn case(self, name: &str, once: impl FnMut(Side) -> anyhow::Result<Vec<f64>> + 'a) -> Case<'a> {
         Case {
             section: self.section,
@@ -98,13 +98,13 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// Measures of a program under the command, relative to the program alone.
+/// The measures of a program under the command, relative to the program alone.
 pub fn measures(aims: Aims) -> Vec<Measure> {
     let ratio = |label, aim| Measure { label, change: Change::Ratio, aim };
     vec![ratio(WALL, aims.time), ratio(CPU, aims.time), ratio(PEAK, aims.memory)]
 }
 
-/// The figures for [`measures`], in the same order.
+/// The values of [`measures`] for a run, in the same order.
 pub fn used(finished: &Finished) -> Vec<f64> {
     let mebibytes = finished.peak_bytes / f64::from(1 << 20);
     vec![finished.wall_seconds, finished.cpu_seconds, mebibytes]
@@ -116,7 +116,8 @@ fn require_same(first: &mut Option<u64>, digest: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A hash of a file, which is read in pieces: [`process`] says why.
+/// A hash of a file. The file is read in pieces, since this process has to stay small
+/// ([`process`]).
 fn digest(file: &Path) -> anyhow::Result<u64> {
     let mut file = File::open(file)?;
     let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! The cost of recording a whole program: time and memory, as for every program, and disk space.
+//! The cost of recording a whole program: time and memory, as for every command, and disk space.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ pub fn measures() -> Vec<Measure> {
     measures
 }
 
-/// The figures for [`measures`], in the same order; no disk space if nothing was recorded.
+/// The values of [`measures`], in the same order. If nothing was recorded, the disk space is 0.
 pub fn figures(finished: &Finished, recording: Option<&Path>) -> io::Result<Vec<f64>> {
     let mut figures = programs::used(finished);
     let bytes = recording.map_or(Ok(0), bytes_on_disk)?;
@@ -28,8 +28,8 @@ pub fn figures(finished: &Finished, recording: Option<&Path>) -> io::Result<Vec<
     Ok(figures)
 }
 
-/// The disk space of all files in a folder. A recording's files are longer than that: most of their
-/// pages are never written.
+/// The disk space of all files in a folder. The files of a recording are longer than that, since
+/// most of their pages are never written.
 fn bytes_on_disk(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {

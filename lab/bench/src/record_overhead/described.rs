@@ -1,7 +1,7 @@
 //! `./x bench record-overhead --programs DIR`: the cost of recording programs that the user has
-//! built, described in files as for `accuracy` ([`description`]).
+//! built. Files describe them as for `accuracy` ([`description`]).
 //!
-//! All ways to run a program take turns in each round: alone, recorded, and under each library that
+//! In each round, a program runs in all ways in turn: alone, recorded, and under each library that
 //! the user names as a peer.
 
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::table::Table;
 
 const SECTION: &str = "Programs";
 
-/// The last line of output. Ratios are with recording over without.
+/// The last line of output. Each ratio is the value with recording over the value without.
 #[derive(Serialize)]
 struct Summary {
     programs: usize,
@@ -46,7 +46,8 @@ pub const FIELDS: &str = "
   memory_ratio, memory_worst  likewise for peak memory
 ";
 
-/// Runs all programs of a folder, prints their table as it grows, and returns the JSON line.
+/// Runs all programs of a folder, prints each row of the table as soon as it is known, and returns
+/// the JSON line.
 pub fn run(folder: &Path, peers: &[Peer], size: Size) -> anyhow::Result<String> {
     println!("{}\n", origin::recorder()?);
     let lab = Lab::new(size)?;
@@ -57,7 +58,7 @@ pub fn run(folder: &Path, peers: &[Peer], size: Size) -> anyhow::Result<String> 
     let times = size.pick(1, 5, 15);
     let bar = rounds::bar((programs.len() * (ways.len() + 1) * (times + 1)) as u64)?;
     let mut table = Table::new("without", "with");
-    // The rows of each way to run the programs.
+    // For each way to run the programs, the rows of its results.
     let mut rows: Vec<Vec<Row>> = ways.iter().map(|_| Vec::new()).collect();
 
     println!("What recording costs: without and with it, in turn; medians over the rounds");
@@ -92,7 +93,7 @@ pub fn run(folder: &Path, peers: &[Peer], size: Size) -> anyhow::Result<String> 
 }
 
 /// Two rows for a measure: the geometric mean over all programs, and the program with the largest
-/// value.
+/// ratio.
 fn ends(rows: &[Row], measure: &str, suffix: &str) -> [Row; 2] {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.measure.label == measure).collect();
     let change = |row: &Row| row.change().median;
@@ -135,7 +136,7 @@ impl Way<'_> {
         Ok(cost::figures(&finished, recording.as_deref())?)
     }
 
-    /// A program's rows, from its figures without and with this way, round by round.
+    /// A program's rows, from the values of each round without this way and with it.
     fn rows(&self, known: &Description, without: &[Vec<f64>], with: &[Vec<f64>]) -> Vec<Row> {
         let case = known.name.clone() + &self.suffix();
         let pairs = |m: usize| without.iter().zip(with).map(|(a, b)| (a[m], b[m])).collect();

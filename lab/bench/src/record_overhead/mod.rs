@@ -1,18 +1,19 @@
-//! What `syncline record` costs a program, in time and in memory.
+//! The cost of `syncline record` for a program, in time and in memory.
 //!
-//! The baseline is the program alone, the subject the same program under the `syncline`
-//! command that lies beside this executable. Four sections:
+//! The baseline is the program alone. The subject is the same program under the `syncline` command
+//! in the folder of this executable. There are four groups of cases:
 //!
 //! - [`pair`]: an uncontended pair of calls in a loop, in added nanoseconds;
-//! - [`threads`]: two threads that seldom meet, and 92,000 locks at the highest rate;
-//! - [`shapes`]: small programs of shapes that are hard to record;
+//! - [`threads`]: two threads that seldom contend, and 92,000 locks at the highest rate;
+//! - [`shapes`]: small programs whose structure is hard to record;
 //! - [`nothing`] and [`crate::programs`]: a program that does nothing, which shows the part of the
-//!   cost that doesn't grow with the program; then pbzip2, x264 and memcached as Debian ships them.
+//!   cost that doesn't grow with the program; then pbzip2, x264 and memcached from Debian's
+//!   packages.
 //!
-//! Given a folder of the user's own programs, it runs these instead ([`described`]).
+//! Given a folder of the user's own programs, the benchmark runs these instead ([`described`]).
 //!
-//! The aims are ours. SyncPerf, which records the same things, reports 2.3 % more time on average,
-//! 19 % at worst, and 36 % more memory.
+//! The aims are ours. SyncPerf, which records the same data, reports 2.3 % more time on average, 19
+//! % at worst, and 36 % more memory.
 
 mod cost;
 pub mod described;
@@ -38,23 +39,24 @@ use crate::table;
 
 const PROGRAMS: &str = "Programs";
 const MEAN: &str = "geometric mean";
-/// At most one per cent more time, and no more memory than SyncPerf adds.
+/// At most one per cent more time, and at most as much additional memory as SyncPerf needs.
 const AIMS: Aims = Aims { time: Some(1.01), memory: Some(1.36) };
 
-/// The last line of output. Ratios are with recording over without.
+/// The last line of output. Each ratio is the value with recording over the value without.
 #[derive(Serialize)]
 struct Summary {
-    /// Nanoseconds that recording adds to an uncontended lock and unlock of a mutex; the
-    /// larger of a process with one thread and one with two.
+    /// Nanoseconds that recording adds to an uncontended lock and unlock of a mutex: the larger of
+    /// the values for a process with one thread and for one with two.
     pair_added_ns: f64,
-    /// Time to take 92,000 mutexes in grid order.
+    /// The ratio of the times to acquire 92,000 mutexes in grid order.
     grid_ratio: f64,
-    /// Processor time of the programs with known shapes: geometric mean, and the worst.
+    /// The ratios of processor time for the programs of [`shapes`]: the geometric mean, and the
+    /// worst.
     shapes_ratio: f64,
     shapes_worst: f64,
-    /// Geometric mean of the three programs' wall time.
+    /// The geometric mean of the three real programs' ratios of wall time.
     programs_ratio: f64,
-    /// Geometric mean of the three programs' peak of resident memory.
+    /// The geometric mean of the three real programs' ratios of peak resident memory.
     memory_ratio: f64,
 }
 
@@ -113,12 +115,12 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&summary)?)
 }
 
-/// Rounds to four digits after the point.
+/// Rounds to four decimal places.
 fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }
 
-/// Prints how many acquisitions were recorded, which shows that recording took place.
+/// Prints the numbers of recorded acquisitions, which show that recording took place.
 fn print_acquisitions(lab: &Lab, recorder: &Recorder, cases: &[String]) -> anyhow::Result<()> {
     println!("\nAcquisitions recorded in the last run of each case");
     for case in cases {

@@ -1,4 +1,4 @@
-//! A program that does nothing: the cost of recording before anything is recorded.
+//! A program that does nothing, which shows the cost of recording without any events.
 
 use crate::compare::{Case, Change, Measure};
 use crate::lab::{Lab, find_program};

@@ -1,4 +1,4 @@
-//! The smallest thing that recording can slow down: an uncontended pair of calls.
+//! An uncontended pair of calls, the smallest operation that recording can slow down.
 //!
 //! `programs/pair.c` times itself in short batches, so the figure includes neither the start of a
 //! process nor an interrupt.
@@ -17,10 +17,11 @@ pub const TIME: &str = "ns";
 pub const LOCK_ALONE: &str = "mutex lock + unlock, one thread";
 pub const LOCK_OF_TWO: &str = "mutex lock + unlock, two threads";
 
-/// Aim: recording adds at most this many nanoseconds to a pair of calls.
+/// The aim: recording adds at most this many nanoseconds to a pair of calls.
 const AIM_NANOSECONDS: f64 = 5.0;
 
-/// Name, operation, threads, and whether the aim applies.
+/// For each pair of calls: its name, the operation, the number of threads, and whether the aim
+/// applies.
 const PAIRS: [(&str, &str, u32, bool); 8] = [
     (LOCK_ALONE, "lock", 1, true),
     (LOCK_OF_TWO, "lock", 2, true),
@@ -57,7 +58,7 @@ pub fn cases<'a>(lab: &'a Lab, recorder: &'a Recorder) -> anyhow::Result<Vec<Cas
     Ok(cases)
 }
 
-/// The numbers that one of our own programs has printed.
+/// The numbers that one of our own programs has printed into this file.
 pub fn figures(output: &Path) -> anyhow::Result<Vec<f64>> {
     let text = fs::read_to_string(output)?;
     Ok(text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)

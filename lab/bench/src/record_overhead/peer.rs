@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use anyhow::Context;
 
-/// A peer, from `NAME=LIBRARY.so` on the command line. Syncline does not examine what the library
-/// writes.
+/// A peer, given as `NAME=LIBRARY.so` on the command line. Files that the library writes are not
+/// examined.
 #[derive(Clone, Debug)]
 pub struct Peer {
     pub name: String,
@@ -19,7 +19,7 @@ impl FromStr for Peer {
 
     fn from_str(text: &str) -> anyhow::Result<Peer> {
         let (name, library) = text.split_once('=').context("a peer is NAME=LIBRARY.so")?;
-        // Absolute, because each program runs in a folder of its own.
+        // The path is absolute, because each program runs in a folder of its own.
         let library = Path::new(library).canonicalize();
         let library = library.with_context(|| format!("{text}: there is no such file"))?;
         Ok(Peer { name: name.to_owned(), library })

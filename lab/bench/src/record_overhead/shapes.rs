@@ -1,7 +1,7 @@
-//! Programs of ours with the shapes of real ones that were found hard to record, or that may be:
+//! Programs of ours whose structure is that of real programs that are hard to record, or may be:
 //! recursion, tiny sections, many locks, a server, and thousands of processes.
 //!
-//! Each prints how many locks it took, so that the recorded number can be checked.
+//! Each program prints the number of its acquisitions, so that the recorded number can be checked.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ struct Shape {
     /// The program's file in `programs`.
     program: &'static str,
     source: &'static str,
-    /// Its amount of work: for a test, for a quick run, and for about half a second.
+    /// The amount of work: for a test, for a quick run, and for a run of about half a second.
     sizes: [u32; 3],
 }
 
@@ -69,14 +69,14 @@ impl Shape {
         })
     }
 
-    /// The name of a side's latest output.
+    /// The name of the file with the latest output of a side.
     fn output(&self, side: Side) -> String {
         format!("{}-{side:?}", self.program)
     }
 }
 
-/// How many locks the program of a case counted when it was last recorded; `None` for a case that
-/// is not one of these.
+/// The number of acquisitions that the program of a case counted when it was last recorded. `None`
+/// if the case is not one of these programs.
 pub fn counted(lab: &Lab, case: &str) -> anyhow::Result<Option<u64>> {
     let Some(shape) = SHAPES.iter().find(|shape| shape.name == case) else { return Ok(None) };
     let printed: PathBuf = lab.path(&format!("{}.out", shape.output(Side::Subject)));

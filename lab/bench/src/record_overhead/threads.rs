@@ -1,8 +1,9 @@
 //! Two threads that do little but lock.
 //!
-//! Low contention: recording must not make threads contend that did not contend before, such as for
-//! a cache line that both write. The grid has so many locks, taken at so high a rate, that their
-//! counters no longer fit into the nearer caches. Its random order is the worst case that we know.
+//! Under low contention, recording must not make threads contend that did not contend before, for
+//! example for a cache line that both write. The grid has so many locks, acquired at so high a
+//! rate, that their counters no longer fit into the nearer caches. Its random order is the worst
+//! case that we know.
 
 use crate::compare::{Case, Change, Measure};
 use crate::lab::Lab;

@@ -1,13 +1,13 @@
-//! The simulator compared with this machine: the same tests run on one to three of its processors,
-//! and on a simulation of the description that the probe makes of them.
+//! Compares the simulator with this machine. The same tests run on one to three of its processors,
+//! and on a simulation of the description that the probe makes of these processors.
 //!
 //! 1. The ladder's access patterns ([`syncline_study::ladder`]), in nanoseconds.
 //! 2. Atomic operations, locks, channels and tables, in millions of operations per second.
 //!
-//! A hypervisor moves the processors every few seconds, after which a line may need three times as
+//! A hypervisor moves the processors every few seconds. After that, a line may need three times as
 //! long or a third of the time. So the probe's load of a changed line is measured before and after
 //! each run. If the two differ by more than a fifth, the run is repeated. If the load differs from
-//! the one that was described, the machine is described again.
+//! the one in the description, the machine is described again.
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -66,7 +66,7 @@ impl Kind {
         (Kind::Tables, "tables of 12 buckets by lock, million operations a second"),
     ];
 
-    /// The names of the kind's tests, each with its number of threads.
+    /// The names of this kind's tests, each with its number of threads.
     fn tests(self, here: &Target) -> Vec<(String, usize)> {
         let locks = || contenders::all::<Here>().into_iter().map(|contender| contender.name);
         let names: Vec<String> = match self {
@@ -83,13 +83,13 @@ impl Kind {
     }
 }
 
-/// The amount of work.
+/// The amount of measuring.
 struct Amount {
     /// The number of tests of each kind.
     tests: usize,
-    /// Turns on this machine, and on a simulated one.
+    /// The number of turns on this machine, and on a simulated one.
     rounds: [u32; 2],
-    /// Seconds on this machine, and on a simulated one.
+    /// The seconds of a test on this machine, and on a simulated one.
     seconds: [f64; 2],
     repetitions: usize,
     effort: Effort,
@@ -178,10 +178,10 @@ fn sum_up(comparisons: &[Comparison]) {
     println!("\n  the middle difference is {error:.0} %, and {within:.0} % are within 30 %");
 }
 
-/// This machine at the time when it was described.
+/// A description of this machine, with the state in which the machine was described.
 struct Described {
     target: Target,
-    /// Cycles of a load of a changed line.
+    /// Cycles of a load of a changed line when the machine was described.
     changed: f64,
 }
 
@@ -200,8 +200,8 @@ struct Test<'t> {
 }
 
 impl Test<'_> {
-    /// The test's result on this machine (0) or on a simulated one (1), with pauses of this many
-    /// seconds.
+    /// The test's result on this machine (`side` 0) or on a simulated one (`side` 1), with pauses
+    /// of this many seconds.
     fn on(&self, target: &Target, side: usize, pause: f64) -> anyhow::Result<f64> {
         let (rounds, seconds) = (self.amount.rounds[side], self.amount.seconds[side]);
         if self.kind == Kind::Ladder {

@@ -1,8 +1,9 @@
-//! Words that transactions of any library read and write, so that each structure is written once.
+//! Words that transactions of any library read and write, so that each structure has to be written
+//! only once.
 
-/// Access to the words within a transaction.
+/// Access to the words in a transaction.
 pub trait Access {
-    /// Why an attempt of the transaction has ended.
+    /// The reason for which an attempt of the transaction has ended.
     type Stop;
     fn get(&mut self, word: usize) -> Result<u64, Self::Stop>;
     fn set(&mut self, word: usize, value: u64) -> Result<(), Self::Stop>;
@@ -14,7 +15,7 @@ pub trait Op {
     fn run<A: Access>(&self, words: &mut A) -> Result<Self::Out, A::Stop>;
 }
 
-/// Words, all initially 0, and transactions on them.
+/// A library's transactions, and the words on which they run. All words are 0 at first.
 pub trait Machine: Sync {
     fn new(words: usize) -> Self;
     fn atomically<O: Op>(&self, op: &O) -> O::Out;

@@ -1,4 +1,4 @@
-//! Accounts: transfers between two, and audits that read all.
+//! A bank's accounts: transfers between two of them, and audits that read all.
 
 use super::access::{Access, Machine, Op};
 use super::load::{Load, Random};
@@ -8,7 +8,7 @@ const EACH: u64 = 1000;
 
 #[derive(Clone, Copy)]
 pub struct Bank {
-    /// Audits per thousand transactions.
+    /// The number of audits among a thousand transactions.
     pub audits: u64,
 }
 

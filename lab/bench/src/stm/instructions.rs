@@ -1,4 +1,4 @@
-//! The number of instructions for reading a cell in a transaction that runs side by side with
+//! Tests the number of instructions for reading a cell in a transaction that runs side by side with
 //! others.
 
 use syncline::stm::{Engine, Session, Shared, TCell};
@@ -6,16 +6,17 @@ use syncline::stm::{Engine, Session, Shared, TCell};
 use crate::locks::instructions::traced;
 
 const READS: usize = 16;
-/// The most instructions per read: the loop and the sum, and a few that may depend on the compiler.
+/// The most instructions per read: those of the loop and the sum, and a few that may depend on the
+/// compiler.
 const MOST: usize = 24;
 
 #[test]
 fn a_read_pays_nothing_for_other_ways_to_run() {
     let engine = Shared::default();
     let cells: Vec<_> = (0..2 * READS as u64).map(|number| engine.cell(number)).collect();
-    // So few transactions run side by side, because no pace was measured yet.
+    // Transactions run side by side as long as no pace has been measured, as with so few of them.
     let mut session = Session::new(&engine);
-    // First without recording, since the log grows.
+    // The first run is not recorded, since the log grows in it.
     sum(&mut session, &cells);
     let few = traced(|| _ = sum(&mut session, &cells[..READS])).len();
     let many = traced(|| _ = sum(&mut session, &cells)).len();

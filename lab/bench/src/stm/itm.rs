@@ -1,8 +1,8 @@
-//! GCC's libitm, with its default method.
+//! The transactions of GCC's libitm, with its default method.
 //!
-//! Bodies make the calls that `gcc -fgnu-tm` generates for instrumented code. A failing attempt
-//! ends with a long jump, so no value with a destructor may live across an access; operations
-//! contain only numbers.
+//! Bodies make the calls that `gcc -fgnu-tm` generates for instrumented code. An attempt that fails
+//! ends with a long jump, so no value with a destructor may live across an access. That holds,
+//! since operations contain only numbers.
 
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
@@ -24,22 +24,22 @@ struct Library {
 
 static LIBRARY: OnceLock<Library> = OnceLock::new();
 
-/// Compiles and loads the library. Must be called before any [`Libitm`] is made.
+/// Compiles and loads the library. Must be called before any [`Libitm`] is created.
 pub fn load(lab: &Lab) -> anyhow::Result<()> {
     let options = ["-shared", "-fPIC", "-fgnu-tm", "-Wl,--no-as-needed", "-litm"];
     let path = lab.compile_with(&options, "itm", include_str!("../../programs/itm.c"))?;
     let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: it is our own library, and loading it runs no code except libitm's own.
+    // SAFETY: the library is our own, and loading it runs no code except libitm's own.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     anyhow::ensure!(!handle.is_null(), "{path:?} can't be loaded");
     let find = |name: &CStr| {
-        // SAFETY: a handle just opened, and a name.
+        // SAFETY: the handle was just opened, and the name is a C string.
         let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
         anyhow::ensure!(!found.is_null(), "{name:?} is not in libitm");
         Ok(found)
     };
     let [run, read, write] = [c"itm_atomically", c"_ITM_RU8", c"_ITM_WU8"].map(find);
-    // SAFETY: functions of these types, in a library that is never unloaded.
+    // SAFETY: the functions have these types, and are in a library that is never unloaded.
     let library = unsafe {
         Library {
             atomically: transmute_copy(&run?),
@@ -51,7 +51,7 @@ pub fn load(lab: &Lab) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Words under libitm.
+/// Words that are accessed in libitm's transactions.
 pub struct Libitm {
     library: &'static Library,
     words: Vec<UnsafeCell<u64>>,
@@ -65,7 +65,7 @@ impl Access for &Libitm {
 
     #[inline(always)]
     fn get(&mut self, word: usize) -> Result<u64, Infallible> {
-        // SAFETY: called only in a transaction.
+        // SAFETY: this is called only in a transaction.
         Ok(unsafe { (self.library.read)(self.words[word].get()) })
     }
     #[inline(always)]
@@ -98,7 +98,7 @@ impl Machine for Libitm {
     #[inline]
     fn atomically<O: Op>(&self, op: &O) -> O::Out {
         let mut job = Job { op, words: self, result: None };
-        // SAFETY: the body is for this job.
+        // SAFETY: the body expects a job of this type.
         unsafe { (self.library.atomically)(body::<O>, (&raw mut job).cast()) };
         job.result.expect("it has committed")
     }

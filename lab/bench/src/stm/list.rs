@@ -1,7 +1,7 @@
 //! Sets of numbers as sorted lists: one list, or one for each bucket of a hash table.
 //!
-//! A node is two words, the number and the next node, which is 0 at the end. Node 0 does not exist.
-//! The first words are the lists' heads.
+//! A node is two words: its number, and the next node, which is 0 at the end of a list. Node 0 does
+//! not exist. The first words are the heads of the lists.
 
 use super::access::{Access, Op};
 use super::set::{Ask, Asked, Layout};

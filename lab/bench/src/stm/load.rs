@@ -1,4 +1,5 @@
-//! A load: what threads do to a structure for a while, and a check of the structure afterwards.
+//! A load: the transactions of threads on a structure for some time, and a check of the structure
+//! afterwards.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,11 +9,11 @@ use std::time::{Duration, Instant};
 use super::access::Machine;
 use crate::locks::processors;
 
-/// Numbers that look random, at the price of a few instructions (xorshift64*, Marsaglia 2003).
+/// Pseudo-random numbers that cost a few instructions (xorshift64*, Marsaglia 2003).
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number below a bound.
+    /// A random number below the bound.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 >> 12;
@@ -32,14 +33,14 @@ pub trait Load: Sync {
     fn worker(&self, thread: usize) -> Self::Worker;
     /// Runs one transaction.
     fn step(&self, machine: &impl Machine, random: &mut Random, worker: &mut Self::Worker);
-    /// Panics if the structure does not match what the workers have done.
+    /// Checks the structure, and panics if it does not match what the workers have done.
     fn check(&self, machine: &impl Machine, workers: &[Self::Worker]);
 }
 
-/// The number of transactions between two checks whether the time is over.
+/// The number of transactions between two checks of whether the time is over.
 const BATCH: u32 = 32;
 
-/// Runs the load, and returns transactions per second of all threads.
+/// Runs the load. Returns the transactions per second of all threads together.
 pub fn run<M: Machine>(load: &impl Load, threads: usize, slot: Duration) -> f64 {
     let machine = M::new(load.words());
     load.fill(&machine);

@@ -1,4 +1,4 @@
-//! The machines that run the transactions: our library's, a global lock, and the crate `stm`.
+//! The libraries that run the transactions: ours, a global lock, and the crate `stm`.
 
 use std::convert::Infallible;
 
@@ -41,7 +41,7 @@ impl Machine for Ours {
     }
 }
 
-/// One lock around everything, and plain words.
+/// Plain words, with one lock for all transactions.
 pub struct GlobalLock(Mutex<Vec<u64>>);
 
 struct PlainWords<'a>(&'a mut [u64]);
@@ -73,20 +73,20 @@ impl Machine for GlobalLock {
     }
 }
 
-/// The crate `stm`.
+/// The transactions of the crate `stm`.
 ///
-/// It is not opaque: an attempt that will fail may have seen parts of other transactions, and so
-/// walk in circles. An attempt with more reads than any search needs is abandoned.
+/// They are not opaque: an attempt that is going to fail may have seen parts of other transactions,
+/// and so loop for ever. So an attempt with more reads than any search needs is abandoned.
 pub struct StmCrate(Vec<stm::TVar<u64>>);
 
 struct StmWords<'a> {
     tx: &'a mut stm::Transaction,
     variables: &'a [stm::TVar<u64>],
-    /// Remaining reads.
+    /// The number of reads that the attempt may still make.
     left: usize,
 }
 
-/// The most reads of a word by an attempt that does not walk in circles.
+/// The most reads of one word by an attempt that does not loop.
 const READS: usize = 2;
 
 impl Access for StmWords<'_> {

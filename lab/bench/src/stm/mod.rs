@@ -1,7 +1,7 @@
-//! Transactions of several libraries, on structures that are written once: a bank, a sorted list, a
-//! hash set and a red-black tree, at several rates of updates.
+//! Compares the transactions of several libraries. The structures are written once: a bank, a
+//! sorted list, a hash set and a red-black tree, with several rates of updates.
 //!
-//! There is a thread for each processor. The structure is checked after each run.
+//! There is one thread for each processor. The structure is checked after each run.
 
 mod access;
 mod bank;
@@ -39,12 +39,12 @@ struct Summary {
 
 const OURS: &str = "ours";
 
-/// Runs a load once, for this long, and returns its transactions per second.
+/// Runs a load once for this long, and returns its transactions per second.
 type Run<'a> = Box<dyn Fn(Duration) -> f64 + 'a>;
 
 struct Case<'a> {
     name: String,
-    /// The sides, ours first.
+    /// The compared libraries, ours first.
     sides: Vec<(&'static str, Run<'a>)>,
 }
 
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// The structure does the same as std's set, step by step.
+    /// Checks that each operation on the structure has the same result as on std's set.
     fn is_a_set<M: Machine, L: Layout>(layout: L, count: &impl Op<Out = u64>) {
         const RANGE: u64 = 64;
         let machine = M::new(layout.words(RANGE as usize + 1));

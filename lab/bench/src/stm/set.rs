@@ -1,11 +1,11 @@
-//! A set of numbers as a load: it contains half of the range, and keeps that size.
+//! A load on a set of numbers. The set contains half of the range, and keeps that size.
 
 use std::hint::black_box;
 
 use super::access::{Access, Machine, Op};
 use super::load::{Load, Random};
 
-/// A transaction on a set. To insert a number, a thread provides the node.
+/// A transaction on a set. To insert a number, a thread provides a node.
 #[derive(Clone, Copy)]
 pub enum Ask {
     Contains(u64),
@@ -16,9 +16,9 @@ pub enum Ask {
 /// The result of a transaction on a set.
 #[derive(Clone, Copy)]
 pub enum Asked {
-    /// Nothing was changed; the value says whether the number was in the set.
+    /// Nothing was changed. The value says whether the number was in the set.
     Found(bool),
-    /// The number was inserted, or it was removed and this node is free.
+    /// The number was inserted, or it was removed and the node with this index became free.
     Changed(u64),
 }
 
@@ -43,23 +43,23 @@ impl<L: Layout> Op for Asking<L> {
 #[derive(Clone, Copy)]
 pub struct Set<L, C> {
     pub layout: L,
-    /// Counts the numbers and checks the structure.
+    /// The operation that counts the numbers and checks the structure.
     pub count: C,
     pub range: u64,
-    /// Updates per hundred transactions.
+    /// The number of updates among a hundred transactions.
     pub updates: u64,
     pub threads: usize,
 }
 
-/// The number of spare nodes of each thread: each insertion uses one, and the removal after it
+/// The number of spare nodes of each thread. Each insertion uses one, and the removal after it
 /// gives one back.
 const SPARE: u64 = 2;
 
 pub struct Worker {
     spare: Vec<u64>,
-    /// Whether the next change is a removal: each insertion is followed by one.
+    /// Whether the next change is a removal. Insertions and removals alternate.
     removes: bool,
-    /// Insertions minus removals.
+    /// The number of insertions minus the number of removals.
     net: i64,
 }
 
@@ -84,12 +84,13 @@ impl<L: Layout, C: Op<Out = u64> + Sync> Load for Set<L, C> {
     type Worker = Worker;
 
     fn words(&self) -> usize {
-        // All numbers may be in the set, and no thread runs out of nodes.
+        // There are enough words for all numbers of the range, and for the spare nodes of all
+        // threads.
         self.layout.words((self.range + 1 + SPARE * self.threads as u64) as usize)
     }
 
     fn fill(&self, machine: &impl Machine) {
-        // In an order that looks random, so that nodes are scattered.
+        // The order is pseudo-random, so that neighbouring numbers have scattered nodes.
         let mut random = Random(7);
         let mut numbers: Vec<u64> = (0..self.range).step_by(2).collect();
         for place in (1..numbers.len()).rev() {

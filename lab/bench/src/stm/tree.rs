@@ -1,6 +1,6 @@
 //! A set of numbers as a red-black tree with links to parents.
 //!
-//! A node is five words. Node 0 does not exist; its words hold the root. Missing nodes count as
+//! A node is five words. Node 0 does not exist; its words hold the root. Missing children count as
 //! black, and nothing is written to them, so that transactions don't conflict there.
 //!
 //! Source: Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 13.
@@ -47,7 +47,7 @@ impl<A: Access> Nodes<'_, A> {
         Ok(node == 0 || self.get(node, COLOR)? == BLACK)
     }
 
-    /// Puts `new` at the position of `old` below its parent.
+    /// Replaces the child `old` of the node `parent` by `new`.
     fn replace(&mut self, parent: u64, old: u64, new: u64) -> Done<A> {
         if parent == 0 {
             self.0.set(ROOT, new)
@@ -57,7 +57,7 @@ impl<A: Access> Nodes<'_, A> {
         }
     }
 
-    /// Moves a node down to one side; its child on the other side replaces it.
+    /// Rotates: moves a node down to one side, and replaces it by its child on the other side.
     fn rotate(&mut self, node: u64, side: usize) -> Done<A> {
         let child = self.get(node, other(side))?;
         let inner = self.get(child, side)?;
@@ -72,7 +72,7 @@ impl<A: Access> Nodes<'_, A> {
         self.set(node, PARENT, child)
     }
 
-    /// The node of a number or 0, and its parent.
+    /// The node of a number, or 0 if there is none, and its parent.
     #[inline]
     fn find(&mut self, number: u64) -> Done<A, (u64, u64)> {
         let (mut parent, mut node) = (0, self.0.get(ROOT)?);
@@ -102,7 +102,7 @@ impl<A: Access> Nodes<'_, A> {
         self.mend_red(node)
     }
 
-    /// Repairs a red node that may be below a red one.
+    /// Repairs the tree after `node` became red, since its parent may be red too.
     fn mend_red(&mut self, mut node: u64) -> Done<A> {
         loop {
             let parent = self.get(node, PARENT)?;
@@ -133,7 +133,7 @@ impl<A: Access> Nodes<'_, A> {
         }
     }
 
-    /// Removes a node's number, and returns the node that becomes free.
+    /// Removes a node's number. Returns the node that becomes free.
     fn remove(&mut self, mut node: u64) -> Done<A, u64> {
         let (left, right) = (self.get(node, LEFT)?, self.get(node, RIGHT)?);
         if left != 0 && right != 0 {
@@ -163,7 +163,7 @@ impl<A: Access> Nodes<'_, A> {
         Ok(node)
     }
 
-    /// Repairs the paths through `node`, which is below `parent`: they lack a black node.
+    /// Repairs the paths through `node`, a child of `parent`, which lack a black node.
     fn mend_black(&mut self, mut node: u64, mut parent: u64) -> Done<A> {
         while parent != 0 && self.is_black(node)? {
             let side = if self.get(parent, LEFT)? == node { LEFT } else { RIGHT };
@@ -197,8 +197,8 @@ impl<A: Access> Nodes<'_, A> {
         if node != 0 { self.set(node, COLOR, BLACK) } else { Ok(()) }
     }
 
-    /// Checks a part of the tree: order of the numbers between these bounds, colors, and links to
-    /// parents. Returns the number of nodes, and how many of them are black on each path.
+    /// Checks a part of the tree: the numbers' order and bounds, the colors, and the links to
+    /// parents. Returns the number of nodes, and the number of black nodes on each path.
     fn check(&mut self, node: u64, parent: u64, bounds: (u64, u64)) -> Done<A, (u64, u64)> {
         if node == 0 {
             return Ok((0, 0));

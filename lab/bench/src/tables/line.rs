@@ -1,4 +1,4 @@
-//! A line of the output: a name, and the median of some figures with their spread.
+//! Prints a line of output: a name, and the median of some values with its interval.
 
 use crate::statistics::{Spread, spread};
 

@@ -1,4 +1,4 @@
-//! The operations on tables: streams of steps, drawn before anything is measured.
+//! The operations on tables: streams of steps, which are drawn before anything is measured.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ pub trait Map<V>: Send + Sync {
     fn remove(&self, key: u64) -> Option<V>;
 }
 
-/// A payload.
+/// The payload of a key.
 pub trait Value: Copy + Send + Sync + 'static {
     fn of(key: u64) -> Self;
 }
@@ -24,14 +24,14 @@ impl Value for u64 {
     }
 }
 
-/// The paper's 64 bytes.
+/// The paper's payload of 64 bytes.
 impl Value for [u64; 8] {
     fn of(key: u64) -> Self {
         [key; 8]
     }
 }
 
-/// How many of a hundred operations put and remove; the others get.
+/// The numbers of puts and of removals among a hundred operations. All other operations are gets.
 #[derive(Clone, Copy)]
 pub struct Mix {
     pub name: &'static str,
@@ -47,7 +47,7 @@ pub const MIXES: [Mix; 4] = [
     Mix { name: "50/25/25", puts: 25, removes: 25 },
 ];
 
-/// How keys are chosen.
+/// The distribution of keys.
 #[derive(Clone, Copy)]
 pub enum Skew {
     Uniform,
@@ -57,7 +57,7 @@ pub enum Skew {
 
 const EXPONENT: f64 = 0.99;
 
-/// One operation: a key, with the kind of operation in the upper two bits.
+/// An operation: the number of its key, with the kind of the operation in the upper two bits.
 #[derive(Clone, Copy)]
 pub struct Step(u32);
 
@@ -65,7 +65,8 @@ const PUT: u32 = 1 << 30;
 const REMOVE: u32 = 2 << 30;
 const KEY: u32 = PUT - 1;
 
-/// A key, made from its number, because keys of programs are neither small nor dense.
+/// The key with this number. Keys are scattered, because the keys of programs are neither small nor
+/// dense.
 pub fn key(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17)
 }
@@ -77,7 +78,7 @@ impl Step {
         (self.0 & !KEY, key(u64::from(self.0 & KEY)))
     }
 
-    /// Lets the key's server perform the operation.
+    /// Asks the key's server to perform the operation.
     pub fn ask<V: Value>(self, client: &mut TableClient<V, Park>) {
         let result = match self.parts() {
             (PUT, key) => client.put(key, V::of(key)),
@@ -98,7 +99,7 @@ impl Step {
     }
 }
 
-/// Draws the numbers of the keys, with frequencies as the skew says.
+/// Draws the numbers of the keys, with the frequencies of this distribution.
 pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u32> {
     match skew {
         Skew::Uniform => (0..steps).map(|_| random.u32(..keys as u32)).collect(),
@@ -109,7 +110,7 @@ pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u
                 sum
             };
             let sums: Vec<f64> = (1..=keys).map(weight).collect();
-            // A key's frequency is independent of its number.
+            // The order is shuffled, so that a key's frequency is independent of its number.
             let mut order: Vec<u32> = (0..keys as u32).collect();
             Rng::with_seed(keys as u64).shuffle(&mut order);
             let draw = |_| {
@@ -121,7 +122,7 @@ pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u
     }
 }
 
-/// Makes steps with these keys.
+/// Makes a stream of steps on these keys.
 pub fn stream(numbers: &[u32], mix: Mix, random: &mut Rng) -> Vec<Step> {
     let step = |&number: &u32| {
         let draw = random.u32(..100);
@@ -146,7 +147,7 @@ mod tests {
         let mut counts = vec![0; 1000];
         drawn.iter().for_each(|&number| counts[number as usize] += 1);
         counts.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
-        // 1 over the sum of rank^-0.99 to 1000 is 0.1295; the second has 2^-0.99 of that.
+        // 1 over the sum of rank^-0.99 up to 1000 is 0.1295. The second key has 2^-0.99 of that.
         assert!((12_000..14_000).contains(&counts[0]), "{}", counts[0]);
         assert!((6_000..7_100).contains(&counts[1]), "{}", counts[1]);
         let steps = stream(&drawn, PAPER, &mut random);

@@ -1,4 +1,4 @@
-//! The memory of a table per entry.
+//! The memory that a table needs for each entry.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::load::key;
 use super::peers::contenders;
 use crate::heap;
 
-/// Prints the bytes that tables take for each entry of 16 bytes. The tables are empty at first.
+/// Prints the bytes that each table takes for an entry of 16 bytes. The tables are empty at first.
 pub fn print(entries: usize) {
     println!("\nbytes for an entry of two 64-bit numbers, {entries} entries put in one by one");
     for contender in contenders::<u64>() {
@@ -18,14 +18,14 @@ pub fn print(entries: usize) {
     }
 }
 
-/// Allocated bytes, and mapped bytes that are advised to be large pages, as those of our large
-/// tables are.
+/// The allocated bytes, plus the mapped bytes with the advice to use large pages. Our large tables
+/// are in such mappings.
 fn in_use() -> usize {
     heap::in_use() + mapped(&fs::read_to_string("/proc/self/smaps").unwrap_or_default())
 }
 
-/// Bytes of the mappings with the flag of this advice. In the kernel's list, a mapping's size comes
-/// before its flags.
+/// The bytes of the mappings that have the flag of this advice. In the kernel's list, a mapping's
+/// size comes before its flags.
 fn mapped(list: &str) -> usize {
     let (mut kilobytes, mut size) = (0, 0);
     for line in list.lines() {

@@ -1,15 +1,16 @@
-//! The library's hash tables compared with others, with as many threads as there are processors.
+//! Compares the library's hash tables with those of other libraries, with as many threads as there
+//! are processors.
 //!
-//! - The paper's mix (SSYNC, section 6.3): 512 and 12 buckets, 12 and 48 keys in each, 64 bytes;
-//!   also with the paper's own tables, over locks and over messages.
-//! - Standard mixes over several sizes and skews, with 64-bit keys and values; and filling an empty
-//!   table.
+//! - The paper's mix (SSYNC, section 6.3): 512 and 12 buckets, 12 and 48 keys in each, values of 64
+//!   bytes. The paper's own tables, with locks and with messages, take part too.
+//! - Standard mixes with several sizes and distributions, with 64-bit keys and values; and filling
+//!   an empty table.
 //! - Memory per entry.
 //!
-//! All tables of a case run one after the other in each round, on the same streams of steps. A
+//! In each round, all tables of a case run one after another on the same streams of steps. A
 //! table's position in memory matters as much as the table itself, and stays the same in all
-//! rounds. So our best table and the best peer also run in [pairs], from time to time with new
-//! tables, and the ratio comes from these pairs.
+//! rounds. So our best table and the best peer also run in [pairs], for which both tables are
+//! created again from time to time. The ratio comes from these pairs.
 
 mod line;
 mod load;
@@ -35,7 +36,8 @@ use crate::rounds::{self, Once};
 use crate::size::Size;
 use crate::statistics::median;
 
-/// The last line of output: throughput of our tables relative to that of the best peer.
+/// The last line of output. Each ratio is the throughput of our best table over that of the best
+/// peer.
 #[derive(Serialize)]
 struct Summary {
     paper_mix_ratio: f64,
@@ -51,7 +53,7 @@ pub const FIELDS: &str = "
   standard_worst_ratio  the worst of all other cases
 ";
 
-/// Steps of each thread in a run, which reads no clock.
+/// The number of steps of each thread in a run. No clock is read within a run.
 const STEPS: [usize; 3] = [2_000, 150_000, 1_000_000];
 
 /// Runs all cases.
@@ -98,14 +100,14 @@ pub fn run(size: Size) -> anyhow::Result<String> {
 #[derive(Clone, Copy)]
 struct Times {
     wall: f64,
-    /// Processor time of the thread that used most. On an idle machine it equals the wall time,
-    /// unless threads sleep; on a busy one it excludes the time that other processes had the
-    /// processor.
+    /// The processor time of the thread that used most. On an idle machine it equals the wall time,
+    /// unless threads sleep. On a busy machine it excludes the time in which other processes had
+    /// the processor.
     processor: f64,
 }
 
 impl Times {
-    /// Steps per second.
+    /// Steps per second, by wall time and by processor time.
     fn speeds(self, steps: usize) -> [f64; 2] {
         [self.wall, self.processor].map(|seconds| steps as f64 / seconds)
     }
@@ -118,7 +120,7 @@ struct Bench {
     threads: usize,
 }
 
-/// A table with its entries, and a function that makes another.
+/// A table with its entries, and a function that creates another one.
 struct Filled<V> {
     contender: Contender<V>,
     entries: usize,
@@ -126,8 +128,8 @@ struct Filled<V> {
 }
 
 impl<V: Value> Filled<V> {
-    /// Fills a new table with every second key of a range twice as large, so a mix with as many
-    /// puts as removals keeps the size.
+    /// Fills a new table with every second key of a range twice as large, so that a mix with as
+    /// many puts as removals keeps the size.
     fn new(contender: Contender<V>, entries: usize) -> Self {
         let table = (contender.make)(entries);
         table.fill(&mut (0..entries as u64).map(|number| key(2 * number)));
@@ -171,7 +173,7 @@ impl Bench {
         Ok(ratios)
     }
 
-    /// Each thread puts its share into an empty table.
+    /// Measures how fast the threads fill an empty table, each with its share of the keys.
     fn filling(&self, entries: usize) -> anyhow::Result<f64> {
         let all = contenders::<u64>();
         let share = entries / self.threads;
@@ -193,7 +195,8 @@ impl Bench {
         Ok(pairs::print(&pairs))
     }
 
-    /// Runs all tables on the same streams, in turn.
+    /// Runs all tables on the same streams, in turn. Returns the ratio of our best table to the
+    /// best peer.
     fn compare<V: Value>(
         &self,
         title: &str,
@@ -216,12 +219,12 @@ impl Bench {
         let pairs = pairs::run_anew(self.pairs, |side, anew| {
             let Filled { contender, entries, table } = both[side];
             if anew {
-                // The previous table is freed first, so that the new one is not always at the next
-                // address.
+                // The previous table is freed first. Otherwise the new table would always be at the
+                // next address.
                 again[side] = None;
                 again[side] = Some(Filled::new(*contender, *entries));
-                // The first run is not counted: it makes room, and fetches the lines that the table
-                // needs.
+                // The first run is not counted: the table grows in it, and fetches the lines that
+                // it needs.
                 once(&*again[side].as_ref().expect("just made").table);
             }
             once(again[side].as_ref().map_or(&**table, |filled| &*filled.table))
@@ -229,8 +232,8 @@ impl Bench {
         Ok(pairs::print(&pairs))
     }
 
-    /// Runs the rounds, prints them, and returns the indices of our best table and of the best
-    /// peer.
+    /// Runs the rounds and prints their results. Returns the indices of our best table and of the
+    /// best peer.
     fn print(
         &self,
         title: &str,
@@ -246,7 +249,7 @@ impl Bench {
     }
 }
 
-/// The index of the best of our tables, or of the others.
+/// The index of the best of our tables or, if not `ours`, of the peers.
 fn best(names: &[(&str, bool)], speeds: &[Vec<f64>], ours: bool) -> usize {
     let of_side = (0..names.len()).filter(|&at| names[at].1 == ours);
     let best = of_side.max_by(|&a, &b| median(&speeds[a]).total_cmp(&median(&speeds[b])));
@@ -257,8 +260,8 @@ fn fill<V: Value>(all: Vec<Contender<V>>, entries: usize) -> Vec<Filled<V>> {
     all.into_iter().map(|contender| Filled::new(contender, entries)).collect()
 }
 
-/// The seconds from when the first thread begins until the last one ends. The threads read the
-/// clock themselves, since on a busy machine another thread would read it too late.
+/// The time from the moment when the first thread begins until the last one ends. The threads read
+/// the clock themselves, since on a busy machine another thread would read it too late.
 fn timed<V, P: Sync>(
     table: &dyn Running<V>,
     parts: &[P],

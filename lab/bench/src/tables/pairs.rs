@@ -1,13 +1,13 @@
-//! Two tables run in turn, many times: each pair of runs gives a ratio.
+//! Runs two tables in turn, many times. Each pair of runs gives a ratio.
 //!
-//! A disturbance before a pair affects both sides: they run right after each other, every other
-//! pair in reverse order. From time to time both tables are made again, so that their positions in
-//! memory change.
+//! A disturbance that lasts for longer than a pair affects both sides, since they run right after
+//! each other. The order is reversed in every other pair. From time to time both tables are created
+//! again, so that their positions in memory change.
 
 use super::line::line;
 use crate::statistics::spread;
 
-/// How many times tables are made.
+/// The number of times that the tables are created.
 const PLACES: usize = 3;
 
 /// The speeds of two sides, each by wall time and by processor time.
@@ -18,7 +18,8 @@ pub fn run(pairs: usize, mut once: impl FnMut(usize) -> [f64; 2]) -> Vec<Pair> {
     run_anew(pairs, |side, _| once(side))
 }
 
-/// Runs side 0 and side 1 in pairs; the flag says whether the side's table must be made again.
+/// Runs side 0 and side 1 in pairs. The flag that `once` gets says whether the side's table must be
+/// created again.
 pub fn run_anew(pairs: usize, mut once: impl FnMut(usize, bool) -> [f64; 2]) -> Vec<Pair> {
     let each = pairs.div_ceil(PLACES);
     let pair = |number: usize| {
@@ -33,8 +34,8 @@ pub fn run_anew(pairs: usize, mut once: impl FnMut(usize, bool) -> [f64; 2]) -> 
     (0..pairs).map(pair).collect()
 }
 
-/// Prints the ratios of side 0 to side 1 for wall time and processor time, and returns the one for
-/// wall time.
+/// Prints the ratios of side 0 to side 1, for wall time and for processor time. Returns the ratio
+/// for wall time.
 pub fn print(pairs: &[Pair]) -> f64 {
     let [wall, _] = [("ratio", 0), ("ratio, processor time", 1)].map(|(name, by)| {
         let ratios: Vec<f64> = pairs.iter().map(|[ours, peer]| ours[by] / peer[by]).collect();

@@ -1,4 +1,4 @@
-//! The tables of all libraries, as the benchmark uses them. All have the same hasher.
+//! The tables of all libraries in the form that the benchmark uses. All have the same hasher.
 
 use std::collections::HashMap;
 use std::sync::RwLock;
@@ -13,7 +13,7 @@ use super::load::{Map, Step, Value};
 /// The number of shards of the sharded `HashMap`, the most common hand-written solution.
 const SHARDS: usize = 64;
 
-/// A maker of empty tables with room for this many entries.
+/// A kind of table. `make` creates an empty one with room for this many entries.
 #[derive(Clone, Copy)]
 pub struct Contender<V> {
     pub name: &'static str,
@@ -21,18 +21,18 @@ pub struct Contender<V> {
     pub make: fn(usize) -> Box<dyn Running<V>>,
 }
 
-/// A table, with the loops over it compiled for it.
+/// A table with the loops that use it, which are compiled for its type.
 pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
     fn run(&self, stream: &[Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
-    /// One step in this many is run.
+    /// If this is `n`, only one step in `n` is run.
     fn share(&self) -> usize {
         1
     }
 }
 
-/// A table that the threads use themselves.
+/// A table whose operations the threads perform themselves.
 struct Direct<M>(M);
 
 impl<V: Value, M: Map<V>> Running<V> for Direct<M> {
@@ -131,7 +131,7 @@ impl<V: Copy + Send + Sync> Map<V> for RwLock<HashMap<u64, V, RandomState>> {
     }
 }
 
-/// A `HashMap` per shard, each under a lock of its own.
+/// A `HashMap` for each shard, each under its own lock.
 struct Sharded<V> {
     hasher: RandomState,
     shards: Vec<Padded<RwLock<HashMap<u64, V, RandomState>>>>,
@@ -147,7 +147,7 @@ impl<V: Copy + Send + Sync> Sharded<V> {
 
     fn shard(&self, key: u64) -> &RwLock<HashMap<u64, V, RandomState>> {
         use std::hash::BuildHasher;
-        // Bits of the hash that the map itself does not use.
+        // The shard is chosen by bits of the hash that the map itself does not use.
         &self.shards[(self.hasher.hash_one(key) >> 40) as usize % SHARDS]
     }
 }
@@ -164,14 +164,14 @@ impl<V: Copy + Send + Sync> Map<V> for Sharded<V> {
     }
 }
 
-/// A table that the threads use themselves.
+/// A table whose operations the threads perform themselves.
 macro_rules! contender {
     ($name:literal, $ours:literal, $make:expr) => {
         Contender { name: $name, ours: $ours, make: |capacity| Box::new(Direct($make(capacity))) }
     };
 }
 
-/// All tables that grow, ours first.
+/// All tables that can grow, ours first.
 pub fn contenders<V: Value>() -> Vec<Contender<V>> {
     use syncline::table::{FlatTable, Table};
     vec![

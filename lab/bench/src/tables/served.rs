@@ -1,5 +1,5 @@
-//! The paper's table over messages: one server for every two asking threads (SSYNC has one for two
-//! clients, three threads in all), and a client for each thread.
+//! The paper's table over messages: one server for every two client threads (SSYNC has one for two
+//! clients, three threads in all), and a client for each of the benchmark's threads.
 
 use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
@@ -10,10 +10,10 @@ use syncline::wait::Park;
 use super::load::{Step, Value};
 use super::peers::{Contender, Running};
 
-/// Number of threads that ask one server.
+/// The number of threads that ask one server.
 const CLIENTS: usize = 2;
-/// One step in this many is run: with more threads than processors, a message costs a context
-/// switch.
+/// Only one step in this many is run, because with more threads than processors a message costs a
+/// context switch.
 const SHARE: usize = 10;
 
 type Client<V> = TableClient<V, Park>;

@@ -1,10 +1,10 @@
-//! Whether `syncline tune` finds the lock that is a program's known fix, and whether the measured
-//! gain is the one that the report predicts.
+//! Measures whether `syncline tune` finds the lock that is a program's known fix, and whether the
+//! measured gain is the one that the report predicts.
 //!
-//! The programs are those of `workloads/` whose fix in the source is only another lock, so that the
-//! unmodified program can get it too. `syncline tune` runs as a user would run it, with the time
-//! that the programs print as its metric. The fix in the source is measured as well, as `./x
-//! accuracy` does.
+//! The programs are those in `workloads/` whose fix in the source is only another lock, so that the
+//! unmodified program can get that lock too. `syncline tune` runs as a user would run it; its
+//! metric is the time that the programs print. The fix in the source is measured too, as in `./x
+//! accuracy`.
 
 mod said;
 
@@ -21,7 +21,7 @@ use crate::statistics::{Spread, median, percent, spread};
 
 use said::{Said, share};
 
-/// The workloads whose known fix is another lock, and what replaces it in the source.
+/// The workloads whose known fix is another lock, each with the replacement in the source.
 const CURABLE: [(&str, &str); 3] = [
     ("queue-lock", "a mutex by a spinlock"),
     ("spinning-on-sleeper", "a spinlock by a mutex"),
@@ -33,9 +33,9 @@ const METRIC: &str = r#""seconds": ([0-9.]+)"#;
 /// The last line of output.
 #[derive(Serialize)]
 struct Summary {
-    /// Workloads whose known fix is another lock.
+    /// The number of workloads whose known fix is another lock.
     workloads: usize,
-    /// Workloads for which a lock was kept because it is certainly faster.
+    /// The number of workloads for which `tune` kept a lock because it is certainly faster.
     found: usize,
     /// The median difference between predicted and measured gain.
     gain_error_median: f64,
@@ -53,7 +53,7 @@ pub const FIELDS: &str = "
 struct Row {
     name: &'static str,
     fix: &'static str,
-    /// Gain of the fix in the source.
+    /// The gain of the fix in the source.
     in_the_source: Spread,
     said: Said,
 }
@@ -79,8 +79,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     })?)
 }
 
-/// The size of a run in per cent, the rounds, and the most rounds for a lock that is undecided.
-/// Three locks at one call site need eight rounds.
+/// The size of a run in per cent, the number of rounds, and the most rounds for a lock whose
+/// verdict is open. Three locks at one call site need eight rounds.
 fn extent(size: Size) -> (u32, usize, usize) {
     (size.pick(5, 20, 100), size.pick(1, 8, 10), size.pick(1, 8, 40))
 }

@@ -1,22 +1,23 @@
-//! The parts of `syncline tune`'s output that are compared.
+//! The parts of `syncline tune`'s output that the benchmark uses.
 
-/// The output on the call site with the greatest predicted gain, which `tune` tries first.
+/// The output about the call site with the greatest predicted gain, which `tune` tries first.
 #[derive(Debug, PartialEq)]
 pub struct Said {
-    /// The gain that the report predicts: how many times faster.
+    /// The gain that the report predicts, as how many times faster the program becomes; `None` if
+    /// it predicts nothing.
     pub predicted: Option<f64>,
-    /// The lock that was kept, or else the one with the greatest gain.
+    /// The lock that was kept or, if none was, the one with the greatest gain.
     pub lock: String,
-    /// Whether it was kept.
+    /// Whether the lock was kept.
     pub kept: bool,
-    /// How many times faster the program is with this lock.
+    /// The measured gain: how many times faster the program is with this lock.
     pub gain: f64,
-    /// The gain's interval, if there were enough runs.
+    /// The interval of the measured gain; `None` if there were not enough runs.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Said {
-    /// Parses the output. Without a lock that was tried there is no gain.
+    /// Parses the output. If no lock was tried, the gain is 1.
     pub fn read(text: &str) -> Said {
         let mut said = Said {
             predicted: None,
@@ -25,8 +26,8 @@ impl Said {
             gain: 1.0,
             interval: None,
         };
-        // The lines on the recordings are a paragraph, and so is each call site with what was tried
-        // there.
+        // The lines about the recordings are a paragraph. Each call site, with the locks that were
+        // tried there, is another one.
         let place = text.split("\n\n").nth(1).unwrap_or_default();
         for line in place.lines().filter_map(|line| line.strip_prefix("  ")) {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -46,18 +47,19 @@ impl Said {
         said
     }
 
-    /// The difference between predicted and measured gain, as shares of the time.
+    /// The difference between predicted and measured gain, as shares of the time; `None` without a
+    /// prediction.
     pub fn error(&self) -> Option<f64> {
         Some((share(self.predicted?) - share(self.gain)).abs())
     }
 }
 
-/// `1.25x` or `1.25x:`.
+/// Parses a gain such as `1.25x` or `1.25x:`.
 fn times(word: &str) -> Option<f64> {
     word.trim_end_matches(':').strip_suffix('x')?.parse().ok()
 }
 
-/// `(1.09 to 1.21)`.
+/// Parses an interval such as `(1.09 to 1.21)`.
 fn interval(line: &str) -> Option<(f64, f64)> {
     let (low, high) = line.split_once('(')?.1.split_once(')')?.0.split_once(" to ")?;
     Some((low.parse().ok()?, high.parse().ok()?))

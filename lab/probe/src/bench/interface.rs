@@ -1,4 +1,4 @@
-//! What the probe needs of a bench: a memory with a clock, and threads at given places.
+//! What the probe needs of a machine: a memory with a clock, and threads at chosen places.
 
 use std::ops::{Deref, Range};
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,42 +9,42 @@ use crate::error::Error;
 use crate::surroundings::Surroundings;
 use crate::topology::Topology;
 
-/// A memory whose accesses can be timed.
+/// A memory on which the time of accesses can be measured.
 pub trait Timed: Memory {
-    /// Lines that only the measuring threads use.
+    /// Lines that are used only by the threads that measure.
     type Region: Deref<Target = [Padded<Self::Word>]> + Send + Sync;
 
-    /// Reads the clock, in ticks, after all earlier accesses are done and before any later one
-    /// begins. A load counts as done when its value is there; a store only after
+    /// Reads the clock, in ticks. All earlier accesses are complete before that, and no later one
+    /// begins before it. A load is complete when its value has arrived, but a store only after
     /// [`settle`](Self::settle).
     fn ticks() -> u64;
 
     /// Waits until this thread's stores and evictions have taken effect for all threads.
     fn settle();
 
-    /// Tells the bench that the next access depends on the result of the last one, if the bench
-    /// can't see that by itself.
+    /// Tells the bench that the next access depends on the result of the last one. A bench needs
+    /// this if it can't see that itself.
     #[inline(always)]
     fn depends() {}
 
     /// Evicts the line of a word from all caches.
     fn evict(word: &Self::Word);
 
-    /// Sets the lowest bit of a word, and returns whether it was set.
+    /// Sets the lowest bit of a word, and returns the bit's previous value.
     #[inline(always)]
     fn test_and_set(word: &Self::Word) -> u32 {
         word.fetch_or(1, Relaxed) & 1
     }
 
-    /// Works for this many cycles of this processor, without memory accesses.
+    /// Computes for this many cycles of this processor, without memory accesses.
     fn work(cycles: u32);
 }
 
-/// Lines for a measurement, with their home node.
+/// Lines for a measurement, and where they are.
 pub struct Lines<M: Timed> {
     /// The lines.
     pub region: M::Region,
-    /// The hardware thread in whose node's memory the lines are.
+    /// The hardware thread whose node has the lines in its memory.
     pub home: usize,
 }
 
@@ -56,9 +56,9 @@ impl<M: Timed> Lines<M> {
     }
 }
 
-/// A machine on which threads run at chosen places. Places are indices into [`Topology::threads`].
+/// A machine on which threads run at chosen places. A place is an index into [`Topology::threads`].
 pub trait Bench {
-    /// The memory that its threads share.
+    /// The memory that the machine's threads share.
     type Memory: Timed;
 
     /// The hardware threads and their distances.
@@ -67,23 +67,23 @@ pub trait Bench {
     /// Properties of the system that affect the measurements.
     fn surroundings(&self) -> &Surroundings;
 
-    /// What is measured, in a few words.
+    /// The name of the machine that is measured.
     fn title(&self) -> String;
 
     /// The clock's ticks per second.
     fn ticks_per_second(&self) -> f64;
 
-    /// Allocates lines in the memory of the node of the hardware thread `home`.
+    /// Allocates lines in the memory of the node that the hardware thread `home` belongs to.
     ///
     /// # Errors
     /// If there is too little memory, or no thread can run at `home`.
     fn lines(&self, count: usize, home: usize) -> Result<Lines<Self::Memory>, Error>;
 
-    /// Runs `body` on a thread at each of these places, all at once. Its argument is the thread's
-    /// role: the index of its place in `places`.
+    /// Runs `body` in one thread at each of these places, all at the same time. The argument of
+    /// `body` is the thread's role: the index of its place in `places`.
     ///
     /// # Errors
-    /// If a thread can't run at one of the places; then none runs.
+    /// If a thread can't run at one of the places. Then no thread runs `body`.
     fn run(
         &self,
         lines: &Lines<Self::Memory>,

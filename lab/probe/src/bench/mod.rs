@@ -1,9 +1,9 @@
-//! The machine on which the probe measures: this one, or a simulated one.
+//! The machine that the probe measures: this one, or a simulated one.
 //!
-//! The probe's sequences are written once, over a [`Timed`] memory, which is the library's
-//! [`Memory`](syncline::memory::Memory) with a clock, and a [`Bench`], which runs threads at given
-//! places. So the code that runs here also runs on machines whose costs are known, where its
-//! results can be checked.
+//! The probe's sequences of accesses are written once, over two traits. [`Timed`] is the library's
+//! [`Memory`](syncline::memory::Memory) with a clock, and a [`Bench`] runs threads at chosen
+//! places. So the code that measures this machine also measures simulated machines. Their costs are
+//! known, so its results can be checked there.
 
 mod interface;
 mod native;

@@ -1,5 +1,5 @@
-//! A simulated machine as a bench: its clock counts cycles, and the cost of each access is known
-//! from its description.
+//! A simulated machine as a bench. Its clock counts cycles, and its description says what each
+//! access costs.
 
 use syncline::memory::{Padded, Word};
 use syncline_sim::engine::{self, Body, Engine};
@@ -44,7 +44,7 @@ pub struct SimulatedBench<'m> {
 }
 
 impl<'m> SimulatedBench<'m> {
-    /// A simulation of this machine; the seed decides all random choices.
+    /// A simulation of this machine. The seed decides all random choices.
     pub fn new(machine: &'m Machine, seed: u64) -> Self {
         let surroundings = Surroundings::simulated(machine);
         SimulatedBench { machine, topology: simulated::topology(machine), surroundings, seed }
@@ -81,8 +81,8 @@ impl Bench for SimulatedBench<'_> {
         places: &[usize],
         body: &(dyn Fn(usize) + Sync),
     ) -> Result<(), Error> {
-        // Accesses without instructions: a chain without its accesses takes no time, so there is
-        // nothing to subtract.
+        // Only accesses take time, and instructions take none. So a chain without its accesses
+        // takes no time, and nothing has to be subtracted.
         let mut engine = Engine::new(self.machine, self.seed).accesses_only();
         let home = self.machine.node_of(self.machine.cache_of(lines.home));
         engine.home(lines.addresses(), home);

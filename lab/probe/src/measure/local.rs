@@ -1,5 +1,5 @@
-//! Accesses that need no other thread: to lines of the thread's own, to the further levels of its
-//! caches, and to its memory. The first thread makes all of them.
+//! Measures accesses that need no other thread: to the thread's own lines, to the further levels of
+//! its caches, and to its memory. The first thread makes all of these accesses.
 
 use super::probe::Probe;
 use crate::bench::Bench;
@@ -11,20 +11,20 @@ use crate::topology::Caches;
 use crate::walk::walk;
 use syncline_statistics::{Summary, median};
 
-/// The number of loads of a walk that make one sample.
+/// The number of loads in a walk whose total time is one sample.
 const STEPS: usize = 256;
 
-/// A walk through memory covers this many times the size of the largest cache, so that few of its
-/// loads find their line there.
+/// A walk that is to miss all caches covers this many times the size of the largest cache, so that
+/// few of its loads find their line there.
 const BEYOND_LLC: usize = 4;
-/// The most bytes of a walk: laying it out takes a tenth of a second for each 128 MiB.
+/// The most bytes that a walk covers. Preparing a walk takes a tenth of a second for each 128 MiB.
 const MOST_MEMORY: usize = 1 << 30;
 
-/// Samples in cycles, by kind of access.
+/// Samples in cycles, for each kind of access.
 #[derive(Default)]
 pub struct Samples {
     own: [Vec<f64>; ACCESSES.len()],
-    /// A store to a line that only this thread has read since it was evicted.
+    /// Stores to a line that only this thread has read since the line was evicted.
     pub after_reading: Vec<f64>,
     flushed: Vec<f64>,
     l2: Vec<f64>,
@@ -47,7 +47,7 @@ impl Samples {
     }
 }
 
-/// Adds one pass of samples of each kind.
+/// Adds the samples of one pass, for each kind of access.
 pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Result<(), Error> {
     let lines = probe.lines(0)?;
     let clock = probe.clock(&lines, 0)?;
@@ -72,8 +72,8 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
         let cycles = |ticks: u64| ticks as f64 / STEPS as f64 / clock.cycle;
         Ok(ticks.into_iter().map(cycles).collect())
     };
-    // A step of a walk takes time besides that of its load. That time is measured in the first
-    // level, where the load's time is known.
+    // Besides its load, each step of a walk takes some more time. This time is measured in the
+    // first level of caches, where the time of the load is known.
     let known = median(&samples.own[0]).unwrap_or(0.0);
     let besides = (median(&walked(caches.l1 / 2)?).unwrap_or(0.0) - known).max(0.0);
     let [l2, llc, memory] = spans(&caches);
@@ -88,12 +88,13 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
     Ok(())
 }
 
-/// Lines of a walk are this many bytes apart, so that fetching one does not fetch the next.
+/// The distance between the lines of a walk in bytes. It is so large that fetching one line does
+/// not fetch the next one too.
 const LINES_APART: usize = 128;
 
 /// How much memory to walk through so that loads find their lines in the second level, in the last
-/// level, and in none. Each size is well above that of the level before, and well below that of its
-/// own level; `None` if no size is, or if the level is absent.
+/// level, and in no level. Each size is well above that of the level before and well below that of
+/// its own level. It is `None` if there is no such size, or if there is no such level.
 fn spans(caches: &Caches) -> [Option<usize>; 3] {
     let Caches { l1, l2, llc } = *caches;
     let between = |below: usize, size: usize| {

@@ -1,9 +1,9 @@
-//! The whole measurement: for each distance the 30 cases; accesses that need no other thread; lines
-//! that many threads share; and loads between each pair of threads.
+//! The whole measurement. It measures the 30 cases for each distance, accesses that need no other
+//! thread, accesses to lines that many threads share, and loads between each pair of threads.
 //!
-//! The measurement consists of several passes, each of which measures everything but the loads
-//! between each pair (these come last, and once), so that a disturbance or a change of frequency
-//! affects all cases alike. In each pass, and for each thread that measures, the empty chain and
+//! The measurement has several passes, so that a disturbance or a change of frequency affects all
+//! cases alike. Each pass measures everything except the loads between each pair, which are
+//! measured once at the end. In each pass, and for each thread that measures, the empty chain and
 //! the processor's frequency are measured again.
 
 mod effort;
@@ -24,8 +24,8 @@ use syncline_statistics::{Summary, median};
 /// Measures everything.
 ///
 /// # Errors
-/// If a thread can't be started or pinned to its place, if there is too little memory, or if the
-/// clock stands still.
+/// If a thread can't be started or can't be pinned to its place, if there is too little memory, or
+/// if the clock stands still.
 pub fn measure<B: Bench>(
     bench: &B,
     effort: &Effort,
@@ -120,11 +120,12 @@ pub fn measure<B: Bench>(
     Ok(measurement)
 }
 
-/// Cycles that the first thread needs to load a line that the second one has changed; `None` if
-/// there is only one thread. Takes a few milliseconds; used to see whether a machine has changed.
+/// The cycles that the first thread needs to load a line that the second thread has changed; `None`
+/// if there is only one thread. Takes a few milliseconds. It is used to find out whether a machine
+/// has changed.
 ///
 /// # Errors
-/// Same errors as [`measure`].
+/// In the same cases as [`measure`].
 pub fn changed_line<B: Bench>(bench: &B) -> Result<Option<f64>, Error> {
     let mut probe = Probe::new(bench, &Effort::FULL);
     let lines = probe.lines(0)?;

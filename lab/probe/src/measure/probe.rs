@@ -1,4 +1,4 @@
-//! What one thread, or one crew, measures in one pass.
+//! What one thread, or one group of threads, measures in one pass.
 
 use super::effort::Effort;
 use crate::bench::{Bench, Lines};
@@ -11,32 +11,33 @@ use crate::sequence::{CHAIN, LAPS, PLACES, Timing, WORK, ticks};
 use crate::topology::Source;
 use syncline_statistics::{median, middle_mean};
 
-/// The number of cases of a distance.
+/// The number of cases that are measured for each distance.
 pub(super) const CASES: usize = ACCESSES.len() * STATES.len();
 
-/// A sample of runs takes as long as several samples of chains, so there are fewer.
+/// The number of samples of runs. It is smaller than that of chains, since one sample of runs takes
+/// as long as several of chains.
 const ROUNDS_OF_A_RUN: u32 = 6;
 
-/// Operations on the thread's own line that another thread has read.
+/// The operations that are measured on the thread's own line after another thread has read it.
 pub(super) const MINE: [Access; 2] = [Access::Load, Access::Store];
 
 pub(super) fn case(n: usize) -> (Access, State) {
     (ACCESSES[n % ACCESSES.len()], STATES[n / ACCESSES.len()])
 }
 
-/// What must be known about a thread before it measures, in ticks.
+/// What must be known about a thread before it can measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    /// Ticks of reading the clock.
+    /// The ticks that reading the clock takes.
     reading: f64,
-    /// Ticks of the loop around an access, without a fence and with one.
+    /// The ticks that the loop around an access takes: without a fence, and with one.
     around: [f64; 2],
-    /// Ticks of a cycle of the processor.
+    /// The ticks of one cycle of the processor.
     pub(super) cycle: f64,
 }
 
 impl Clock {
-    /// Cycles of one access, given a chain's ticks.
+    /// The cycles of one access, computed from the ticks of a chain.
     pub(super) fn cycles(&self, ticks: u64, access: Access, laps: usize) -> f64 {
         let around = self.around[usize::from(access == Access::Store)];
         let each = (ticks as f64 - self.reading) / (laps * CHAIN) as f64;
@@ -44,26 +45,26 @@ impl Clock {
     }
 }
 
-/// A measurement in progress.
+/// A measurement that is in progress.
 pub(super) struct Probe<'b, B: Bench> {
     pub(super) bench: &'b B,
     pub(super) effort: &'b Effort,
-    /// The clock of each calibration; a thread may have several.
+    /// The results of all calibrations. A thread may have been calibrated several times.
     clocks: Vec<Clock>,
 }
 
 impl<'b, B: Bench> Probe<'b, B> {
-    /// Begins a measurement on `bench`.
+    /// Begins a measurement on this bench.
     pub(super) fn new(bench: &'b B, effort: &'b Effort) -> Self {
         Probe { bench, effort, clocks: Vec::new() }
     }
 
-    /// Allocates lines for chains.
+    /// Allocates the lines for chains.
     pub(super) fn lines(&self, home: usize) -> Result<Lines<B::Memory>, Error> {
         self.bench.lines(PLACES, home)
     }
 
-    /// Calibrates the clock for a thread.
+    /// Calibrates the clock of a thread.
     pub(super) fn clock(&mut self, lines: &Lines<B::Memory>, place: usize) -> Result<Clock, Error> {
         let of = |timing| -> Result<f64, Error> {
             let samples = ticks(self.bench, lines, &[place], &[], timing, self.effort.rounds)?;
@@ -85,7 +86,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(clock)
     }
 
-    /// Cycles of an access, one for each round.
+    /// The cycles of an access, one value for each round.
     pub(super) fn cycles(
         &self,
         lines: &Lines<B::Memory>,
@@ -99,7 +100,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(samples.into_iter().map(|ticks| clock.cycles(ticks, access, 1)).collect())
     }
 
-    /// Measures all cases of a distance with one crew.
+    /// Measures all cases of a distance with one group of threads.
     pub(super) fn crew(
         &mut self,
         crew: &Crew,
@@ -113,7 +114,7 @@ impl<'b, B: Bench> Probe<'b, B> {
             let shared = matches!(state, State::Owned | State::Shared);
             let places = if shared { crew.places() } else { crew.pair() };
             if shared && places.len() == 2 && access == Access::Load {
-                continue; // The asker has the line, so this is not a load from others.
+                continue; // The asker has the line itself.
             }
             let steps = steps(state, places.len() - 1);
             samples.extend(self.cycles(&lines, &places, &steps, access, clock)?);
@@ -125,7 +126,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Measures how long a line stays with its owner: adds a share for each of a few samples.
+    /// Measures how long a line stays with its owner. Adds the share of each sample.
     pub(super) fn stays(&self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
         let lines = self.bench.lines(1, crew.holder)?;
         for _ in 0..self.effort.rounds.div_ceil(ROUNDS_OF_A_RUN) {
@@ -134,7 +135,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Measures how many loads are under way at once: adds a number for each round.
+    /// Measures how many loads are under way at the same time. Adds a number for each round.
     pub(super) fn under_way(&mut self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
         let lines = self.lines(crew.holder)?;
         let clock = self.clock(&lines, crew.asker)?;
@@ -149,7 +150,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Measures all accesses by the first of these threads to a line that the others share.
+    /// Measures all accesses by the first of these threads to a line that the other threads share.
     pub(super) fn shared(
         &mut self,
         places: &[usize],
@@ -164,7 +165,8 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Measures loads by each thread of lines that each other thread has changed.
+    /// Measures, for each pair of threads, loads by one thread of lines that the other one has
+    /// changed.
     pub(super) fn matrix(
         &mut self,
         step: &mut dyn FnMut(),
@@ -174,7 +176,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         let steps = steps(State::Modified, 1);
         for holder in 0..threads {
             let lines = self.lines(holder)?;
-            // One calibration for all threads that ask for this holder's lines.
+            // The clock is calibrated once for all threads that load this holder's lines.
             let clock = self.clock(&lines, holder)?;
             for (asker, row) in matrix.iter_mut().enumerate() {
                 if asker == holder {
@@ -191,7 +193,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(matrix)
     }
 
-    /// Cycles of the processor per second, for each calibration.
+    /// The cycles per second of the processor, by each calibration.
     pub(super) fn frequencies(&self) -> Vec<f64> {
         self.clocks.iter().map(|clock| self.bench.ticks_per_second() / clock.cycle).collect()
     }
@@ -224,7 +226,8 @@ mod tests {
 
     #[test]
     fn what_is_around_an_access_is_subtracted_and_ticks_become_cycles() {
-        // Two cycles per tick; reading the clock takes 100 ticks, the loop 2, the fence 10 more.
+        // A tick has two cycles. Reading the clock takes 100 ticks, the loop 2, and the fence 10
+        // more.
         let clock = Clock { reading: 100.0, around: [2.0, 12.0], cycle: 0.5 };
         let cycles = |each: u64, access, laps: usize| {
             clock.cycles(100 + each * (laps * CHAIN) as u64, access, laps)

@@ -1,4 +1,5 @@
-//! Notes: what could not be measured, or not with certainty, and what that means for the figures.
+//! Notes on a measurement: what could not be measured, or not with certainty, and what this means
+//! for the figures.
 
 pub(crate) mod rules;
 
@@ -7,7 +8,7 @@ use std::fmt;
 use serde::Serialize;
 use syncline_sim::machine::Protocol;
 
-/// A limit of a measurement that its reader should know.
+/// A limit of a measurement that readers of its figures should know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the messages say it")]

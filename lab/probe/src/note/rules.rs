@@ -1,4 +1,4 @@
-//! When a note is due: one function for each group of notes, over what is known of a measurement.
+//! Decides which notes a measurement gets. There is a function for each group of notes.
 
 use super::Note;
 use crate::case::{Access, State};
@@ -8,39 +8,40 @@ use crate::surroundings::Surroundings;
 use crate::topology::{Caches, Source};
 use syncline_statistics::Summary;
 
-/// Single samples are coarse if the clock's ticks are farther apart than this. At 5 ns, a sample of
-/// 32 accesses is exact to 0.16 ns per access, half a cycle at 3 GHz.
+/// If the clock's ticks are longer than this, single samples are coarse. At 5 ns, a sample of 32
+/// accesses is exact to 0.16 ns per access, which is half a cycle at 3 GHz.
 const COARSE_NANOSECONDS: f64 = 5.0;
-/// The least relative difference of frequencies that is reported: calibrations on a busy machine
-/// differ by a percent or two.
+/// The least relative difference of frequencies that gets a note. On a busy machine, calibrations
+/// differ by a percent or two anyway.
 const FREQUENCY_CHANGE: f64 = 0.05;
-/// The least share of outliers that is reported: an idle machine has fewer.
+/// The least share of outliers that gets a note. An idle machine has fewer.
 const MANY_OUTLIERS: f64 = 0.02;
-/// A cell is noisy only if the middle half of its samples spans more than this share of the median.
+/// A cell counts as noisy only if the middle half of its samples spans more than this share of the
+/// median.
 const NOISY_SPREAD: f64 = 0.2;
-/// A cell is noisy only if this half also spans more cycles than this: a single cycle is a large
-/// share of a local access.
+/// A cell counts as noisy only if this half also spans more cycles than this, since one cycle is a
+/// large share of a local access.
 const NOISY_CYCLES: f64 = 4.0;
-/// Neighbours have a cache in common only if a load of a line that the other has changed takes less
-/// than this share of a load from memory. On SSYNC's machines the largest share is 0.6 (Table 2,
-/// Opteron).
+/// Neighbours share a cache only if one can load a line that the other one has changed in less than
+/// this share of the time of a load from memory. On SSYNC's machines the largest share is 0.6
+/// (Table 2, Opteron).
 const AS_FAR_AS_MEMORY: f64 = 0.8;
 
-/// What is known of a measurement.
+/// What the rules need to know about a measurement.
 pub struct Facts<'a> {
     pub surroundings: &'a Surroundings,
     pub source: &'a Source,
     pub caches: Caches,
     pub measurement: &'a Measurement,
-    /// Cycles per second, for each calibration.
+    /// The processor's cycles per second, by each calibration.
     pub frequencies: &'a [f64],
-    /// Cycles of a store by a thread that alone has read the line.
+    /// The cycles of a store to a line that only the storing thread has read.
     pub after_reading: Option<f64>,
-    /// The threads that measured, by distance.
+    /// The groups of threads that have measured, for each distance.
     pub crews: &'a [Vec<Crew>],
 }
 
-/// All notes that are due.
+/// All notes that the measurement gets.
 pub fn all(facts: &Facts<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(surroundings(facts));
@@ -136,7 +137,7 @@ fn states(facts: &Facts<'_>) -> Vec<Note> {
     owned.filter(|_| shared).into_iter().chain(exclusive).chain(taken).collect()
 }
 
-/// Notes on figures that contradict what the machine says about its caches.
+/// Notes on figures that contradict what the machine reports about its caches.
 fn caches(facts: &Facts<'_>) -> Vec<Note> {
     let measurement = facts.measurement;
     let memory = measurement.local.memory.median;

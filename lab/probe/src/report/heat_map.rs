@@ -1,30 +1,31 @@
-//! The matrix of all pairs of threads as a picture: the farther, the more colour.
+//! Shows the matrix of all pairs of threads as a picture: the larger the cost, the stronger the
+//! colour.
 //!
-//! The page's style mixes the colours from its own, so that they fit light and dark. Cells with a
-//! number get at most half of the colour, so that the number stays legible.
+//! The style of the page mixes these colours from its own colours, so they fit both a light and a
+//! dark page. Cells with a number get at most half of the colour, so that the number stays legible.
 
 use std::fmt::Write as _;
 
 use super::number::cycles;
 use crate::measurement::Measurement;
 
-/// The number of steps of colour, each a class of the page's style.
+/// The number of steps of colour. Each is a class in the page's style.
 pub const STEPS: usize = 10;
 
 /// The most cells in a row of a picture that shows numbers.
 const NUMBERS: usize = 24;
-/// Pixels of a cell with a number, and of the whole picture if it shows none.
+/// The size in pixels of a cell with a number, and of the whole picture if it has no numbers.
 const CELL: usize = 44;
 const PICTURE: usize = 900;
-/// Pixels for the processors' numbers.
+/// The space in pixels for the numbers of processors.
 const MARGIN: usize = 40;
 
-/// The scale's maximum is at least this many times its minimum: smaller differences are not worth
-/// colours.
+/// The largest value of the scale is at least this many times the smallest, since smaller
+/// differences need no colours.
 const SPAN: f64 = 2.0;
 
-/// A logarithmic scale from the least to the most cycles, which on one machine may differ a
-/// hundredfold.
+/// A logarithmic scale from the least to the most cycles. On one machine, these may differ by a
+/// factor of a hundred.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     least: f64,
@@ -45,7 +46,7 @@ impl Scale {
         (at / (self.most / self.least).ln()).min(1.0)
     }
 
-    /// The value at a position of the scale.
+    /// The value at a position on the scale.
     pub fn cycles(&self, share: f64) -> f64 {
         self.least * (self.most / self.least).powf(share)
     }
@@ -55,7 +56,7 @@ impl Scale {
     }
 }
 
-/// Draws the picture; empty for a single thread.
+/// Draws the picture. It is empty if there is a single thread.
 pub fn heat_map(measurement: &Measurement) -> String {
     let threads = measurement.matrix.len();
     if threads < 2 {
@@ -85,7 +86,7 @@ pub fn heat_map(measurement: &Measurement) -> String {
 }
 
 fn axes(svg: &mut String, processors: &[usize], cell: usize) {
-    // One in this many processors gets its number, because a number needs 24 pixels.
+    // Only one in this many processors gets its number, because a number needs 24 pixels.
     let every = 24_usize.div_ceil(cell);
     for (n, processor) in processors.iter().enumerate().step_by(every) {
         let middle = MARGIN + n * cell + cell / 2;
@@ -130,7 +131,7 @@ fn numbers(
     }
 }
 
-/// A row of cells; neighbours of one colour are drawn as one rectangle.
+/// A row of cells without numbers. Neighbouring cells of one colour are drawn as one rectangle.
 fn runs(svg: &mut String, cells: &[Option<f64>], size: usize, scale: &Scale) {
     let steps: Vec<Option<usize>> = cells.iter().map(|c| c.map(|c| scale.step(c))).collect();
     let mut column = 0;

@@ -1,4 +1,4 @@
-//! The report as a page: one file that needs no network and no scripts.
+//! Writes the report as a page: one file that needs no network and no scripts.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("page.css");
 /// Writes the report as a page.
 ///
 /// # Errors
-/// Same errors as writing to `out`.
+/// If writing to `out` fails.
 pub fn html(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     let title = &measurement.subject.title;
     let page = Page { title, content: ("local", "latencies"), style: STYLE, script: "" };
@@ -69,7 +69,7 @@ fn section(id: &str, title: &str, remark: &str, content: &str) -> String {
     )
 }
 
-/// A table of all operations: one row per name, one cell per operation.
+/// A table with a column for each operation. Each row has a name, and a cell for each operation.
 fn table<'m>(
     measurement: &Measurement,
     rows: impl IntoIterator<Item = (String, [Option<&'m Summary>; ACCESSES.len()])>,

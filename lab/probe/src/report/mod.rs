@@ -1,4 +1,4 @@
-//! Shows a measurement: as text for a terminal, and as a page.
+//! Shows a measurement, as text for a terminal or as a page.
 
 mod heat_map;
 mod html;

@@ -1,14 +1,14 @@
-//! Formats cycles and nanoseconds with as many digits as they are worth.
+//! Formats cycles and nanoseconds, with only as many digits as are significant.
 
 use crate::case::Access;
 use syncline_statistics::Summary;
 
-/// A number of cycles, with tenths below ten.
+/// A number of cycles. Numbers below ten have tenths.
 pub fn cycles(cycles: f64) -> String {
     if cycles < 9.95 { format!("{cycles:.1}") } else { format!("{cycles:.0}") }
 }
 
-/// How much the middle half of the samples differs from the median.
+/// How far the middle half of the samples is from the median.
 pub fn spread(summary: &Summary) -> String {
     let spread = summary.spread();
     if summary.median < 9.95 && spread < 9.95 {
@@ -18,7 +18,7 @@ pub fn spread(summary: &Summary) -> String {
     }
 }
 
-/// How long a line stays with its owner, in words.
+/// A sentence that says how long a line stays with its owner.
 pub fn stays(share: &Summary) -> String {
     let percent = |share: f64| (100.0 * share).round();
     format!(
@@ -28,7 +28,7 @@ pub fn stays(share: &Summary) -> String {
     )
 }
 
-/// How many loads are under way at once, in words.
+/// A sentence that says how many loads are under way at the same time.
 pub fn under_way(loads: &Summary) -> String {
     format!("A core has {:.0} loads under way at once, if none waits for another.", loads.median)
 }

@@ -1,4 +1,5 @@
-//! The shape of a machine in one line: how many processors, cores, nodes and packages it has.
+//! Describes the size of a machine in one line: how many processors, cores, nodes and packages it
+//! has.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +7,8 @@ use crate::measurement::Subject;
 use crate::topology::HardwareThread;
 use syncline_present::number;
 
-/// Formats a shape, such as "2 hardware threads, 2 cores, 1 NUMA node, 1 package; L1 32 KiB, L2 1
-/// MiB".
+/// The size of a machine in words, such as "2 hardware threads, 2 cores, 1 NUMA node, 1 package; L1
+/// 32 KiB, L2 1 MiB".
 pub fn shape(subject: &Subject) -> String {
     let count = |part: fn(&HardwareThread) -> Option<usize>| {
         subject.places.iter().filter_map(part).collect::<BTreeSet<_>>().len()
@@ -19,7 +20,7 @@ pub fn shape(subject: &Subject) -> String {
         (count(|place| Some(place.node)), "NUMA node"),
         (count(|place| Some(place.package)), "package"),
     ];
-    // A description of a machine has no packages.
+    // The description of a simulated machine says nothing about packages.
     let known = if subject.native { parts.len() } else { parts.len() - 1 };
     let parts = parts[..known].iter().filter(|(count, _)| *count > 0);
     let parts = parts.map(|&(n, what)| number::counted(n, what));

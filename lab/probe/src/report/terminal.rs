@@ -1,4 +1,4 @@
-//! The report for a terminal, at most 100 columns wide.
+//! Writes the report for a terminal, in at most 100 columns.
 
 use std::io::{self, Write};
 
@@ -9,20 +9,20 @@ use crate::case::{ACCESSES, Access, STATES, State, state_name};
 use crate::measurement::Measurement;
 use syncline_statistics::Summary;
 
-/// The most columns of the report.
+/// The largest width of the report in columns.
 const WIDTH: usize = 100;
 
-/// The most threads of a matrix that is printed with numbers. A larger matrix has a shade for each
-/// pair.
+/// The most threads of a matrix that is printed with numbers. In a larger matrix there is a shade
+/// for each pair.
 const NUMBERS: usize = 15;
-/// The most threads of a matrix with a shade for each pair. Of a larger matrix, only one in several
-/// threads is shown.
+/// The most threads of a matrix that has a shade for each pair. For a larger matrix, only some of
+/// the threads are shown.
 const SHADES: usize = 90;
 
 /// Writes the report.
 ///
 /// # Errors
-/// Same errors as writing to `out`.
+/// If writing to `out` fails.
 pub fn terminal(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     let subject = &measurement.subject;
     writeln!(out, "{}", subject.title)?;
@@ -54,7 +54,7 @@ pub fn terminal(measurement: &Measurement, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// The heading of a table of all operations.
+/// The heading of a table with a column for each operation.
 fn head(out: &mut impl Write, title: &str) -> io::Result<()> {
     writeln!(out, "{title}")?;
     write!(out, "{:12}", "")?;
@@ -64,7 +64,7 @@ fn head(out: &mut impl Write, title: &str) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A row of a table of all operations; cases that were not measured stay empty.
+/// A row of such a table. Cases that were not measured stay empty.
 fn row<'m>(
     measurement: &Measurement,
     out: &mut impl Write,
@@ -186,7 +186,7 @@ fn matrix(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "       {}{each}\n", legend(&scale))
 }
 
-/// Shades, from near to far.
+/// The shades, from near to far.
 const SHADE: [char; 4] = ['░', '▒', '▓', '█'];
 
 fn shade(share: f64) -> char {
@@ -200,7 +200,7 @@ fn legend(scale: &Scale) -> String {
     shades.collect::<Vec<_>>().join("  ")
 }
 
-/// Wraps a text into lines of at most this width, unless a word is longer.
+/// Breaks a text into lines of at most this width. A longer word gets a line of its own.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,29 +1,30 @@
-//! The topology as the library hwloc sees it, exported as XML.
+//! The topology that the library hwloc reports, as XML.
 //!
-//! Five of hwloc's functions are looked up at run time and not linked, so the command runs where
-//! hwloc is not installed, and cross builds do not need it. The functions pass only pointers. From
-//! version 2.0 on (soname 15), hwloc keeps both the functions and the XML compatible.
+//! The five functions of hwloc that are used are looked up at run time and not linked. So the
+//! command also runs where hwloc is not installed, and cross builds don't need hwloc. The functions
+//! pass only pointers. Since version 2.0 (soname 15), hwloc keeps both the functions and the XML
+//! compatible.
 
 use std::ffi::{c_char, c_int, c_ulong, c_void};
 use std::ptr;
 
 use libloading::{Library, Symbol};
 
-/// hwloc 2, under the name that it has without its development files.
+/// The file name of hwloc 2, which exists even without hwloc's development files.
 const LIBRARY: &str = "libhwloc.so.15";
 
 type Handle = *mut c_void;
 
-/// This machine's topology as XML.
+/// The topology of this machine, as XML.
 ///
 /// # Errors
-/// A sentence that says why hwloc gives no topology.
+/// A sentence that says why hwloc returns no topology.
 pub fn export() -> Result<String, String> {
-    // SAFETY: loading and unloading hwloc affects nothing else in the process.
+    // SAFETY: loading and unloading hwloc affects nothing else in this process.
     let library = unsafe { Library::new(LIBRARY) };
     let library = library.map_err(|_| format!("{LIBRARY} is not there"))?;
     let missing = |error: libloading::Error| format!("{LIBRARY}: {error}");
-    // SAFETY: these are the types that hwloc.h declares for version 2.
+    // SAFETY: these are the types that hwloc.h of version 2 declares.
     unsafe {
         let init: Symbol<unsafe extern "C" fn(*mut Handle) -> c_int> =
             library.get(b"hwloc_topology_init").map_err(missing)?;
@@ -44,7 +45,7 @@ pub fn export() -> Result<String, String> {
         let (mut text, mut length) = (ptr::null_mut(), 0);
         let done = load(topology) == 0 && export(topology, &mut text, &mut length, 0) == 0;
         let outcome = if done && !text.is_null() {
-            // The length counts the zero at the end.
+            // The length includes the zero at the end.
             let bytes = usize::try_from(length).unwrap_or(0).saturating_sub(1);
             let bytes = std::slice::from_raw_parts(text.cast::<u8>(), bytes);
             let outcome = String::from_utf8_lossy(bytes).into_owned();

@@ -1,6 +1,6 @@
-//! The topology without hwloc, read from Linux's lists of processors: the groups that the library's
-//! hierarchical locks use. The lists don't distinguish threads that share a core from threads that
-//! share only a second-level cache.
+//! The topology without hwloc. It comes from Linux's lists of processors, and has the groups that
+//! the library's hierarchical locks use. The lists don't distinguish threads of one core from
+//! threads that share only a second-level cache.
 
 use std::thread;
 
@@ -25,7 +25,7 @@ pub fn pin(processor: usize) -> Result<(), Error> {
     pinned.map_err(|error| Error::Pin { processor, source: error.into() })
 }
 
-/// The topology of these processors; `why` says why hwloc gave none.
+/// The topology of these processors. `why` says why hwloc could not be used.
 pub fn topology(usable: &[usize], why: String) -> Result<Topology, Error> {
     let look = || {
         let places = usable.iter().map(|&processor| {
@@ -34,16 +34,16 @@ pub fn topology(usable: &[usize], why: String) -> Result<Topology, Error> {
         });
         places.collect::<Result<Vec<_>, Error>>()
     };
-    // In a thread of its own, whose affinity ends with it.
+    // This runs in a separate thread, because it changes the thread's affinity.
     let looked = thread::scope(|scope| scope.spawn(look).join());
     let groups = looked.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     Ok(Topology { source: Source::Linux { why }, ..of_groups(&groups) })
 }
 
-/// The topology of processors, each with the numbers of its socket, its last-level cache and its
+/// The topology of processors. Each has the numbers of its socket, its last-level cache and its
 /// second-level cache.
 fn of_groups(groups: &[(usize, [usize; 3])]) -> Topology {
-    // A single group may mean that nothing is known.
+    // If all processors have the same number, perhaps nothing is known.
     let divided = |level: usize| groups.iter().any(|(_, of)| of[level] != groups[0].1[level]);
     let (has_llc, has_l2) = (divided(1) || divided(2), divided(2));
     let places = groups.iter().map(|&(processor, [package, llc, l2])| HardwareThread {
@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn groups_become_distances() {
-        // Two sockets with two last-level caches each, two processors to an L2.
+        // Two sockets, each with two last-level caches; two processors share each second-level
+        // cache.
         let groups: Vec<_> = (0..16).map(|n| [n / 8, n / 4, n / 2]).collect();
         let expected = ["same L2", "same last-level cache", "same NUMA node", "other package"];
         assert_eq!(classes(&groups), expected);

@@ -1,10 +1,10 @@
-//! Topology: hardware threads, and how far they are from each other.
+//! The topology of a machine: its hardware threads, and how far they are from each other.
 //!
-//! The position of a hardware thread is a list of what it shares with others: its core, its
-//! second-level and last-level cache, its NUMA node, its package. The distance of two threads is
-//! the first of these that they have in common, if any; if they are on different nodes, also the
-//! distance that the firmware gives for the nodes. Each distance that occurs is a [`Class`], and
-//! the probe measures each class.
+//! The position of a hardware thread is a list of what it shares with other threads: its core, its
+//! second-level and last-level caches, its NUMA node, its package. The distance between two threads
+//! is the first of these that they have in common, or none. If they are on different nodes, the
+//! distance also includes the firmware's distance between these nodes. Each distance that occurs is
+//! a [`Class`], and the probe measures each class.
 
 mod here;
 pub mod hwloc;
@@ -17,25 +17,25 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// The source of a topology.
+/// Where a topology comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// From the library hwloc.
+    /// The library hwloc.
     Hwloc,
-    /// From Linux's lists of processors.
+    /// Linux's lists of processors.
     Linux {
         /// Why hwloc could not be used.
         why: String,
     },
-    /// From the description of a simulated machine.
+    /// The description of a simulated machine.
     Description,
 }
 
-/// A hardware thread and what it shares. Numbers only identify groups; `None` means unknown or
-/// absent.
+/// A hardware thread and what it shares with others. The numbers only identify groups. `None` means
+/// that there is no such group, or that it is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HardwareThread {
-    /// The operating system's number of the processor.
+    /// The operating system's number of this hardware thread.
     pub processor: usize,
     /// The core.
     pub core: usize,
@@ -49,18 +49,18 @@ pub struct HardwareThread {
     pub package: usize,
 }
 
-/// A class of distance between two hardware threads.
+/// A class of distances between two hardware threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
     /// What the two threads have in common, in words.
     pub name: String,
-    /// Whether the two are hardware threads of one core.
+    /// Whether they belong to one core.
     pub same_core: bool,
-    /// Whether the two have a cache in common.
+    /// Whether they have a cache in common.
     pub same_cache: bool,
 }
 
-/// Bytes of a hardware thread's data caches; 0 if unknown or absent.
+/// The sizes of a hardware thread's data caches in bytes; 0 if unknown or absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "they say what they are")]
 pub struct Caches {
@@ -72,21 +72,22 @@ pub struct Caches {
 /// The hardware threads of a machine and the distances between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Where the topology comes from.
+    /// The source of this information.
     pub source: Source,
     /// The hardware threads that this process may use.
     pub threads: Vec<HardwareThread>,
-    /// The distances that occur, from near to far.
+    /// The classes of distances that occur, from near to far.
     pub classes: Vec<Class>,
-    /// The data caches.
+    /// The sizes of the data caches.
     pub caches: Caches,
     /// The processor's name, if it is known.
     pub processor: Option<String>,
-    /// The class of each pair of threads, row by row.
+    /// The class of each pair of threads, in rows.
     class_of: Vec<u8>,
 }
 
-/// How far two threads are from each other: the level, and the firmware's distance of their nodes.
+/// The distance between two threads: the level at which they share something, and the firmware's
+/// distance between their nodes.
 type Distance = (Level, u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,13 +101,13 @@ enum Level {
 }
 
 impl Topology {
-    /// A topology of these threads; `nodes` gives the firmware's distance of two NUMA nodes, 0 if
-    /// it is unknown.
+    /// The topology of these threads. `nodes` returns the firmware's distance between two NUMA
+    /// nodes, or 0 if it is unknown.
     pub(crate) fn of_threads(
         threads: Vec<HardwareThread>,
         nodes: impl Fn(usize, usize) -> u32,
     ) -> Topology {
-        // Some firmware gives different distances for the two directions.
+        // Some firmware gives different distances in the two directions.
         let nodes = |a, b| nodes(a, b).max(nodes(b, a));
         let distance = |a: &HardwareThread, b: &HardwareThread| -> Distance {
             let shared = |a: Option<usize>, b| a.is_some() && a == b;
@@ -134,8 +135,8 @@ impl Topology {
         })
     }
 
-    /// A topology of these threads; `distance` gives the distance of two threads, and `class` the
-    /// class of a distance.
+    /// The topology of these threads. `distance` returns the distance between two threads, and
+    /// `class` returns the class of a distance.
     fn of_distances<D: Ord + Clone>(
         threads: Vec<HardwareThread>,
         distance: impl Fn(&HardwareThread, &HardwareThread) -> D,
@@ -159,8 +160,8 @@ impl Topology {
         }
     }
 
-    /// The index in [`Topology::classes`] of the distance between two different threads, which are
-    /// given by their indices in [`Topology::threads`].
+    /// The class of the distance between two different threads, as an index into
+    /// [`Topology::classes`]. The threads are indices into [`Topology::threads`].
     pub fn class(&self, a: usize, b: usize) -> usize {
         usize::from(self.class_of[a * self.threads.len() + b])
     }
@@ -170,7 +171,8 @@ impl Topology {
 mod tests {
     use super::*;
 
-    /// Two packages of two NUMA nodes with four cores of two threads, two cores to an L2.
+    /// Two packages, each with two NUMA nodes. Each node has four cores with two threads, and two
+    /// cores share a second-level cache.
     fn large() -> Topology {
         let places = (0..32).map(|processor| HardwareThread {
             processor,

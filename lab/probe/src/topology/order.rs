@@ -1,15 +1,16 @@
-//! Orders in which threads are put onto a machine's hardware threads.
+//! Orders in which threads can be assigned to a machine's hardware threads.
 
 use super::{HardwareThread, Topology};
 
 impl Topology {
-    /// The processors socket by socket: first one hardware thread of each core of the socket, then
-    /// the second ones.
+    /// The processors, one socket after another. In each socket, one hardware thread of each core
+    /// comes first, and then the second ones.
     pub fn packed(&self) -> Vec<usize> {
         packed(&self.threads)
     }
 
-    /// The processors of all sockets in turn: the first of each socket, then the second of each.
+    /// The processors, with the sockets in turn: the first processor of each socket, then the
+    /// second of each.
     pub fn spread(&self) -> Vec<usize> {
         spread(&self.threads)
     }
@@ -50,7 +51,8 @@ fn spread(places: &[HardwareThread]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Two sockets of two cores with two hardware threads each, numbered as Linux does.
+    /// Two sockets with two cores each, and two hardware threads in each core, numbered as on
+    /// Linux.
     fn machine() -> Vec<HardwareThread> {
         let place = |processor: usize| HardwareThread {
             processor,

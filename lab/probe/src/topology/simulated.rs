@@ -4,8 +4,8 @@ use syncline_sim::Machine;
 
 use super::{Caches, Class, HardwareThread, Topology};
 
-/// The topology of a machine. Its private caches count as cores; the distances are those of its
-/// nodes.
+/// The topology of a simulated machine. Its private caches count as cores, and its distances are
+/// those of its nodes.
 pub fn topology(machine: &Machine) -> Topology {
     let threads = (0..machine.threads()).map(|processor| {
         let core = machine.cache_of(processor);
@@ -14,7 +14,8 @@ pub fn topology(machine: &Machine) -> Topology {
     });
     let description = &machine.description;
     let one_to_a_node = description.caches_per_node == 1;
-    // Within one core `None`, else the class of the distance between the nodes.
+    // The first value is `None` within one core, and otherwise the class of the distance between
+    // the nodes.
     let distance = |a: &HardwareThread, b: &HardwareThread| {
         let far = if a.core == b.core { None } else { Some(machine.class(a.node, b.node)) };
         (far, description.distances[a.node][b.node].to_bits())
@@ -33,7 +34,8 @@ pub fn topology(machine: &Machine) -> Topology {
     Topology { caches: caches(machine), ..topology }
 }
 
-/// The sizes of the first level, the second if there are three or more, and the last.
+/// The sizes of the first level, of the second level if there are three or more, and of the last
+/// level.
 fn caches(machine: &Machine) -> Caches {
     let bytes: Vec<usize> = machine.description.levels.iter().map(|level| level.bytes).collect();
     match bytes[..] {

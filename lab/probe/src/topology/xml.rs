@@ -1,5 +1,5 @@
-//! Parses hwloc's XML: nested objects, and sets of processors as hexadecimal numbers (hwloc's
-//! `hwloc2.dtd`).
+//! Parses hwloc's XML, which has nested objects, and sets of processors as hexadecimal numbers
+//! (hwloc's `hwloc2.dtd`).
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{Caches, HardwareThread, Source, Topology};
 
-/// Reads the topology of these processors from hwloc's XML; `None` if the text is not a topology
-/// that contains them all, or if there are none.
+/// Reads the topology of these processors from hwloc's XML. Returns `None` if the text is not a
+/// topology that contains all of them, or if there are none.
 pub fn topology(text: &str, usable: &[usize]) -> Option<Topology> {
-    // The text declares a document type, but uses nothing of it.
+    // The text declares a document type, but does not use it.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).ok()?;
     let nodes = numa_nodes(&document);
@@ -50,7 +50,7 @@ fn around<'a>(unit: &Node<'a, 'a>, kinds: &[&str]) -> Option<Node<'a, 'a>> {
 }
 
 fn place(unit: &Node<'_, '_>, processor: usize, nodes: &[(usize, Vec<bool>)]) -> HardwareThread {
-    // Any number that identifies the object.
+    // A number that identifies the object.
     let id = |kinds| around(unit, kinds).map(|node| node.id().get_usize());
     let in_node = |(_, set): &&(usize, Vec<bool>)| set.get(processor) == Some(&true);
     let size = |(_, set): &&(usize, Vec<bool>)| set.iter().filter(|&&near| near).count();
@@ -59,8 +59,8 @@ fn place(unit: &Node<'_, '_>, processor: usize, nodes: &[(usize, Vec<bool>)]) ->
         core: id(&["Core"]).unwrap_or(usize::MAX - processor),
         l2: id(&["L2Cache"]),
         llc: id(&["L3Cache", "L4Cache", "L5Cache"]),
-        // The node with the fewest processors is the nearest: memory of a whole package has more
-        // processors than that of its parts.
+        // A node that has the memory of a whole package has more processors than a node for a part
+        // of it. So the node with the fewest processors is the nearest.
         node: nodes.iter().filter(in_node).min_by_key(size).map_or(0, |&(node, _)| node),
         package: id(&["Package"]).unwrap_or(0),
     }
@@ -75,13 +75,13 @@ fn caches_of(unit: &Node<'_, '_>) -> Caches {
     }
 }
 
-/// The number of each NUMA node, and for each processor whether it is near the node.
+/// For each NUMA node its number, and for each processor whether it is near the node.
 fn numa_nodes(document: &Document<'_>) -> Vec<(usize, Vec<bool>)> {
     let nodes = objects(document, "NUMANode");
     nodes.filter_map(|n| Some((number(&n, "os_index")?, set(n.attribute("cpuset")?)?))).collect()
 }
 
-/// Parses a set of processors: hexadecimal numbers of 32 bits, the highest first.
+/// Parses a set of processors: hexadecimal numbers of 32 bits, with the highest first.
 fn set(text: &str) -> Option<Vec<bool>> {
     let mut bits = Vec::new();
     for word in text.split(',').rev() {

@@ -5,26 +5,27 @@ use super::{Engine, RECENT, Then, ThreadId};
 use crate::line::Line;
 use crate::machine::{Access, Homes, LINE, State};
 
-/// Where new lines without a given home are placed.
+/// The node at which a new line has its home, if it was given none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fresh {
-    /// As the machine's description says.
+    /// The node that the machine's description gives.
     #[default]
     Machine,
-    /// At this node, or at the nearest node that has memory.
+    /// This node, or the nearest node that has memory.
     At(usize),
-    /// At the nodes in turn.
+    /// Each node in turn.
     InTurn,
 }
 
-/// Cycles between two looks of a waiting thread: a spin-loop hint or two.
+/// Cycles between two reads by a waiting thread: a spin-loop hint or two.
 const PAUSE: u64 = 40;
 
-/// A line that a thread has just used. The line does not leave before another cache's access to it
-/// can be served, and that takes at least [`Machine::quickest`](crate::Machine::quickest). So a
-/// thread reads or writes the words of a line in a burst, even if another thread asks for the line
-/// meanwhile. An atomic operation may begin a burst, since the line stays in the thread's cache. It
-/// is never within one, because it waits for the accesses before it.
+/// A line that a thread has just used. The line stays in the thread's cache until another cache's
+/// access to it can be served, and that takes at least
+/// [`Machine::quickest`](crate::Machine::quickest). So a thread reads or writes the words of a line
+/// in a burst, even if another thread asks for the line meanwhile. An atomic operation may begin a
+/// burst, since the line stays in the thread's cache. It never continues one, because it waits for
+/// the accesses before it.
 #[derive(Clone, Copy)]
 pub struct Kept {
     line: u32,
@@ -56,9 +57,9 @@ impl Engine<'_> {
                 (Fresh::At(node), _) => node % nodes,
                 (Fresh::InTurn, _) => next % nodes,
                 (Fresh::Machine, Homes::FirstTouch) => machine.node_of(cache),
-                // Homes depend on the order in which lines are first used, and not on the addresses
-                // that the system chose: a run can be repeated. A multiplicative hash scatters
-                // them.
+                // Homes depend on the order in which lines are first used, not on the addresses
+                // that the system chose, so that a run can be repeated. A multiplicative hash
+                // scatters the homes.
                 (Fresh::Machine, Homes::Hashed) => {
                     let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
                     (scattered % nodes as u64) as usize
@@ -86,13 +87,13 @@ impl Engine<'_> {
         }
     }
 
-    /// Sets where lines without a given home are placed from now on.
+    /// Sets where new lines that were given no home are placed from now on.
     pub fn place(&mut self, fresh: Fresh) {
         self.fresh = fresh;
     }
 
-    /// Gives the lines of these addresses their home, whichever thread touches them first: this
-    /// node, or the nearest node that has memory.
+    /// Gives the lines of these addresses a home, whichever thread touches them first: at this
+    /// node, or at the nearest node that has memory.
     pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
         let machine = self.machine;
         for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
@@ -104,7 +105,7 @@ impl Engine<'_> {
     }
 
     /// Puts the line of an address into a state, with these caches as its holders, the owner first.
-    /// Measurements use it to find out what an access to such a line costs.
+    /// Used to measure what an access to such a line costs.
     pub fn prepare(&mut self, address: usize, state: State, holders: &[usize]) {
         let line = self.line_of(address);
         self.lines[line as usize].prepare(state, holders);
@@ -113,15 +114,15 @@ impl Engine<'_> {
         }
     }
 
-    /// Makes an access of the current thread to one word. The access has taken effect after the
-    /// thread has done what the returned [`Then`] says.
+    /// Makes an access of the current thread to one word. The access takes effect after the thread
+    /// has done what the returned [`Then`] says.
     #[inline]
     pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
         self.access_words(access, address, 1)
     }
 
-    /// Makes one access to this many words of a line. The access's instructions are counted for
-    /// each word.
+    /// Makes one access to this many words of a line. The instructions of an access are counted
+    /// once for each word.
     pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
         self.accesses += 1;
         self.words_of_access = words;
@@ -148,8 +149,8 @@ impl Engine<'_> {
         self.finish(access, number, [begun, done], leaves, access != Access::Load)
     }
 
-    /// Makes an access of a cache that its core began at `begun`, while its thread may do something
-    /// else. Returns the cycle in which the access is done.
+    /// Makes an access of a cache that its core began at `begun`, without the thread waiting for
+    /// it. Returns the cycle in which the access is done.
     pub(super) fn reach_line(
         &mut self,
         access: Access,
@@ -164,9 +165,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Cycles of an access to a line that other caches have asked for but this cache still has, and
-    /// the cycle until which it has the line. `None` if the cache loses the line before the access
-    /// is over or does not have it, or if such accesses always leave the core.
+    /// Cycles of an access to a line that this cache still has although other caches have asked for
+    /// it, and the cycle until which the cache has the line. `None` if the cache does not have the
+    /// line, or loses it before the access is over, or if such accesses always leave the core.
     #[inline]
     fn stays(&self, access: Access, number: u32, cache: usize) -> Option<(u64, u64)> {
         let cycles = u64::from(self.machine.local(access)?);
@@ -174,8 +175,8 @@ impl Engine<'_> {
         line.stays_beyond(cache, self.now + cycles).map(|until| (cycles, until))
     }
 
-    /// Cycles of an access to a line that the cache already has in a state that suits the access;
-    /// `None` if it does not, or if the access has to leave the core nevertheless.
+    /// Cycles of an access to a line that the cache already has in a state that suits the access.
+    /// `None` if it has not, or if the access has to leave the core nevertheless.
     #[inline]
     fn find(&mut self, access: Access, number: u32, cache: usize) -> Option<u64> {
         let line = &mut self.lines[number as usize];
@@ -194,7 +195,7 @@ impl Engine<'_> {
     }
 
     /// Whether a store by the current thread finds its line at hand: in the first level, or still
-    /// in its cache although another one has asked for it.
+    /// in the thread's cache although another cache has asked for it.
     #[inline]
     pub(super) fn is_at_hand(&mut self, number: u32) -> bool {
         let Some(cycles) = self.machine.again(Access::Store) else { return false };
@@ -208,7 +209,7 @@ impl Engine<'_> {
             || self.stays(Access::Store, number, cache).is_some()
     }
 
-    /// Records that this thread, which goes on now, has the line and may write to it.
+    /// Records that this thread, which goes on now, has just used the line and may write to it.
     pub(super) fn keep(&mut self, thread: ThreadId, line: u32) {
         let leaves = self.now + u64::from(self.machine.quickest());
         let kept = Kept { line, written: true, at: self.now, leaves };
@@ -217,8 +218,8 @@ impl Engine<'_> {
 
     /// Makes an access to a line that the thread's cache has until `leaves`. The access began at
     /// `begun` and takes `cycles`. Loads and stores that directly follow another access to the same
-    /// line do not wait for each other: they take only the time to issue them. An atomic operation
-    /// begins when the accesses before it are over.
+    /// line do not wait for it: they take only the time to issue them. An atomic operation begins
+    /// when the accesses before it are over.
     #[inline]
     fn access_here(
         &mut self,
@@ -240,9 +241,10 @@ impl Engine<'_> {
     }
 
     /// Ends an access that began at `begun` and is done at `done`, and whose line can leave at
-    /// `leaves`. The thread goes on when the instructions are done as well, and the access takes
-    /// effect then. Each access is delayed by its instructions, so their order stays. A core that
-    /// runs ahead executes the instructions meanwhile.
+    /// `leaves`. The access takes effect, and the thread goes on, when the access and its
+    /// instructions are both done. Every access is delayed by its instructions, so the order of
+    /// accesses is kept. A core that runs ahead executes the instructions while it waits for the
+    /// access.
     #[inline]
     fn finish(
         &mut self,
@@ -265,7 +267,7 @@ impl Engine<'_> {
         self.pass_until(at)
     }
 
-    /// Cycles of the instructions that come with an access by the current thread.
+    /// Cycles of the instructions that belong to an access by the current thread.
     #[inline]
     pub(super) fn instructions(&self) -> u64 {
         if !self.with_instructions {
@@ -285,8 +287,8 @@ impl Engine<'_> {
     }
 
     /// The cycle until which a line is still here although another cache has asked for it. `None`
-    /// unless the current thread has just used the line, may write to it if this access does, and
-    /// uses it again before it can have left.
+    /// unless three conditions hold: the current thread has just used the line, it may write to the
+    /// line if this access does, and this access ends before the line can have left.
     #[inline]
     fn still_here(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
         let kept = self.threads[self.current as usize].kept?;
@@ -294,22 +296,22 @@ impl Engine<'_> {
         (suits && kept.at == self.now && self.now + cycles <= kept.leaves).then_some(kept.leaves)
     }
 
-    /// Makes an atomic operation of the current thread. Returns `None` if the machine has to
-    /// replace it by loads and stores under a register.
+    /// Makes an atomic operation of the current thread. Returns `None`, without an access, if the
+    /// machine has to replace the operation by loads and stores under a register.
     #[inline]
     pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {
         (access == Access::Store || !self.machine.is_uncached())
             .then(|| self.access(access, address))
     }
 
-    /// Whether threads get the line of a word for writing before they load it.
+    /// Whether threads fetch the line of a word for writing before they load the word.
     #[inline]
     pub(crate) fn fetches(&self) -> bool {
         self.fetches
     }
 
-    /// Gets a line for writing, on machines whose caches hold written lines. Where stores go out to
-    /// the last-level cache anyway, there is nothing to fetch.
+    /// Gets a line for writing, on machines whose caches hold written lines. On machines whose
+    /// stores go out to the last-level cache, does nothing.
     pub(crate) fn prefetch(&mut self, address: usize) -> Then {
         match self.machine.local(Access::Store) {
             None => Then::GoOn,
@@ -320,7 +322,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Notes that the current thread reads a line, or makes another access to it. Returns the
+    /// Records that the current thread reads a line, or makes another access to it. Returns the
     /// thread's cache.
     #[inline]
     fn look(&mut self, access: Access, line: u32) -> usize {
@@ -330,8 +332,8 @@ impl Engine<'_> {
         thread.cache as usize
     }
 
-    /// Sends out an access of a cache. It begins when the line is free, and not before the core has
-    /// begun it. Returns the cycle in which the access is done.
+    /// Sends an access of a cache to the line. The access begins when the line is free, but not
+    /// before the core has begun it. Returns the cycle in which the access is done.
     #[inline]
     fn serve(&mut self, access: Access, number: u32, cache: usize, begun: u64) -> u64 {
         let line = &mut self.lines[number as usize];
@@ -347,8 +349,8 @@ impl Engine<'_> {
         begins + u64::from(cycles)
     }
 
-    /// Wakes the threads that watch a line when the current write becomes visible. Until then no
-    /// thread begins to watch.
+    /// Records a write by the current thread that becomes visible at `at`, and wakes the threads
+    /// that watch the line at that time. No thread begins to watch the line before then.
     #[inline]
     pub(super) fn write(&mut self, line: u32, at: u64) {
         let state = &mut self.lines[line as usize];
@@ -367,9 +369,10 @@ impl Engine<'_> {
         self.lines[line as usize].watchers = watchers;
     }
 
-    /// Pauses between two looks. A thread that has looked more often than `patience`, has never
-    /// asked for the time, and would see the same value again, watches the line instead and goes on
-    /// when the line is written to: its looks until then would change nothing.
+    /// Pauses between two looks, which are reads of a waiting thread. After more than `patience`
+    /// looks the thread watches the line instead, and goes on when the line is written to, since
+    /// its looks until then would change nothing. It does so only if it has never asked for the
+    /// time and would see the same value again.
     pub(crate) fn pause(&mut self, looks: u32, patience: u32) -> Then {
         let thread = &self.threads[self.current as usize];
         if looks > patience
@@ -377,8 +380,8 @@ impl Engine<'_> {
             && let Some(number) = thread.looks_at
         {
             let line = &mut self.lines[number as usize];
-            // A write that is under way, or takes effect in this very cycle, has woken the watchers
-            // already.
+            // A write that is under way, or takes effect in this cycle, has already woken the
+            // watchers.
             if line.is_held(thread.cache as usize) && line.written_at < self.now {
                 line.watchers.push(self.current);
                 self.threads[self.current as usize].looks_again();
@@ -389,7 +392,7 @@ impl Engine<'_> {
         self.pass_until(self.now + PAUSE)
     }
 
-    /// The current thread does something else for this many cycles.
+    /// The current thread does something other than accesses for this many cycles.
     pub(crate) fn delay(&mut self, cycles: u64) -> Then {
         let thread = &mut self.threads[self.current as usize];
         thread.looks_at = None;
@@ -397,7 +400,7 @@ impl Engine<'_> {
         self.pass_until(self.now + cycles)
     }
 
-    /// The current thread backs off for this many times the longest time in which a line changes
+    /// The current thread backs off for `units` times the longest time in which a line changes
     /// hands.
     pub(crate) fn back_off(&mut self, units: u32) -> Then {
         self.delay(u64::from(units) * u64::from(self.machine.hand_over()))

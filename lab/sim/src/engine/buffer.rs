@@ -1,23 +1,24 @@
-//! Stores that wait in a buffer while their thread goes on.
+//! Stores that wait in a buffer while their thread continues.
 //!
 //! A thread's plain stores leave its buffer in program order, one line at a time. The first store
 //! asks for its line and takes effect when the line has served it; only then does the next store
-//! ask. If the core may have several accesses under way, each store asks at once instead. It takes
-//! effect after the stores before it, if its line has arrived by then and has not left again.
+//! ask for its line. If the core may have several accesses under way, each store asks at once
+//! instead. It takes effect after the stores before it, if its line has arrived by then and has not
+//! left again.
 //!
-//! Where lines travel to the core, a store that takes effect takes the stores to the same line with
-//! it that are directly behind it in the buffer. Where stores go out to the last-level cache, it
-//! takes only those with it that were in the buffer when it asked for the line; the later ones go
-//! together next.
+//! On machines whose lines travel to the core, a store that takes effect takes with it the stores
+//! to the same line that are directly behind it in the buffer. On machines whose stores go out to
+//! the last-level cache, it takes with it only those that were in the buffer when it asked for the
+//! line; the later ones go together next.
 //!
 //! A load overtakes stores to other lines. A load of a line that buffered stores write to waits
-//! until they have taken effect; a real core forwards the value if the load reads the same word. An
-//! atomic operation, a fence, and any system call wait until the buffer is empty. This is total
-//! store order, as on x86 and SPARC.
+//! until these stores have taken effect; a real core forwards the value if the load reads the same
+//! word. An atomic operation, a fence, and any system call wait until the buffer is empty. This is
+//! total store order, as on x86 and SPARC.
 //!
-//! A word's memory holds the latest stored value at once, since the word may be gone when the store
-//! takes effect. Until the store takes effect, the engine keeps the old value, and loads see that
-//! one.
+//! The memory of a word holds the latest stored value at once, since the word may no longer exist
+//! when the store takes effect. Until then, the engine keeps the old value, and loads see the old
+//! value.
 
 use std::collections::VecDeque;
 
@@ -33,7 +34,7 @@ pub struct Buffer {
     stores: VecDeque<Stored>,
     /// The number of stores in the buffer when the first of them asked for its line.
     asked: usize,
-    /// What the thread waits for, if it does.
+    /// The condition for which the thread waits; `None` if it does not wait.
     waits: Option<Until>,
 }
 
@@ -43,28 +44,28 @@ struct Stored {
     cache: u32,
     /// Cycles of the instructions that come with the store.
     instructions: u64,
-    /// The cycle in which its line arrives, if it has asked already.
+    /// The cycle in which the store's line arrives; `None` if the store has not asked for it.
     arrives: Option<u64>,
-    /// The word; `None` if the word is gone, or if the line is only fetched.
+    /// The word's address; `None` if the word no longer exists, or if the line is only fetched.
     word: Option<usize>,
     value: u64,
 }
 
-/// What a thread waits for.
+/// A condition for which a thread waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// Until the buffer is empty.
+    /// The buffer is empty.
     Empty,
-    /// Until no store to this line is in the buffer.
+    /// No store to this line is in the buffer.
     WithoutLine(u32),
-    /// Until there is room for one more store.
+    /// The buffer has room for one more store.
     Room,
 }
 
-/// What other threads see of a word that a buffered store writes to.
+/// The value that other threads see in a word while a buffered store to it has not taken effect.
 struct Hidden {
     visible: u64,
-    /// The thread whose stores these are. Two threads never have buffered stores to one word.
+    /// The thread that made the stores. Two threads never have buffered stores to one word.
     owner: ThreadId,
     stores: u32,
 }
@@ -73,9 +74,9 @@ struct Hidden {
 #[derive(Default)]
 pub struct Words(FxHashMap<usize, Hidden>);
 
-/// What happens with a store.
+/// The way of a store.
 pub(crate) enum Storing {
-    /// The thread has to wait, and then to try again.
+    /// The thread has to wait, and then to try the store again.
     Wait(Then),
     /// The store is in the buffer.
     Buffered(Then),
@@ -84,8 +85,8 @@ pub(crate) enum Storing {
 }
 
 impl Engine<'_> {
-    /// Lets the current thread wait until its buffer is in this condition; `None` if it is already.
-    /// After the wait, the thread has to ask again.
+    /// Suspends the current thread until its buffer fulfils this condition. Returns `None` if it
+    /// already does. After the wait, the thread has to ask again.
     pub(crate) fn wait_until(&mut self, until: Until) -> Option<Then> {
         let room = self.machine.store_buffer();
         let buffer = &mut self.threads[self.current as usize].buffer;
@@ -96,7 +97,8 @@ impl Engine<'_> {
         Some(self.suspend())
     }
 
-    /// Lets the current thread wait while a store to the line of an address is in its buffer.
+    /// Suspends the current thread while a store to the line of an address is in its buffer.
+    /// Returns `None` if there is none.
     pub(crate) fn wait_for_line(&mut self, address: usize) -> Option<Then> {
         if self.threads[self.current as usize].buffer.stores.is_empty() {
             return None;
@@ -105,7 +107,7 @@ impl Engine<'_> {
         self.wait_until(Until::WithoutLine(line))
     }
 
-    /// A plain store of the current thread to a word that holds `old`.
+    /// Makes a plain store of the current thread to a word that holds `old`.
     pub(crate) fn store(&mut self, word: usize, old: u64, value: u64) -> Storing {
         let room = self.machine.store_buffer();
         if room == 0 {
@@ -116,8 +118,8 @@ impl Engine<'_> {
         if empty && self.is_at_hand(line) {
             return Storing::Now;
         }
-        // Stores of two threads to one word would take effect in an order that isn't known
-        // beforehand.
+        // Stores of two threads to one word would take effect in an order that isn't known in
+        // advance.
         if self.words.0.get(&word).is_some_and(|hidden| hidden.owner != self.current) {
             return self.wait_until(Until::Empty).map_or(Storing::Now, Storing::Wait);
         }
@@ -136,7 +138,7 @@ impl Engine<'_> {
         Storing::Buffered(self.pass_until(at))
     }
 
-    /// The current thread's core asks for a line to write to, without waiting for it.
+    /// Lets the current thread's core ask for a line to write to, without waiting for the line.
     pub(super) fn ask_ahead(&mut self, address: usize) -> Then {
         let line = self.line_of(address);
         let room =
@@ -177,8 +179,8 @@ impl Engine<'_> {
             }
             _ => self.reach_line(Access::Store, line, cache, self.now) + instructions,
         };
-        // Planned before `write` plans the wake-ups of the threads that watch the line: of two
-        // events at one time, the store has to come first.
+        // The store is planned before `write` plans the wake-ups of the threads that watch the
+        // line: of two events at one time, the store has to come first.
         self.events.plan(at, Whom::Buffer(thread));
         self.write(line, at);
     }
@@ -216,7 +218,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The value of a word for threads that load it now, if a buffered store writes to the word.
+    /// The word's value for threads that load it now; `None` if no buffered store writes to the
+    /// word.
     #[inline]
     pub(crate) fn visible(&mut self, word: usize) -> Option<&mut u64> {
         if self.words.0.is_empty() {
@@ -225,7 +228,7 @@ impl Engine<'_> {
         self.words.0.get_mut(&word).map(|hidden| &mut hidden.visible)
     }
 
-    /// Forgets a word that is gone: buffered stores to it have no effect any more.
+    /// Forgets a word that no longer exists, so that buffered stores to it have no effect.
     #[inline]
     pub(crate) fn forget(&mut self, word: usize) {
         if self.words.0.is_empty() {

@@ -1,10 +1,10 @@
-//! The simulation that the running code is in. Words of a simulated memory are plain numbers, and
-//! find their machine here.
+//! The simulation in which the running code is. Words of a simulated memory are plain numbers, and
+//! find their machine through this module.
 //!
-//! Functions that may wait and are called often are `#[inline]`, here and in
-//! [`memory`](crate::memory). A processor predicts where a function returns to from the calls
-//! before it, and after a switch those calls were another thread's. Without inlining, a simulation
-//! of a busy lock takes 1.5 times as long.
+//! Functions that are called often and may wait are `#[inline]`, here and in
+//! [`memory`](crate::memory). A processor predicts the return address of a function from the calls
+//! before it, but after a switch of simulated threads those calls were another thread's. Without
+//! inlining, a simulation of a busy lock takes 1.5 times as long.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ thread_local! {
     static ENGINE: Cell<*mut Engine<'static>> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// Takes this thread of the operating system out of the simulation when it is dropped.
+/// Takes this thread of the operating system out of the simulation when dropped.
 pub struct Here;
 
 impl Drop for Here {
@@ -24,18 +24,17 @@ impl Drop for Here {
     }
 }
 
-/// Puts this thread of the operating system into a simulation.
+/// Puts this thread of the operating system into a simulation, until the returned value is dropped.
 ///
-/// # Panics
-/// If the thread is in one already.
+/// # Panics If the thread is in a simulation already.
 pub fn enter(engine: &mut Engine<'_>) -> Here {
     assert!(ENGINE.get().is_null(), "a simulation within a simulation");
     ENGINE.set(std::ptr::from_mut(engine).cast());
     Here
 }
 
-/// Calls `act` with the machine of this simulation; no simulated time passes. Returns `None`
-/// outside of a simulation.
+/// Calls `act` with the engine of this simulation; no simulated time passes. Returns `None` outside
+/// of a simulation.
 #[inline]
 pub(crate) fn with<R>(act: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> {
     let engine = ENGINE.get();
@@ -48,8 +47,8 @@ pub(crate) fn with<R>(act: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> 
     Some(act(unsafe { &mut *engine }))
 }
 
-/// Carries out a request of the running simulated thread to the machine; does nothing outside of a
-/// simulation. Time may pass, and other threads may run, before it returns.
+/// Sends a request of the running simulated thread to the machine. Time may pass, and other threads
+/// may run, before it returns. Does nothing outside of a simulation.
 #[inline]
 pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
     if let Some(then) = with(request) {
@@ -57,7 +56,7 @@ pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
     }
 }
 
-/// Lets other threads run if the machine says so.
+/// Lets other threads run if `then` says so.
 #[inline]
 pub(crate) fn wait(then: Then) {
     if let Then::Suspend(yielder) = then {
@@ -66,7 +65,7 @@ pub(crate) fn wait(then: Then) {
     }
 }
 
-/// Carries out a request like [`act`], but first waits as `first` says, until `first` returns
+/// Sends a request like [`act`], but first waits as often as `first` says so, until `first` returns
 /// `None`.
 #[inline]
 pub(crate) fn act_after(
@@ -94,8 +93,8 @@ pub fn fence() {
     with(Engine::depends);
 }
 
-/// Waits until the stores of the running simulated thread have taken effect. Its core may have
-/// begun the next accesses.
+/// Waits until the stores of the running simulated thread have taken effect, while its core may
+/// have begun the next accesses.
 #[inline]
 pub(crate) fn drain() {
     while let Some(Some(then)) = with(|engine| engine.wait_until(Until::Empty)) {
@@ -103,20 +102,20 @@ pub(crate) fn drain() {
     }
 }
 
-/// The running simulated thread's next step needs the value that it has just loaded, so its core
-/// has not begun that step.
+/// Says that the running simulated thread's next step needs the value that it has just loaded, so
+/// its core has not begun that step.
 pub fn depends() {
     with(Engine::depends);
 }
 
-/// The running simulated thread does something other than use shared memory for this many cycles.
+/// Lets this many cycles pass, in which the running simulated thread does not use shared memory.
 #[inline]
 pub fn delay(cycles: u64) {
     act(|engine| engine.delay(cycles));
 }
 
-/// The running simulated thread executes this many instructions that access no memory. Does nothing
-/// outside of a simulation.
+/// Lets the running simulated thread execute this many instructions that access no memory. Does
+/// nothing outside of a simulation.
 #[inline]
 pub fn execute(instructions: u64) {
     act(|engine| {
@@ -125,14 +124,14 @@ pub fn execute(instructions: u64) {
     });
 }
 
-/// All caches give up the line of an address, as with x86's `clflush`. Takes no time. Does nothing
-/// outside of a simulation.
+/// Makes all caches give up the line of an address, as x86's `clflush` does. Takes no time. Does
+/// nothing outside of a simulation.
 pub fn flush(address: usize) {
     with(|engine| engine.prepare(address, State::Invalid, &[]));
 }
 
-/// The cycle of the simulation; 0 outside of one. Right after an access, this is the cycle in which
-/// the access was done: the instructions that come with it follow.
+/// The current cycle of the simulation; 0 outside of one. Right after an access, this is the cycle
+/// in which the access was done, before the instructions that belong to it.
 pub fn now() -> u64 {
     with(|engine| engine.done_at()).unwrap_or(0)
 }

@@ -1,9 +1,9 @@
-//! Messages in hardware, as in Tilera's user dynamic network: words from one hardware thread to the
-//! inbox of another, past all caches.
+//! Messages in hardware, as in Tilera's user dynamic network: words that go from one hardware
+//! thread to the inbox of another, without any cache.
 //!
 //! A message is a stream: its first word arrives while its sender still sends the later ones, so a
 //! waiting receiver is done soon after the last word was sent. Messages of one sender arrive in
-//! order. A thread that sends to a full inbox waits until there is room for the whole message.
+//! order. A thread that sends to a full inbox waits until the inbox has room for the whole message.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub struct Inboxes(Vec<Inbox>);
 struct Inbox {
     /// Messages, ordered by the time at which their first words arrive.
     messages: VecDeque<(u64, Box<[u64]>)>,
-    /// Words of all messages in the inbox.
+    /// The number of words in all messages in the inbox.
     words: usize,
     /// Threads that wait for a message (`receivers`) and for room (`senders`).
     receivers: VecDeque<ThreadId>,
@@ -51,8 +51,8 @@ pub fn send(to: usize, message: &[u64]) {
     }
 }
 
-/// Waits for a message to the hardware thread that the running simulated thread is on, and takes
-/// the message.
+/// Waits for a message to the hardware thread on which the running simulated thread is, and removes
+/// it from the inbox.
 ///
 /// # Panics
 /// Outside of a simulation, or if the machine has no messages.
@@ -74,7 +74,8 @@ impl Engine<'_> {
         self.machine.description.messages.expect("the machine has messages in hardware")
     }
 
-    /// Sends a message. If the inbox has no room, the thread waits for room, and has to try again.
+    /// Sends a message; returns whether it was sent. If the inbox has no room, the thread waits for
+    /// room, and has to try again.
     fn send(&mut self, to: usize, message: &[u64]) -> (Then, bool) {
         let costs = self.messages();
         assert!((1..=costs.room).contains(&message.len()), "1 to {} words", costs.room);
@@ -99,7 +100,8 @@ impl Engine<'_> {
         (self.pass_until(self.now + busy.round() as u64), true)
     }
 
-    /// Takes a message. If there is none yet, the thread waits for one, and has to try again.
+    /// Removes the first message from the inbox. If there is none yet, the thread waits for one,
+    /// and has to try again.
     fn receive(&mut self) -> (Then, Option<Box<[u64]>>) {
         let costs = self.messages();
         let thread = &mut self.threads[self.current as usize];
@@ -115,7 +117,7 @@ impl Engine<'_> {
         }
         let Some((_, message)) = inbox.messages.pop_front() else { unreachable!("one is there") };
         inbox.words -= message.len();
-        // Wake all senders: the one that has waited longest may need more room than there is.
+        // Wakes all senders: the one that has waited longest may need more room than there is.
         let senders = std::mem::take(&mut inbox.senders);
         for sender in senders {
             self.plan(self.now, sender);

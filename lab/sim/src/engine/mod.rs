@@ -1,10 +1,10 @@
 //! Runs simulated threads in the order of simulated time.
 //!
 //! A simulated thread is a coroutine. It runs until it has to wait for a later moment of simulated
-//! time, and another thread has something to do before that moment. An access asks for its line at
-//! once, finds out when the line will serve it, and takes effect then. So effects come in the order
-//! of time, and on one line in the order in which accesses asked for it. One seed gives one run,
-//! bit for bit.
+//! time before which another thread has something to do. An access asks for its line at once, finds
+//! out when the line will serve it, and takes effect then. So effects come in the order of time,
+//! and effects on one line in the order in which accesses asked for it. Runs with the same seed are
+//! equal, bit for bit.
 //!
 //! Most accesses need no switch, because no other thread has anything to do before they are done.
 
@@ -43,15 +43,15 @@ pub(crate) use uncached::{release, reset, take, test_and_set};
 
 pub use crate::line::ThreadId;
 
-/// Passed to [`Engine::run`] instead of a hardware thread's number for a thread that is not pinned.
-/// The operating system starts such a thread on the node where the fewest threads run. If the
-/// thread has to wait for a processor, an idle one takes it over after a while.
+/// Passed to [`Engine::run`] in place of a hardware thread's number for a thread that is not
+/// pinned. Such a thread starts on the node where the fewest threads run. If it has to wait for a
+/// processor, an idle processor takes it over after a while.
 pub const ANYWHERE: usize = usize::MAX;
 
-/// How many lines are found without a search: more than most runs use.
+/// The number of lines that are found without a search: more than most runs use.
 const RECENT: usize = 1024;
 
-/// What a simulated thread does.
+/// The code of a simulated thread.
 pub type Body<'a> = Box<dyn FnOnce() + 'a>;
 
 /// A machine on which threads run.
@@ -70,28 +70,28 @@ pub struct Engine<'m> {
     fresh: Fresh,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
-    /// Lines that were looked up lately, by the low bits of their numbers.
+    /// Lines that were looked up lately, at the index given by the low bits of their numbers.
     recent: Box<[(usize, u32); RECENT]>,
     random: u64,
     accesses: u64,
-    /// Words of the current access.
+    /// The number of words of the current access.
     words_of_access: u64,
     /// Whether accesses cost instructions.
     with_instructions: bool,
     /// Whether a line is fetched for writing before each load of a word.
     fetches: bool,
-    /// Whether new lines are in the caches already.
+    /// Whether lines are already in the caches before their first access.
     warm: bool,
-    /// Threads that run on each core.
+    /// The number of threads that run on each core.
     running: Vec<usize>,
 }
 
-/// What the current thread does after a request to the machine.
+/// What the current thread has to do after a request to the machine.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
-    /// It goes on.
+    /// The thread goes on.
     GoOn,
-    /// It suspends, and other threads run until it goes on.
+    /// The thread suspends, and other threads run until it goes on.
     Suspend(*const Yielder<(), ()>),
 }
 
@@ -105,8 +105,8 @@ pub struct Outcome {
 }
 
 impl<'m> Engine<'m> {
-    /// A machine at rest. The seed decides what is random on a real machine, such as the moment in
-    /// its loop at which a waiter notices a change.
+    /// A machine at rest. The seed determines what is random on a real machine, such as the point
+    /// of its loop at which a waiter notices a change.
     pub fn new(machine: &'m Machine, seed: u64) -> Engine<'m> {
         Engine {
             machine,
@@ -134,23 +134,24 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// An engine whose accesses cost no instructions, to measure what the accesses themselves cost.
+    /// The engine, with accesses that cost no instructions. Used to measure the cost of the
+    /// accesses themselves.
     #[must_use]
     pub fn accesses_only(mut self) -> Engine<'m> {
         self.with_instructions = false;
         self
     }
 
-    /// If `fetches`, an engine whose threads fetch a word's line for writing before each load of
-    /// the word, like a program that executes the prefetch instruction before each (SSYNC, section
-    /// 5.3). Loads of data don't fetch.
+    /// The engine. If `fetches`, its threads fetch a word's line for writing before each load of
+    /// the word, like a program that executes the prefetch instruction before each load (SSYNC,
+    /// section 5.3). Loads of data don't fetch.
     #[must_use]
     pub fn fetching_for_writing(mut self, fetches: bool) -> Engine<'m> {
         self.fetches = fetches;
         self
     }
 
-    /// An engine whose caches are warm: the run's threads have used all memory before, and none has
+    /// The engine, with warm caches: the run's threads have used all memory before, and none has
     /// written to it since. Each of their caches holds each line, as far as it has room.
     #[must_use]
     pub fn warm(mut self) -> Engine<'m> {
@@ -159,7 +160,7 @@ impl<'m> Engine<'m> {
     }
 
     /// Runs threads until all are done, each on the hardware thread with the given number, or on
-    /// any if the number is [`ANYWHERE`].
+    /// any hardware thread if the number is [`ANYWHERE`].
     ///
     /// # Panics
     /// If a thread panics, if a number is not that of a hardware thread, if all remaining threads
@@ -191,8 +192,8 @@ impl<'m> Engine<'m> {
         Outcome { cycles: self.now, accesses: self.accesses }
     }
 
-    /// Makes the thread that goes on next the current one, and returns it. Returns `None` if no
-    /// event is left.
+    /// Selects the thread that goes on next as the current one, and returns it. Returns `None` if
+    /// no event is left.
     fn next(&mut self) -> Option<ThreadId> {
         loop {
             let event = self.events.pop()?;
@@ -216,8 +217,8 @@ impl<'m> Engine<'m> {
         let processor = if pinned { processor } else { self.idlest() };
         let cache = self.machine.cache_of(processor) as u32;
         self.threads.push(Thread::new(processor as u32, cache, pinned));
-        // SAFETY: the coroutine ends within `run`, whose bodies live longer, or is dropped
-        // there when another one panics.
+        // SAFETY: the coroutine ends within `run`, and the bodies that `run` gets live longer than
+        // that. If another coroutine panics, this one is dropped within `run`.
         let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };
         let stack = ThreadStack::new(number);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
@@ -239,10 +240,10 @@ impl<'m> Engine<'m> {
         Then::Suspend(self.threads[self.current as usize].yielder)
     }
 
-    /// Lets time pass for the current thread.
+    /// Lets time pass for the current thread until the cycle `at`.
     #[inline]
     fn pass_until(&mut self, at: u64) -> Then {
-        // An event at this very time was planned earlier, so it comes first.
+        // An event at this time was planned earlier, so it comes first.
         if self.events.is_due(at) {
             self.plan(at, self.current);
             return self.suspend();
@@ -252,7 +253,7 @@ impl<'m> Engine<'m> {
     }
 
     /// The cycle in which the current thread's latest access was done, before the instructions that
-    /// follow it; the present cycle if time has passed since.
+    /// belong to it. If time has passed since, the present cycle.
     fn done_at(&self) -> u64 {
         let latest = self.threads.get(self.current as usize).map_or((0, 0), |t| t.instructions);
         if latest.0 == self.now { self.now - latest.1 } else { self.now }
@@ -277,12 +278,13 @@ impl<'m> Engine<'m> {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)
     }
 
-    /// The group of near processors, at a level, to which the current thread's node belongs.
+    /// The number of the group of near processors, at this level, to which the current thread's
+    /// node belongs.
     pub(crate) fn group(&self, level: usize) -> usize {
         self.machine.group(self.node(), level)
     }
 
-    /// Whether a level has several groups of near processors.
+    /// Whether this level has several groups of near processors.
     pub(crate) fn is_divided(&self, level: usize) -> bool {
         (0..self.machine.description.nodes).any(|node| self.machine.group(node, level) > 0)
     }

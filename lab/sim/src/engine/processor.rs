@@ -1,15 +1,16 @@
-//! Hardware threads that several simulated threads share: one runs, the others wait for their turn,
-//! in time slices.
+//! Hardware threads that several simulated threads share: one of these runs, and the others wait
+//! for their turn. The time is divided into slices.
 //!
 //! Threads that are not pinned move as on Linux 2.6.32. A thread starts on the idlest hardware
 //! thread (`SD_BALANCE_FORK`). A woken thread goes back to its own hardware thread, or to an idle
-//! one of the same node (`select_idle_sibling`). Otherwise only idle hardware threads move threads:
-//! now and then, they look for waiting threads. On their own node they look often. On other nodes
-//! they look rarely, and take a thread only if that node's load exceeds their own node's by more
-//! than the threshold (`Documentation/scheduler/sched-domains`, `include/linux/topology.h`).
+//! one of the same node (`select_idle_sibling`). Otherwise a thread moves only because an idle
+//! hardware thread takes it: now and then, idle hardware threads look for waiting threads. They
+//! look often on their own node. They look rarely on other nodes, and take a thread from there only
+//! if that node's load exceeds their own node's load by more than the threshold
+//! (`Documentation/scheduler/sched-domains`, `include/linux/topology.h`).
 //!
-//! Left out: a hardware thread of Linux also looks as soon as it becomes idle, unless it is idle
-//! for short times only.
+//! Not simulated: a hardware thread of Linux also looks as soon as it becomes idle, unless it is
+//! idle for short times only.
 
 use std::collections::VecDeque;
 
@@ -20,16 +21,17 @@ use super::{Engine, Then, ThreadId};
 #[derive(Default)]
 pub struct Processor {
     running: Option<ThreadId>,
-    /// The threads that wait for it, first come, first served.
+    /// The threads that wait for this hardware thread, in the order in which they came.
     queue: VecDeque<ThreadId>,
-    /// The cycle in which the running thread has to make room for another.
+    /// The cycle in which the running thread's time slice ends; if other threads wait, one of them
+    /// runs then.
     slice_ends: u64,
-    /// Whether idle hardware threads are going to look at its queue.
+    /// Whether an event is planned at which idle hardware threads look at this queue.
     looked_at: bool,
 }
 
 impl Processor {
-    /// How many threads run on it or wait for it.
+    /// The number of threads that run on this hardware thread or wait for it.
     fn load(&self) -> usize {
         self.queue.len() + usize::from(self.running.is_some())
     }
@@ -37,8 +39,8 @@ impl Processor {
 
 impl Engine<'_> {
     /// The hardware thread for a new thread, as Linux balances: on the node with the fewest
-    /// threads, of its caches the one with the fewest, and of that cache's hardware threads the one
-    /// with the fewest. The choice among equals is random.
+    /// threads, with the cache of this node that has the fewest, and of this cache's hardware
+    /// threads the one with the fewest. The choice among equals is random.
     pub(super) fn idlest(&mut self) -> usize {
         let machine = self.machine;
         let caches = machine.caches();
@@ -64,14 +66,15 @@ impl Engine<'_> {
         self.machine.node_of(self.machine.cache_of(number as usize))
     }
 
-    /// How many threads run on a node's hardware threads or wait for them.
+    /// The number of threads that run on a node's hardware threads or wait for them.
     fn crowd(&self, node: usize) -> usize {
         let all = (0u32..).zip(&self.processors);
         all.filter(|(number, _)| self.node_at(*number) == node).map(|(_, one)| one.load()).sum()
     }
 
-    /// An idle hardware thread of the same node. If there is none and `far` is set, one of the node
-    /// with the fewest threads, provided that these are so few that Linux moves a thread there.
+    /// An idle hardware thread of the same node as hardware thread `number`. If there is none and
+    /// `far` is set, an idle one of the node with the fewest threads, provided that these are so
+    /// few that Linux moves a thread there.
     fn idle_for(&self, number: u32, far: bool) -> Option<u32> {
         let here = self.node_at(number);
         let all = 0..self.machine.threads() as u32;
@@ -98,18 +101,18 @@ impl Engine<'_> {
         }
     }
 
-    /// Plans the next moment at which idle hardware threads look at this one's queue.
+    /// Plans the next moment at which idle hardware threads look at this hardware thread's queue.
     fn plan_look(&mut self, number: u32) {
         let every = self.machine.in_cycles(self.machine.description.scheduler.near).max(1);
         let at = (self.now / every + 1) * every;
         self.events.plan(at, Whom::Look(number));
     }
 
-    /// Idle hardware threads take over threads that wait for this one.
+    /// Lets idle hardware threads take over threads that wait for this one.
     fn take_over(&mut self, number: u32) {
         let scheduler = self.machine.description.scheduler;
         let (near, far) = (scheduler.near, scheduler.far);
-        // Hardware threads of other nodes look at only some of these moments.
+        // Hardware threads of other nodes look only at some of these moments.
         let (near, far) = (self.machine.in_cycles(near).max(1), self.machine.in_cycles(far).max(1));
         let far = self.now / far != self.now.saturating_sub(near) / far;
         let waits = |engine: &Self| {
@@ -138,7 +141,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A thread asks for a processor, and goes on when it has one.
+    /// Queues a thread at a hardware thread; the thread goes on when it gets the processor.
     pub(super) fn join_processor(&mut self, thread: ThreadId) {
         self.wake_near(thread);
         let number = self.threads[thread as usize].processor;
@@ -154,7 +157,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A thread sleeps or is done, and leaves its hardware thread to the next one.
+    /// Takes a thread that sleeps or is done off its hardware thread, and lets the next one run
+    /// there.
     pub(super) fn leave_processor(&mut self, thread: ThreadId) {
         let number = self.threads[thread as usize].processor;
         let processor = &mut self.processors[number as usize];
@@ -168,7 +172,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The current thread lets the next one run, and queues up behind the others.
+    /// Lets the next thread run, and queues the current one behind the others.
     pub(crate) fn yield_processor(&mut self) -> Then {
         /// Cycles of a system call that finds no other thread to run.
         const CALL: u64 = 500;
@@ -183,7 +187,7 @@ impl Engine<'_> {
         self.suspend()
     }
 
-    /// Gives a hardware thread to a thread.
+    /// Gives a hardware thread to a thread, which goes on after `after` cycles.
     fn dispatch(&mut self, number: u32, thread: ThreadId, after: u64) {
         let slice = self.machine.in_cycles(self.machine.description.scheduler.slice);
         let processor = &mut self.processors[number as usize];
@@ -198,14 +202,15 @@ impl Engine<'_> {
         if std::mem::take(&mut self.threads[thread as usize].due) {
             self.plan(self.now + after, thread);
             // The write that the thread was about to make when it lost its processor happens now. A
-            // thread that has read the line since then has seen the old value, and may be watching.
+            // thread that has read the line in the meantime has seen the old value, and may be
+            // watching the line.
             if let Some(line) = self.threads[thread as usize].writes_to {
                 self.write(line, self.now + after + 1);
             }
         }
     }
 
-    /// Handles an event, and returns the thread that it lets run, if there is one.
+    /// Handles an event. Returns the thread that goes on because of it, if there is one.
     pub(super) fn runs_next(&mut self, event: Event) -> Option<ThreadId> {
         match event.whom {
             Whom::Thread(thread, went_on) => {
@@ -234,7 +239,7 @@ impl Engine<'_> {
                 if let (Some(running), true) = (processor.running, over)
                     && let Some(next) = processor.queue.pop_front()
                 {
-                    // The accesses that the thread has begun go on meanwhile.
+                    // Accesses that the thread has begun continue while it waits.
                     self.queue_up(running);
                     let switch = self.machine.in_cycles(self.machine.description.scheduler.switch);
                     self.dispatch(number, next, switch);

@@ -1,51 +1,51 @@
-//! The events to come, in the order of time; events at one time, in the order in which they were
+//! The events to come, in the order of time. Events at one time are in the order in which they were
 //! planned.
 //!
-//! The queue is a calendar. It has a slot for each of the next days, and a day has a few cycles.
-//! Most threads have one event each, so most days have none or one, and it takes the same time to
-//! plan an event or to remove the first one, however many threads there are. A heap would compare
-//! an event with several others. Events after the last day are in a heap until their day comes:
-//! ends of time slices, and deadlines.
+//! The queue is a calendar. A day has a few cycles, and each of the next days has a slot. Most
+//! threads have one event each, so most days have none or one. So planning an event or removing the
+//! first one takes the same time however many threads there are, while a heap would compare an
+//! event with several others. Events after the last day, such as ends of time slices and deadlines,
+//! are in a heap until their day has a slot.
 //!
 //! Source: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
-//! event set problem" (CACM 1988). Unlike there, the number of days is fixed, and a bit for each
-//! day says whether it has events.
+//! event set problem" (CACM 1988). In contrast to the paper, the number of days is fixed, and a bit
+//! for each day says whether the day has events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::line::ThreadId;
 
-/// The base-2 logarithm of a day's cycles. A day is shorter than most accesses.
+/// The base-2 logarithm of the number of cycles in a day. A day is shorter than most accesses.
 const DAY: u32 = 3;
-/// The number of days. They have as many cycles as a line with a hundred waiters needs to serve
-/// them all. Two levels of bits address this many.
+/// The number of days with slots. Together they are as long as a line with a hundred waiters needs
+/// to serve them all. Two levels of 64 bits address this number.
 const DAYS: usize = 64 * 64;
-/// No entry.
+/// The number that means "no entry".
 const NONE: u32 = u32::MAX;
 
-/// The subject of an event.
+/// What an event is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whom {
-    /// A thread goes on. The event is stale if the thread has gone on since it was planned: the
-    /// thread's `went_on` then differs from this number.
+    /// A thread goes on. The event is stale if the thread has gone on since the event was planned:
+    /// the thread's `went_on` then differs from the event's.
     Thread(ThreadId, u32),
     /// The time slice of the thread that runs on a hardware thread is over.
     Slice(u32),
-    /// Idle hardware threads look for threads that are queued at this one.
+    /// Idle hardware threads look for threads that are queued at this hardware thread.
     Look(u32),
     /// The first stores of a thread's buffer take effect.
     Buffer(ThreadId),
 }
 
-/// When something happens, and to whom.
+/// An event: the time at which it happens, and what it is about.
 #[derive(Clone, Copy)]
 pub struct Event {
     pub at: u64,
     pub whom: Whom,
 }
 
-/// An event, and the next one of its day.
+/// An event, and the next entry of the same day.
 #[derive(Clone, Copy)]
 struct Entry {
     event: Event,
@@ -58,21 +58,22 @@ pub struct Queue {
     first: u64,
     /// The slot of the first day that has entries, if there is such a day.
     slot: usize,
-    /// The day of the event that was removed last. Day `n` is in slot `n % DAYS`; this day and the
-    /// `DAYS - 1` after it have slots.
+    /// The day of the event that was removed last. Day `n` is in slot `n % DAYS`. This day and the
+    /// `DAYS - 1` days after it have slots.
     today: u64,
-    /// Slots that have entries, a bit each.
+    /// A bit for each slot that has entries.
     busy: [u64; DAYS / 64],
-    /// Words of `busy` that are not 0, a bit each.
+    /// A bit for each word of `busy` that is not 0.
     busy_words: u64,
     /// The first entry of each slot, or `NONE`.
     slots: Box<[u32; DAYS]>,
     entries: Vec<Entry>,
     /// The first entry that is not in use, or `NONE`.
     unused: u32,
-    /// Events of days without a slot, with the order in which they were planned.
+    /// Events of days without a slot: the time, the number of the event in planning order, and the
+    /// subject.
     far: BinaryHeap<Reverse<(u64, u64, Whom)>>,
-    /// How many events `far` has had.
+    /// The number of events that were ever planned into `far`.
     planned_far: u64,
 }
 
@@ -112,7 +113,7 @@ impl Queue {
         self.first <= at
     }
 
-    /// Removes the first event.
+    /// Removes the first event and returns it; `None` if there is none.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         if self.busy_words == 0 {
@@ -136,7 +137,7 @@ impl Queue {
         Some(event)
     }
 
-    /// Moves events from `far` to slots if, from this day on, their days have slots. It does so
+    /// Begins a day. Moves those events from `far` to slots whose days have slots from now on,
     /// before any event is planned in these slots directly.
     #[inline]
     fn begin_day(&mut self, day: u64) {
@@ -149,9 +150,8 @@ impl Queue {
         }
     }
 
-    /// Records that the first slot has no entry left, and finds the slot that is the first now. The
-    /// slots are a ring: the days in the slots behind this one come first, then those in the slots
-    /// before it.
+    /// Records that the first slot has no entry left, and finds the new first slot. The slots are a
+    /// ring: the days in the slots behind this one come first, then those in the slots before it.
     #[inline]
     fn clear(&mut self, slot: usize) {
         let (word, bit) = (slot / 64, slot % 64);
@@ -173,7 +173,7 @@ impl Queue {
         self.first = self.entries[self.slots[self.slot] as usize].event.at;
     }
 
-    /// Inserts an event into its day, behind those that are due before or at the same time.
+    /// Inserts an event into its day, behind the events that are due before it or at the same time.
     #[inline]
     fn insert(&mut self, event: Event) {
         let slot = ((event.at >> DAY).max(self.today) % DAYS as u64) as usize;
@@ -216,7 +216,8 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// Compares with a heap: events near and far, many at one time, some far behind all others.
+    /// Compares the queue with a heap: events near and far, many at one time, some far behind all
+    /// others.
     #[test]
     fn events_come_in_the_order_of_time_and_of_planning() {
         let (mut queue, mut heap) = (Queue::default(), BinaryHeap::new());

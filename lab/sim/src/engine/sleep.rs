@@ -1,4 +1,4 @@
-//! Threads that sleep on a word, as with the kernel's futex.
+//! Threads that sleep on a word, as with the kernel's futexes.
 
 use rustc_hash::FxHashMap;
 
@@ -14,8 +14,8 @@ struct Sleeper {
 }
 
 impl Engine<'_> {
-    /// The current thread sleeps on an address under a key until another thread wakes it, or until
-    /// `deadline`, in seconds after the start.
+    /// Lets the current thread sleep on an address under a key, until another thread wakes it or
+    /// until `deadline`, in seconds after the simulation's start.
     pub(crate) fn park(&mut self, address: usize, key: u32, deadline: Option<f64>) -> Then {
         let thread = self.current;
         self.sleepers.0.entry(address).or_default().push(Sleeper { thread, key });
@@ -24,7 +24,7 @@ impl Engine<'_> {
         state.stops();
         self.leave_processor(thread);
         if let Some(deadline) = deadline {
-            // If another thread wakes this one before the deadline, this thread runs again by then,
+            // If another thread wakes this one before the deadline, this thread is awake by then,
             // and the event is stale.
             let at = self.machine.in_cycles(deadline).max(self.now);
             self.plan(at, thread);
@@ -41,8 +41,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Wakes up to `count` of the threads that sleep on an address under this key, or under any key
-    /// if it is `None`.
+    /// Wakes up to `count` of the threads that sleep on an address: those under this key, or under
+    /// any key if `key` is `None`.
     pub(crate) fn unpark(&mut self, address: usize, key: Option<u32>, count: u32) {
         let Some(sleepers) = self.sleepers.0.get_mut(&address) else { return };
         let mut woken = Vec::new();

@@ -6,24 +6,26 @@ use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
 use crate::line::ThreadId;
 
-/// Bytes of a simulated thread's stack.
+/// The size of a simulated thread's stack in bytes.
 const STACK: usize = 128 * 1024;
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 const PAGE: usize = 4096;
 
-/// Each thread's stack begins this many bytes farther from the end of its page than that of the
-/// thread before it. It is an odd number of lines, so 64 threads begin at all 64 lines of a page.
+/// Each thread's stack begins this many bytes farther from the end of its page than the stack of
+/// the thread before. This is an odd number of lines, so 64 threads begin at all 64 lines of a
+/// page.
 const APART: usize = 5 * 64;
 
 thread_local! {
-    /// The stacks of simulations that are over. A new stack costs system calls and page faults.
+    /// The stacks of simulations that are over. They are reused, since a new stack costs system
+    /// calls and page faults.
     static USED: RefCell<Vec<ThreadStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A stack that begins elsewhere in its page than the stacks of other threads. The position in a
-/// page decides in which set of a first-level cache a line is. If all stacks began alike, the
-/// frames that each switch needs would push each other out of a few sets.
+/// A stack whose offset in its page differs from that of other threads' stacks. The offset decides
+/// in which set of a first-level cache a line is. If all stacks had the same offset, the frames
+/// that each switch needs would evict each other from a few sets.
 pub struct ThreadStack {
     stack: DefaultStack,
     base: StackPointer,
@@ -44,14 +46,14 @@ impl ThreadStack {
         ThreadStack { stack, base }
     }
 
-    /// Keeps the stack of a thread that is done, for later simulations.
+    /// Keeps the stack of a thread that is done for later simulations.
     pub fn keep(self) {
         USED.with_borrow_mut(|used| used.push(self));
     }
 }
 
-// SAFETY: It is a part of a stack, with that stack's guard page. `APART` keeps it aligned, and at
-// least `STACK` bytes are left.
+// SAFETY: `base` and `limit` are within one stack that `DefaultStack` allocated, with its guard
+// page. `APART` keeps the base aligned, and at least `STACK` bytes are left below it.
 unsafe impl Stack for ThreadStack {
     #[inline]
     fn base(&self) -> StackPointer {

@@ -1,4 +1,4 @@
-//! What the engine knows about a simulated thread.
+//! The engine's data about a simulated thread.
 
 use corosensei::Yielder;
 
@@ -10,33 +10,33 @@ use super::buffer::Buffer;
 pub struct Thread {
     /// Suspends the coroutine; null before the thread has begun.
     pub yielder: *const Yielder<(), ()>,
-    /// The hardware thread that it runs on, and that thread's cache.
+    /// The hardware thread on which this thread runs, and that hardware thread's cache.
     pub processor: u32,
     pub cache: u32,
-    /// Whether it stays on that hardware thread.
+    /// Whether this thread stays on that hardware thread.
     pub pinned: bool,
-    /// How often it has gone on.
+    /// The number of times that this thread has gone on.
     pub went_on: u32,
-    /// Whether it could go on, but has no processor.
+    /// Whether this thread could go on, but has no processor.
     pub due: bool,
-    /// Whether it sleeps, and doesn't want a processor.
+    /// Whether this thread sleeps, so that it needs no processor.
     pub asleep: bool,
-    /// The line that it has read last, with no other access and no delay since.
+    /// The line that this thread has read last; `None` after any other access or a delay.
     pub looks_at: Option<u32>,
-    /// The line that it writes to, or has written to last.
+    /// The line to which this thread writes or has written, if that is its latest access.
     pub writes_to: Option<u32>,
-    /// The line that it has used last.
+    /// The line that this thread has used last.
     pub kept: Option<Kept>,
-    /// Its stores that have not taken effect.
+    /// The stores of this thread that have not taken effect.
     pub buffer: Buffer,
-    /// The accesses that its core has begun.
+    /// The accesses that this thread's core has begun.
     pub ahead: Ahead,
-    /// The cycle in which the instructions of its latest access were over, and how many cycles they
-    /// took.
+    /// The cycle in which the instructions of the latest access were over, and the number of cycles
+    /// that they took.
     pub instructions: (u64, u64),
-    /// Whether it has asked for the time: its waits may have deadlines.
+    /// Whether this thread has asked for the time: its waits may have deadlines.
     pub asked_time: bool,
-    /// Whether its body has returned.
+    /// Whether the thread's body has returned.
     pub done: bool,
 }
 

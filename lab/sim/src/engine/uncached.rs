@@ -1,19 +1,20 @@
 //! Shared memory that caches don't hold: each access goes to the memory at the line's home, which
-//! serves one access after the other. The only atomic operation is test-and-set, on registers that
-//! are not memory. The core of each cache has one register (the SCC; Christgau and Schnor on MPI's
-//! passive target, section 5).
+//! serves one access after another. The only atomic operation is test-and-set, on registers that
+//! are not memory; the core of each cache has one register. This is the SCC, as in Christgau and
+//! Schnor on MPI's passive target, section 5.
 
 use super::context::{act, with};
 use super::{Engine, Then};
 use crate::machine::{Access, Machine, State};
 
-/// The cycles until which memories and registers are busy, and which registers are taken.
+/// The state of all memories and registers.
 pub struct Shared {
     /// The cycle until which each node's memory is busy.
     memories: Vec<u64>,
     /// The register of each cache's core.
     registers: Vec<Register>,
-    /// Cycles for which one access keeps a memory, and a register, busy.
+    /// The cycles for which one access keeps a memory busy, and those for which it keeps a register
+    /// busy.
     busy: [u64; 2],
 }
 
@@ -49,7 +50,7 @@ impl Engine<'_> {
         self.pass_until(begins + cycles)
     }
 
-    /// Goes to a register and back.
+    /// Makes the current thread access a register, which waits until the register is free for it.
     fn reach(&mut self, register: usize) -> Then {
         let there = self.shared.registers.len();
         assert!(register < there, "no register {register}: the machine has {there}");
@@ -69,7 +70,8 @@ impl Engine<'_> {
     }
 }
 
-/// Tries once to take a register. Outside of a simulation, every register is free.
+/// Tries once to acquire a register; returns whether that succeeded. Outside of a simulation, every
+/// register is free.
 pub(crate) fn test_and_set(register: usize) -> bool {
     act(|engine| engine.reach(register));
     with(|engine| !std::mem::replace(&mut engine.shared.registers[register].taken, true))
@@ -82,7 +84,7 @@ pub(crate) fn reset(register: usize) {
     with(|engine| engine.shared.registers[register].taken = false);
 }
 
-/// Takes the register that guards the line of an address. Retries without a pause until the
+/// Acquires the register that guards the line of an address. Retries without a pause until the
 /// register is free.
 pub(crate) fn take(address: usize) {
     let register = with(|engine| engine.keeper(address)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! An access to a line: what it does, and in which state it finds the line.
+//! An access to a line: its kind, and the states in which it may find the line.
 
 /// The kind of an access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +19,15 @@ pub const ACCESSES: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum State {
-    /// One cache has it, changed.
+    /// One cache has the line, changed.
     Modified,
-    /// One cache has it changed, and others have copies.
+    /// One cache has the line changed, and others have copies.
     Owned,
-    /// One cache has it, unchanged.
+    /// One cache has the line, unchanged.
     Exclusive,
-    /// Several caches have it, unchanged.
+    /// Several caches have the line, unchanged.
     Shared,
-    /// No cache has it.
+    /// No cache has the line.
     Invalid,
 }
 

@@ -1,10 +1,10 @@
-//! Whether a description can be a machine. If it can't, one sentence says why; it begins with the
-//! name of the field.
+//! Checks whether a description can be a machine. If it can't, one sentence says why; it begins
+//! with the name of the field.
 
 use super::description::{Costs, Description, Instructions, LINE, MOST_THREADS, Protocol};
 use crate::caches::MOST_CACHES;
 
-/// Costs must be below this many cycles; as many or more are taken for a typing error.
+/// The limit of costs, in cycles. Larger numbers are taken for typing errors.
 const MOST_CYCLES: f64 = 1e9;
 
 /// The greatest distance, and the greatest value in `columns_at`.
@@ -22,14 +22,14 @@ pub fn check(d: &Description) -> Result<(), String> {
     extras(d)
 }
 
-/// The greatest size of one of a core's own levels of caches: the simulator allocates a slot for
-/// each line.
+/// The greatest size of one of a core's own cache levels. It is limited because the simulator
+/// allocates a slot for each line.
 const MOST_BYTES: usize = 16 << 20;
 /// The most levels of caches.
 const MOST_LEVELS: usize = 4;
 /// The most stores that a buffer may hold; real buffers hold a hundred at most.
 const MOST_STORES: usize = 1024;
-/// The most accesses under way; real cores have a few dozen at most.
+/// The most accesses that may be under way at the same time; real cores have a few dozen at most.
 const MOST_UNDER_WAY: usize = 1024;
 
 fn cores(d: &Description) -> Result<(), String> {
@@ -140,16 +140,16 @@ fn distances(d: &Description) -> Result<(), String> {
     Ok(())
 }
 
-/// The rows that a table must have.
+/// The rows that a table must have in a description.
 #[derive(Clone, Copy, PartialEq)]
 enum Needs {
-    /// All but `owned`, `shared_by_all` and `invalid`.
+    /// All rows except `owned`, `shared_by_all` and `invalid`.
     Held,
     /// The rows of `Held`, and `invalid`.
     All,
     /// Only `invalid`.
     Invalid,
-    /// None; the table must be empty.
+    /// No rows: the table must be empty.
     Nothing,
 }
 

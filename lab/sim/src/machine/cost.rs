@@ -1,9 +1,9 @@
-//! A description's tables, evaluated at the distances that occur on the machine.
+//! Evaluates a description's tables at the distances that occur on the machine.
 
 use super::access::{ACCESSES, Access, STATES, State};
 use super::description::{Costs, Description};
 
-/// Cycles by access, state and class of distance.
+/// Cycles by kind of access, state and class of distance.
 pub type Tables = [[Vec<u32>; STATES]; ACCESSES];
 
 fn rows(d: &Description) -> [&Costs; ACCESSES] {
@@ -14,9 +14,10 @@ fn at(row: &[f64], d: &Description, distances: &[f64]) -> Vec<u32> {
     distances.iter().map(|&distance| interpolated(row, &d.columns_at, distance)).collect()
 }
 
-/// The tables at these distances.
+/// The tables, evaluated at these distances.
 pub fn tables(d: &Description, distances: &[f64]) -> Tables {
-    // The first row that is given; on a machine without caches, all states use `invalid`.
+    // The first of these rows that the description has; on a machine without caches, all states use
+    // `invalid`.
     let first = |rows: [&Vec<f64>; 3]| {
         let named = rows.into_iter().find(|row| !row.is_empty());
         at(named.unwrap_or(&d.load.invalid), d, distances)
@@ -33,15 +34,15 @@ pub fn tables(d: &Description, distances: &[f64]) -> Tables {
     })
 }
 
-/// Cycles by access and class of distance for a line that all caches share; `None` for accesses
-/// without such a row.
+/// Cycles of each kind of access to a line that all caches share, by class of distance. `None` for
+/// kinds that have no such row.
 pub fn by_all(d: &Description, distances: &[f64]) -> [Option<Vec<u32>>; ACCESSES] {
     let all = |c: &Costs| (!c.shared_by_all.is_empty()).then(|| at(&c.shared_by_all, d, distances));
     rows(d).map(all)
 }
 
-/// The fewest cycles of an access by a cache other than the one that has the line. Where each node
-/// has one cache, the nearest other cache is at the second distance.
+/// The fewest cycles of an access by a cache other than the one that has the line. If each node has
+/// one cache, the nearest other cache is at the second distance.
 pub fn quickest(tables: &Tables, d: &Description) -> u32 {
     let nearest = usize::from(d.caches_per_node == 1);
     let row = |states: &[Vec<u32>; STATES]| {
@@ -52,7 +53,7 @@ pub fn quickest(tables: &Tables, d: &Description) -> u32 {
     tables.iter().filter_map(row).min().unwrap_or(0)
 }
 
-/// Cycles of a store to a shared line, plus those of a load of a changed one, both at the greatest
+/// Cycles of a store to a shared line plus those of a load of a changed line, both at the greatest
 /// distance.
 pub fn hand_over(tables: &Tables) -> u32 {
     let at_most = |access: Access, state: State| tables[access as usize][state as usize].last();
@@ -60,7 +61,7 @@ pub fn hand_over(tables: &Tables) -> u32 {
     parts.into_iter().filter_map(|(access, state)| at_most(access, state)).sum()
 }
 
-/// The cost at a distance between or beyond the columns.
+/// The cost at this distance, interpolated between the columns or extrapolated beyond the last one.
 fn interpolated(row: &[f64], at: &[f64], distance: f64) -> u32 {
     let after = at.iter().position(|&column| column >= distance).unwrap_or(at.len() - 1);
     let cost = match after {

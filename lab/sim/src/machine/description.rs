@@ -1,39 +1,41 @@
-//! A machine as a JSON file describes it. The format is the same for the machines that come with
-//! Syncline, for measured ones, and for planned ones. `docs/machines.md` describes the fields.
+//! The description of a machine in a JSON file. The format is the same for the machines that come
+//! with Syncline, for measured machines, and for planned ones. `docs/machines.md` describes the
+//! fields.
 
 use serde::{Deserialize, Serialize};
 
 /// The format that this version reads and writes.
 pub const FORMAT: &str = "syncline-machine/1";
 
-/// Bytes of a line; every machine has the same.
+/// The size of a cache line in bytes, the same on every machine.
 pub const LINE: usize = 64;
 
 /// The most hardware threads that a machine may have.
 pub const MOST_THREADS: usize = 4096;
 
-/// A machine as a file describes it.
+/// The description of a machine in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// [`FORMAT`]
+    /// The format's name, [`FORMAT`].
     pub format: String,
-    /// Name of the machine on a command line.
+    /// The name of the machine on a command line.
     pub name: String,
-    /// What the machine is, in one line.
+    /// What the machine is, in one line of text.
     pub title: String,
     /// Where the numbers come from.
     pub source: String,
-    /// The fields for which no number is published, such as `load.shared` or `levels`: their
-    /// values are guesses, or copied from a similar machine. For people and scripts.
+    /// The fields for which no number is published, such as `load.shared` or `levels`: their values
+    /// are guesses, or copied from a similar machine. The simulator does not use this list; it is
+    /// for people and scripts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
-    /// Cycles per second.
+    /// Clock cycles per second.
     pub hertz: f64,
     /// Which unit answers a request for a line.
     pub protocol: Protocol,
-    /// Whether a reader takes a changed line over: the former owner loses the line, and the reader
-    /// may write to it without a request (migratory sharing).
+    /// Whether a reader takes a changed line over (migratory sharing): the former owner loses the
+    /// line, and the reader may write to it without a request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_take_over: bool,
     /// Where the home of a line is.
@@ -41,11 +43,12 @@ pub struct Description {
     /// The nodes that have memory; all nodes if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<usize>,
-    /// Number of nodes: sockets, dies or tiles that have memory or a part of the last-level cache.
+    /// The number of nodes: sockets, dies or tiles that have memory or a part of the last-level
+    /// cache.
     pub nodes: usize,
-    /// Private caches per node; usually one per core.
+    /// The number of private caches per node; usually one per core.
     pub caches_per_node: usize,
-    /// Hardware threads that share a private cache.
+    /// The number of hardware threads that share a private cache.
     pub threads_per_cache: usize,
     /// The socket of each node, if sockets have several nodes; if empty, each node is a socket.
     /// Hierarchical locks group threads by socket first, then by node within it.
@@ -53,30 +56,30 @@ pub struct Description {
     pub sockets: Vec<usize>,
     /// Names of the columns of the tables below.
     pub columns: Vec<String>,
-    /// The distance that each column stands for, ascending. Costs are interpolated between columns,
-    /// and extrapolated from the last two beyond the last one.
+    /// The distance for each column, in ascending order. Costs are interpolated between columns;
+    /// beyond the last column they are extrapolated from the last two.
     pub columns_at: Vec<f64>,
-    /// Distance from each node to every other; 0 within a node.
+    /// The distance from each node to every other; 0 within a node.
     pub distances: Vec<Vec<f64>>,
     /// Cycles of accesses that need no other cache.
     pub local: Local,
-    /// The levels of caches, from a core's first to the node's last; the last one's size is not
-    /// simulated. If the list is empty, every line that a core has is in its first level.
+    /// The levels of caches, from a core's first to the node's last. The size of the last level is
+    /// not simulated. If the list is empty, every line that a core has is in its first level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Level>,
-    /// Instructions that come with each access; none if absent.
+    /// The instructions that belong to each access; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
-    /// How many stores a thread may have begun but not completed while it goes on; no store buffer
-    /// if `None`.
+    /// The number of stores that a thread may have begun but not completed while it goes on. If
+    /// `None`, there is no store buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer: Option<usize>,
-    /// The share of an access's cycles during which a line stays with the cache that it is fetched
-    /// from, whose threads go on using it; 0 if absent.
+    /// The share of an access's cycles during which the line stays with the cache from which it is
+    /// fetched, so that the threads of that cache still use the line; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<f64>,
-    /// The most accesses that a core has under way at once, if none of them needs another one's
-    /// result. If absent, each access waits for the one before.
+    /// The most accesses that a core has under way at the same time, if none of them needs another
+    /// one's result. If absent, each access waits for the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<usize>,
     /// Cycles of a load, by the line's state.
@@ -94,16 +97,16 @@ pub struct Description {
     /// Cycles of a swap.
     #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub swap: Costs,
-    /// How long one access keeps a shared unit busy, on a machine without caches.
+    /// The cycles for which one access keeps a shared unit busy, on a machine without caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
     /// Messages in hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
-    /// How the operating system shares a processor among threads.
+    /// The way in which the operating system shares a processor among threads.
     #[serde(default)]
     pub scheduler: Scheduler,
-    /// Other measurements, for people and scripts; they are not simulated.
+    /// Other measurements, which the simulator does not use; for people and scripts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<serde_json::Value>,
 }
@@ -112,10 +115,10 @@ pub struct Description {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// A directory at the line's home knows the line's owner, but not its sharers: a request goes
-    /// from the asking core to the home, to the owner, and back (AMD's probe filter).
+    /// A directory at the line's home knows the line's owner, but not its sharers. A request goes
+    /// from the asking core to the home, from there to the owner, and back (AMD's probe filter).
     Directory,
-    /// The nearest cache that has the line answers; a write must also reach the farthest.
+    /// The nearest cache that has the line answers. A write must also reach the farthest.
     Snooping,
     /// The line's home answers (Tilera's distributed cache).
     Home,
@@ -128,14 +131,14 @@ pub enum Protocol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Homes {
-    /// At the node that touched it first, or at the nearest to it that has memory.
+    /// The node that touched the line first, or the node with memory that is nearest to it.
     FirstTouch,
-    /// At any node, evenly distributed by a hash.
+    /// Any node: a hash distributes the homes evenly.
     Hashed,
 }
 
-/// Cycles of accesses that need no other cache. A kind that is absent leaves the core even if the
-/// line is the thread's own, as stores do where caches write through.
+/// Cycles of accesses that need no other cache. If a kind of access is absent, it leaves the core
+/// even if the core has the line, as stores do if caches write through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Local {
@@ -155,17 +158,18 @@ pub struct Local {
 pub struct Level {
     /// Size of the level, in bytes.
     pub bytes: usize,
-    /// Cycles of a load by the core itself that finds its line in this level.
+    /// Cycles of a load that finds its line in this level of its own core.
     pub cycles: u32,
 }
 
-/// The instructions that come with an access to memory: addresses, comparisons, branches.
+/// The instructions that belong to an access to memory: addresses, comparisons, branches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instructions {
     /// Cycles of one access's instructions, for a thread that has a core to itself.
     pub cycles: f64,
-    /// How many threads of a core run without slowing each other down; more than that take turns.
+    /// The number of threads of a core that run without slowing each other down; more threads than
+    /// that take turns.
     pub threads: usize,
 }
 
@@ -173,24 +177,24 @@ pub struct Instructions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
-    /// One cache has it, changed.
+    /// One cache has the line, changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modified: Vec<f64>,
-    /// One cache has it changed, and others have copies; same as `modified` if absent.
+    /// One cache has the line changed, and others have copies. Same as `modified` if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<f64>,
-    /// One cache has it, unchanged.
+    /// One cache has the line, unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<f64>,
-    /// Two caches have it, unchanged.
+    /// Two caches have the line, unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<f64>,
-    /// All caches of the machine have it, unchanged; costs for fewer sharers are interpolated
+    /// All caches of the machine have the line, unchanged. Costs for fewer sharers are interpolated
     /// between two and all. Same as `shared` if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_by_all: Vec<f64>,
-    /// No cache has it. Required for loads and, on a machine without caches, for `store` and `tas`;
-    /// other accesses cost as much as a load if absent.
+    /// No cache has the line. Required for loads and, on a machine without caches, for `store` and
+    /// `tas`. If absent, other accesses cost as much as a load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<f64>,
 }
@@ -211,23 +215,24 @@ pub struct Busy {
     pub register: f64,
 }
 
-/// Cycles of messages in hardware, from any cache's threads to any other's.
+/// The costs of messages in hardware, which any cache's threads can send to any other's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Messages {
-    /// Cycles of the sender for a message.
+    /// Cycles of the sender for each message.
     pub send: f64,
-    /// Cycles of the receiver for a message.
+    /// Cycles of the receiver for each message.
     pub receive: f64,
-    /// Cycles of each of them for each word of 64 bits.
+    /// Cycles of the sender, and of the receiver, for each word of 64 bits.
     pub word: f64,
-    /// Cycles on the way, for each unit of distance.
+    /// Cycles on the way for each unit of distance.
     pub hop: f64,
-    /// The most words that wait at a receiver; a thread that sends more waits.
+    /// The most words that may wait at a receiver. A thread whose message would exceed that waits.
     pub room: usize,
 }
 
-/// How an operating system shares a processor among more threads than it has.
+/// The way in which an operating system shares processors among more threads than there are
+/// processors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scheduler {
@@ -237,20 +242,20 @@ pub struct Scheduler {
     pub switch: f64,
     /// Seconds from a wake-up until the thread can run.
     pub wake: f64,
-    /// Seconds between two checks of an idle hardware thread for threads that wait on its own node.
+    /// Seconds between two checks of an idle hardware thread for waiting threads of its own node.
     pub near: f64,
-    /// Seconds between its checks for threads that wait on other nodes; a multiple of `near`.
+    /// Seconds between its checks for waiting threads of other nodes; a multiple of `near`.
     pub far: f64,
-    /// Another node must have more than this many times the threads of an idle hardware thread's
-    /// node before the idle one takes a thread over.
+    /// A thread is taken over from another node only if that node has more than this many times the
+    /// threads of the idle hardware thread's node.
     pub imbalance: f64,
 }
 
 impl Default for Scheduler {
-    /// About Linux's values: its slice under load, and the costs of a switch and of a wake-up by
+    /// Values close to Linux's: its slice under load, and the costs of a switch and of a wake-up by
     /// futex. Idle processors look for work as Linux 2.6.32 does (`SD_MC_INIT` and `SD_NODE_INIT`
-    /// in its `topology.h`): at the longest interval of each, which an idle machine reaches, with
-    /// an imbalance of 125 %.
+    /// in its `topology.h`): at the longest interval of each kind, which an idle machine reaches,
+    /// and with an imbalance of 125 %.
     fn default() -> Self {
         Scheduler {
             slice: 3e-3,

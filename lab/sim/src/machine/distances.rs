@@ -1,21 +1,21 @@
-//! How far apart a machine's nodes are, and which caches are how far from a node.
+//! The distances between a machine's nodes, and the caches at each distance from a node.
 
 use super::description::Description;
 use crate::caches::Caches;
 
-/// Distances as classes: class 0 is the least distance that occurs, and so on.
+/// Distances as classes: class 0 is the least distance that occurs, class 1 the next, and so on.
 #[derive(Debug)]
 pub struct Distances {
     /// The node of each cache.
     nodes: Vec<u16>,
-    /// The class of the distance between each two nodes.
+    /// The class of the distance between each pair of nodes.
     classes: Vec<u8>,
     /// The caches at each class of distance from each node.
     around: Vec<Vec<Caches>>,
 }
 
 impl Distances {
-    /// The classes of a machine with these distances, in ascending order.
+    /// The distances of a machine; `kinds` has the different distances in ascending order.
     pub fn of(d: &Description, kinds: &[f64]) -> Distances {
         let class = |distance: &f64| kinds.iter().position(|kind| kind == distance);
         let all = d.distances.iter().flatten();
@@ -46,15 +46,15 @@ impl Distances {
         self.classes.iter().copied().max().map_or(0, usize::from)
     }
 
-    /// The class of the distance from a node to the nearest of these caches; `None` if there is
-    /// none.
+    /// The class of the distance from a node to the nearest of these caches; `None` if the set is
+    /// empty.
     #[inline]
     pub fn nearest_of(&self, node: usize, caches: &Caches) -> Option<usize> {
         self.around[node].iter().position(|there| there.meets(caches))
     }
 
-    /// The class of the distance from a node to the farthest of these caches; `None` if there is
-    /// none.
+    /// The class of the distance from a node to the farthest of these caches; `None` if the set is
+    /// empty.
     #[inline]
     pub fn farthest_of(&self, node: usize, caches: &Caches) -> Option<usize> {
         self.around[node].iter().rposition(|there| there.meets(caches))

@@ -1,8 +1,8 @@
-//! Why a text does not describe a machine.
+//! The reasons for which a text does not describe a machine.
 
 use super::description::FORMAT;
 
-/// Why a text does not describe a machine.
+/// The reason for which a text does not describe a machine.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {

@@ -1,4 +1,4 @@
-//! A many-core: its topology, and how many cycles an access takes.
+//! A many-core machine: its topology, and the cycles that an access takes.
 
 mod access;
 mod check;
@@ -21,7 +21,7 @@ pub use error::Error;
 use crate::caches::Caches;
 pub use crate::caches::MOST_CACHES;
 
-/// The number of instructions that come with an access in a machine description: an address, a
+/// The number of instructions that belong to an access in a machine description: an address, a
 /// comparison and a branch.
 const INSTRUCTIONS_OF_ACCESS: u64 = 3;
 
@@ -30,22 +30,23 @@ const INSTRUCTIONS_OF_ACCESS: u64 = 3;
 pub struct Machine {
     /// The description from which the machine was made.
     pub description: Description,
-    /// Cycles by access, state and class of distance.
+    /// Cycles by kind of access, state and class of distance.
     cycles: Tables,
     distances: Distances,
-    /// Cycles by access and class of distance for a line that all caches share.
+    /// Cycles by kind of access and class of distance, for a line that all caches share.
     by_all: [Option<Vec<u32>>; ACCESSES],
-    /// Cycles of a local access; `None` if an access leaves the core even for the thread's own
+    /// Cycles of a local access; `None` if the access leaves the core even if the core has the
     /// line.
     local: [Option<u32>; ACCESSES],
     quickest: u32,
     hand_over: u32,
-    /// Lines that fit into each of a core's own levels of caches.
+    /// The number of lines that fit into each of a core's own levels of caches.
     private_lines: Vec<usize>,
-    /// Cycles that a load takes longer if it finds its line in each of these levels or, in the last
-    /// element, in none; the last is `None` if the line's home has to be asked.
+    /// The cycles by which a load takes longer than one from the first level: one element for each
+    /// of a core's own levels, and a last one for a line that is in none of them. The last is
+    /// `None` if the line's home has to be asked.
     farther: Vec<Option<u32>>,
-    /// Cycles of a load that finds its line in a core's own last level.
+    /// Cycles of a load that finds its line in the last of a core's own levels.
     look_up: u32,
     /// Cycles of the instructions of an access, by the number of threads that run on the core.
     instructions: Vec<u64>,
@@ -115,13 +116,14 @@ impl Machine {
         self.distances.node_of(cache)
     }
 
-    /// The number of a node's group at a level: its socket at level 0, the node itself below.
+    /// The number of the group to which a node belongs at a level: its socket at level 0, the node
+    /// itself at the levels below.
     pub fn group(&self, node: usize, level: usize) -> usize {
         let socket = self.description.sockets.get(node).filter(|_| level == 0);
         socket.copied().unwrap_or(node)
     }
 
-    /// The class of the distance between two nodes: 0 is the least.
+    /// The class of the distance between two nodes; class 0 is the least distance.
     #[inline]
     pub fn class(&self, a: usize, b: usize) -> usize {
         self.distances.class(a, b)
@@ -132,9 +134,9 @@ impl Machine {
         self.distances.farthest()
     }
 
-    /// The class of the distance at which a cache reaches these sharers of a line: the nearest of
-    /// them for a load, and the farthest other one for a write, which takes the line from all of
-    /// them. `None` if there is none.
+    /// The class of the distance at which a cache reaches these sharers of a line. For a load this
+    /// is the nearest sharer. For a write, which takes the line from all of them, it is the
+    /// farthest one other than the cache itself. `None` if there is no such sharer.
     #[inline]
     pub(crate) fn class_of_sharers(
         &self,
@@ -149,13 +151,13 @@ impl Machine {
         }
     }
 
-    /// Cycles of an access to a line in this state, over a class of distance.
+    /// Cycles of an access to a line in this state, over this class of distance.
     #[inline]
     pub fn cycles(&self, access: Access, state: State, class: usize) -> u32 {
         self.cycles[access as usize][state as usize][class]
     }
 
-    /// Cycles of an access to a line that this many caches share, over a class of distance.
+    /// Cycles of an access to a line that this many caches share, over this class of distance.
     pub fn cycles_shared(&self, access: Access, class: usize, sharers: usize) -> u32 {
         let by_two = self.cycles(access, State::Shared, class);
         let Some(by_all) = &self.by_all[access as usize] else { return by_two };
@@ -182,8 +184,8 @@ impl Machine {
         self.description.protocol == Protocol::Uncached
     }
 
-    /// Whether threads share caches that write through. Then no cache ever has a line exclusively:
-    /// a line that one of its threads reads may also be read by others.
+    /// Whether threads share caches that write through. Such a cache never has a line exclusively:
+    /// other threads may read every line that one of its threads reads.
     #[inline]
     pub(crate) fn reads_to_share(&self) -> bool {
         self.description.threads_per_cache > 1 && self.description.local.store.is_none()
@@ -196,38 +198,38 @@ impl Machine {
         self.local[access as usize]
     }
 
-    /// Lines that fit into each of a core's own levels of caches.
+    /// The number of lines that fit into each of a core's own levels of caches.
     pub(crate) fn private_lines(&self) -> &[usize] {
         &self.private_lines
     }
 
-    /// Cycles that an access takes longer than one to the first level if the core finds its line in
-    /// this level; `None` if the core has to ask the line's home.
+    /// The cycles by which an access takes longer than one to the first level if the core finds its
+    /// line in this level. `None` if the core has to ask the line's home.
     #[inline]
     pub(crate) fn farther(&self, level: usize) -> Option<u32> {
         self.farther[level]
     }
 
-    /// Cycles of the instructions that come with an access, on a core that runs this many threads.
+    /// Cycles of the instructions that belong to an access, on a core that runs this many threads.
     #[inline]
     pub(crate) fn instructions(&self, running: usize) -> u64 {
         self.instructions[running.min(self.instructions.len() - 1)]
     }
 
-    /// Cycles of instructions without accesses, on a core that runs this many threads.
+    /// Cycles of this many instructions without accesses, on a core that runs this many threads.
     pub(crate) fn executing(&self, instructions: u64, running: usize) -> u64 {
         instructions * self.instructions(running) / INSTRUCTIONS_OF_ACCESS
     }
 
-    /// How long an access that takes this many cycles keeps its line busy, so that the next access
-    /// has to wait.
+    /// The cycles for which an access that takes `cycles` keeps its line busy, so that the next
+    /// access has to wait.
     ///
-    /// Usually that is the whole access: the line travels, and no other core can have it. There are
-    /// two exceptions. If the last-level cache itself does the work, because first-level caches
-    /// write through to it or because a line has a home, the line is not busy during the way there
-    /// and back: it is busy for the time that the operation takes beyond a load, plus the time of a
-    /// load from a cache like the core's own last one. If several caches have the line, the nearest
-    /// one answers a load without the others.
+    /// Usually the line is busy during the whole access: it travels, and no other core can have it.
+    /// There are two exceptions. If the last-level cache itself does the work, because first-level
+    /// caches write through to it or because a line has a home, the line is not busy while the
+    /// request and the answer travel. It is busy for the time that the operation takes beyond a
+    /// load, plus the time of a load from a cache like the last of the core's own. If several
+    /// caches have the line, the nearest one answers a load without the others.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
         let within = |way: u32| cycles.saturating_sub(way).saturating_add(self.look_up);
@@ -240,21 +242,21 @@ impl Machine {
         }
     }
 
-    /// The number of stores that may wait in a thread's buffer while it goes on.
+    /// The number of stores that may wait in a thread's buffer while the thread goes on.
     #[inline]
     pub(crate) fn store_buffer(&self) -> usize {
         self.description.store_buffer.unwrap_or(0)
     }
 
-    /// The number of accesses that a core has under way at once.
+    /// The number of accesses that a core may have under way at the same time.
     #[inline]
     pub(crate) fn under_way(&self) -> usize {
         self.description.under_way.unwrap_or(1)
     }
 
-    /// Cycles of an access that directly follows another one to the same line: where stores leave
-    /// the core, those to one line leave the store buffer together. `None` for atomic operations,
-    /// which are never part of a burst.
+    /// Cycles of an access that directly follows another one to the same line: if stores leave the
+    /// core, stores to one line leave the store buffer together. `None` for atomic operations,
+    /// which never continue a burst.
     #[inline]
     pub(crate) fn again(&self, access: Access) -> Option<u32> {
         match access {
@@ -264,22 +266,22 @@ impl Machine {
         }
     }
 
-    /// How many of an access's cycles the line stays with its owner, if it stays at all: the request
-    /// takes a while to reach the owner.
+    /// The cycles for which the line stays with its owner during an access that takes `cycles`,
+    /// since the request takes a while to reach the owner. `None` if the line does not stay.
     #[inline]
     pub(crate) fn stays(&self, cycles: u32) -> Option<u64> {
         let share = self.description.stays?;
         Some((f64::from(cycles) * share) as u64).filter(|&stays| stays > 0)
     }
 
-    /// The fewest cycles of an access by another cache.
+    /// The fewest cycles of an access by a cache other than the line's owner.
     #[inline]
     pub fn quickest(&self) -> u32 {
         self.quickest
     }
 
-    /// The longest time in which a line changes hands: until a write has reached all sharers, and
-    /// the next thread has read the line.
+    /// The longest time in which a line changes hands, in cycles: until a write has reached all
+    /// sharers and the next thread has read the line.
     #[inline]
     pub(crate) fn hand_over(&self) -> u32 {
         self.hand_over
@@ -291,14 +293,14 @@ impl Machine {
         !self.description.load.owned.is_empty()
     }
 
-    /// A number of seconds in cycles of this machine.
+    /// Converts seconds to cycles of this machine.
     pub fn in_cycles(&self, seconds: f64) -> u64 {
         (seconds * self.description.hertz) as u64
     }
 }
 
-/// The lines of each of a core's own levels, and how many cycles longer a load from each of them,
-/// and from beyond them, takes than one from the first level.
+/// The number of lines of each of a core's own levels, and the cycles by which a load takes longer
+/// than one from the first level: from each of these levels, and from beyond them.
 fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
     let Some((last, own)) = d.levels.split_last() else { return (Vec::new(), vec![Some(0)]) };
     let lines = own.iter().map(|level| level.bytes / LINE).collect();
@@ -307,8 +309,8 @@ fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
     (lines, own.iter().map(longer).chain([beyond]).collect())
 }
 
-/// Cycles of the instructions of an access, by how many threads run on the core: threads beyond
-/// `Instructions::threads` take turns.
+/// Cycles of the instructions of an access, by the number of threads that run on the core: threads
+/// beyond `Instructions::threads` take turns.
 fn instructions(d: &Description) -> Vec<u64> {
     let Some(of) = d.instructions else { return vec![0] };
     let turns = |running: usize| (running as f64 / of.threads as f64).max(1.0);

@@ -1,4 +1,4 @@
-//! Sources of descriptions: the machines that come with Syncline, files, and texts.
+//! Reads descriptions of machines: those that come with Syncline, files, and texts.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -55,8 +55,8 @@ impl Machine {
         let path = || path.to_owned();
         let syntax = |source| Error::Syntax { path: path(), source };
         // The format is checked first, since another version may have other fields. The fields are
-        // then parsed from the text and not from this value, because the text gives errors with
-        // lines and columns.
+        // then parsed from the text, not from this value, because errors of a text have lines and
+        // columns.
         let value: serde_json::Value = serde_json::from_str(text).map_err(syntax)?;
         match value.get("format").and_then(|format| format.as_str()) {
             Some(FORMAT) => {}

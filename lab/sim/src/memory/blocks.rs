@@ -11,7 +11,7 @@ use syncline::memory::{BlockHead, Blocks, Words};
 
 use super::Simulated;
 
-// SAFETY: rows of objects, which lie where they were allocated.
+// SAFETY: rows of objects, which stay where they were allocated.
 unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Simulated {
     const SLOTS: usize = slots(head::<H>(), slot::<R, Self>(), H::MOST);
     const BYTES: usize = bytes(head::<H>(), slot::<R, Self>(), <Self as Blocks<H, R>>::SLOTS);
@@ -21,13 +21,14 @@ unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Simulated {
         // SAFETY: a block has a size.
         let memory = NonNull::new(unsafe { alloc(layout) }.cast());
         let first = memory.unwrap_or_else(|| handle_alloc_error(layout));
-        // SAFETY: the memory is new.
+        // SAFETY: the memory is new and has this layout.
         unsafe { objects::make::<H, R, Self>(first, count) };
         first
     }
 
     unsafe fn free_row(first: NonNull<H>, count: usize) {
-        // SAFETY: our caller's promise; it was allocated with this layout.
+        // SAFETY: the caller promises that this row was allocated with this layout and is no longer
+        // used.
         unsafe {
             objects::end::<H, R, Self>(first, count);
             dealloc(first.as_ptr().cast(), objects::layout::<H, R, Self>(count));

@@ -1,8 +1,8 @@
 //! Loads, stores and atomic changes of simulated words.
 //!
-//! Most machines have an instruction for atomic changes. Where test-and-set registers are the only
-//! atomic operation, the word is loaded and stored while the register that guards its line is held,
-//! as MPI's windows do it on the SCC.
+//! Most machines have an instruction for atomic changes. If test-and-set registers are the only
+//! atomic operation, the thread acquires the register that guards the word's line, loads and stores
+//! the word, and frees the register, as MPI's windows do on the SCC.
 
 use std::cell::Cell;
 use std::ptr::from_ref;
@@ -12,13 +12,13 @@ use super::held::Held;
 use crate::engine::{Storing, act, act_after, drain, release, take, wait, with};
 use crate::machine::Access;
 
-/// Gets the line of a word for writing. It costs as much as a write, unless the machine can't fetch
-/// lines or goes on meanwhile, and changes no value.
+/// Gets the line of a word for writing, without changing the word. That costs as much as a write,
+/// unless the machine can't fetch lines, or goes on while it fetches one.
 pub fn fetch_for_writing(address: usize) {
     act_after(|engine| engine.wait_for_line(address), |engine| engine.prefetch(address));
 }
 
-/// Loads a word: its value at the moment when the access takes effect.
+/// Loads a word. Returns its value at the moment when the access takes effect.
 #[inline]
 pub fn load<T: Held>(cell: &Cell<T>) -> T {
     let address = from_ref(cell).addr();
@@ -52,8 +52,8 @@ fn put<T: Held>(cell: &Cell<T>, value: T) {
     }
 }
 
-/// Stores to a word. With a store buffer the thread goes on meanwhile, unless the store is
-/// sequentially consistent.
+/// Stores to a word. If the machine has a store buffer, the thread goes on before the store takes
+/// effect, unless the store is sequentially consistent.
 #[inline]
 pub fn store<T: Held>(cell: &Cell<T>, value: T, order: Ordering) {
     if order == Ordering::SeqCst {
@@ -88,7 +88,8 @@ pub fn change<T: Held>(cell: &Cell<T>, access: Access, to: impl Fn(T) -> T) -> T
     old
 }
 
-/// Changes a word under its line's register. Such machines have no store buffers.
+/// Changes a word while holding its line's register. Machines with such registers have no store
+/// buffers.
 #[cold]
 fn by_register<T: Held>(cell: &Cell<T>, to: impl Fn(T) -> T) -> T {
     let address = from_ref(cell).addr();

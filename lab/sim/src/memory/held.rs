@@ -1,4 +1,4 @@
-//! The value of a word as the engine keeps it: as bits.
+//! The values that words can hold, which the engine keeps as bits.
 
 use std::ptr::{NonNull, with_exposed_provenance_mut};
 

@@ -1,4 +1,4 @@
-//! Words of 64 bits: an access costs what one to a [`SimulatedWord`](super::SimulatedWord) costs.
+//! Words of 64 bits. An access costs as much as one to a [`SimulatedWord`](super::SimulatedWord).
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;

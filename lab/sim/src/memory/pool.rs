@@ -2,8 +2,8 @@
 //!
 //! A thread gets back the memory that it freed last, as from an allocator with a cache for each
 //! thread. With the system's allocator, addresses would depend on everything else that this process
-//! does, and so would whether the line of a node is in the simulated cache: two runs with one seed
-//! would differ.
+//! does. Whether the line of a node is in the simulated cache would depend on that too, so two runs
+//! with one seed would differ.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::RefCell;
@@ -11,7 +11,8 @@ use std::ptr::NonNull;
 
 use rustc_hash::FxHashMap;
 
-/// Free memory, by the simulated thread that freed it, if any, and by layout.
+/// Free memory, by its layout and by the simulated thread that freed it; `None` if that was code
+/// outside of a simulation.
 #[derive(Default)]
 struct Pool(FxHashMap<(Option<u32>, Layout), Vec<NonNull<u8>>>);
 
@@ -23,23 +24,24 @@ impl Drop for Pool {
     fn drop(&mut self) {
         for ((_, layout), free) in self.0.drain() {
             for memory in free {
-                // SAFETY: it was allocated with this layout, and no thread uses it.
+                // SAFETY: the memory was allocated with this layout, and no thread uses it.
                 unsafe { dealloc(memory.as_ptr(), layout) };
             }
         }
     }
 }
 
-/// Takes memory of this layout for a simulated thread, or for the code around a simulation.
+/// Returns memory of this layout, for a simulated thread or (`None`) for code outside of a
+/// simulation.
 pub fn take(thread: Option<u32>, layout: Layout) -> NonNull<u8> {
     let freed = POOL.with_borrow_mut(|pool| pool.0.get_mut(&(thread, layout))?.pop());
     freed.unwrap_or_else(|| {
-        // SAFETY: a padded node has a size.
+        // SAFETY: the layout of a padded node does not have size 0.
         NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
     })
 }
 
-/// Gives memory back.
+/// Gives memory back to the pool.
 ///
 /// # Safety
 ///

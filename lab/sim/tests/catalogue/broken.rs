@@ -1,4 +1,4 @@
-//! Locks that are broken on purpose: each must fail the case that is made for its fault.
+//! Locks that are deliberately broken: each must fail the test case for its fault.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -41,7 +41,7 @@ macro_rules! broken {
 }
 
 broken! {
-    /// Loads and then sets, in two steps.
+    /// Checks whether the lock is free and then sets it, in two steps instead of one.
     TwoSteps { word }
     |lock| {
         wait_while(&lock.word, 1);
@@ -57,7 +57,7 @@ fn two_steps() {
 }
 
 broken! {
-    /// Takes the lock after a while, even if it is held.
+    /// Acquires the lock after a while, even if it is held.
     Impatient { word }
     |lock| {
         for looks in 1..40 {
@@ -77,7 +77,7 @@ fn impatient() {
 }
 
 broken! {
-    /// Sleeps, and no thread wakes it.
+    /// Sleeps until it is woken, but no release wakes a thread.
     Forgetful { word }
     |lock| while lock.word.swap(1, AcqRel) != 0 {
         Simulated::park(&lock.word, 1, 0, None);
@@ -92,7 +92,8 @@ fn forgetful() {
 }
 
 broken! {
-    /// A ticket lock that skips one ticket: then all wait for one that no thread has.
+    /// A ticket lock whose release skips a ticket, so that all threads wait for a ticket that no
+    /// thread has.
     Skipping { next, current }
     |lock| {
         let mine = lock.next.fetch_add(1, Relaxed);
@@ -115,7 +116,7 @@ fn skipping() {
 }
 
 broken! {
-    /// Excludes, but in random order.
+    /// Excludes correctly, but serves waiters in random order.
     Unfair { word }
     |lock| while lock.word.swap(1, AcqRel) != 0 {
         wait_while(&lock.word, 1);

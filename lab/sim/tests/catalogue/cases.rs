@@ -1,4 +1,4 @@
-//! Requirements of a lock.
+//! Test cases for the requirements of a lock.
 
 use std::time::Duration;
 
@@ -8,17 +8,18 @@ use syncline_sim::{Machine, Simulated};
 
 use crate::scene::Scene;
 
-/// Cycles from one arrival to the next: enough to queue up, or to fall asleep.
+/// Cycles from one thread's arrival to the next: enough for a thread to queue up or to fall asleep.
 pub const GAP: u64 = 50_000;
 
-/// Cycles that look random and are the same in each run, by thread and round.
+/// A number of cycles that looks random but is the same in each run, by thread and round.
 fn some(thread: usize, round: u64) -> u64 {
     let mixed = (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round << 17;
     (mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) % 400
 }
 
-/// Threads that come repeatedly, on machines of each kind: on separate sockets, in one cache, with
-/// compare-and-swap only, and with registers only.
+/// Threads acquire the lock repeatedly, on machines of each kind: with separate sockets, with
+/// threads in one cache, with compare-and-swap only, and with registers only. No two may hold the
+/// lock.
 pub fn exclusion<L: RawLock<Memory = Simulated>>() {
     const ROUNDS: u64 = 20;
     let apart = |every: usize, count| (0..count).map(move |n| n * every).collect::<Vec<_>>();
@@ -41,14 +42,14 @@ pub fn exclusion<L: RawLock<Memory = Simulated>>() {
     }
 }
 
-/// A machine that shares its processors in time slices of a few sections.
+/// A machine whose time slices are as long as a few sections.
 pub fn with_short_slices() -> Machine {
     let mut description = Machine::named("xeon").unwrap().description;
     description.scheduler.slice = 5e-6;
     Machine::new(description).unwrap()
 }
 
-/// More threads than processors: holders are preempted, and so are the next waiters.
+/// There are more threads than processors, so holders are preempted, and so are the next waiters.
 pub fn crowded<L: RawLock<Memory = Simulated>>() {
     const ROUNDS: u64 = 12;
     let machine = with_short_slices();
@@ -92,7 +93,8 @@ pub fn timed<L: TimedLock<Memory = Simulated>>() {
         engine::delay(thread as u64 * GAP);
         match thread {
             0 => scene.exclusively(20 * GAP),
-            // It leaves from a position before the thread that waits without a deadline.
+            // This thread gives up a position in the queue before the thread that waits without a
+            // deadline.
             1 => {
                 assert!(!scene.within(cycles(6 * GAP)), "had a lock that is held");
                 let now = engine::now();
@@ -105,14 +107,14 @@ pub fn timed<L: TimedLock<Memory = Simulated>>() {
     assert_eq!(scene.sections.get(), 3);
 }
 
-/// Threads that come one after the other while the lock is held get it in this order.
+/// Threads that arrive one after another while the lock is held acquire it in this order.
 pub fn fifo<L: RawLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     let places = [0, 40, 7, 33, 1, 22, 13];
     assert_eq!(arrivals::<L>(&machine, &places), [0, 1, 2, 3, 4, 5, 6]);
 }
 
-/// Like [`fifo`], for threads of one group of near processors.
+/// Like [`fifo`], but the order must hold only among threads of the same group of near processors.
 pub fn near<L: RawLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     let order = arrivals::<L>(&machine, &[0, 8, 1, 7, 3, 10, 2]);
@@ -120,7 +122,7 @@ pub fn near<L: RawLock<Memory = Simulated>>() {
     assert_eq!((of(0), of(1)), (vec![0, 2, 4, 6], vec![1, 3, 5]), "{order:?}");
 }
 
-/// The order in which threads get the lock that come one by one.
+/// The order in which threads that arrive one by one acquire the lock.
 fn arrivals<L: RawLock<Memory = Simulated>>(machine: &Machine, places: &[usize]) -> Vec<usize> {
     let threads = places.len();
     let scene = Scene::<L>::play(machine, places, |scene, thread| {

@@ -1,6 +1,6 @@
-//! Every lock of the catalogue on simulated machines: it excludes, makes progress, and serves in
-//! the order that it claims, also when threads share processors in time slices. Locks that are
-//! broken on purpose must fail here.
+//! Every lock of the catalogue on simulated machines: it excludes, makes progress, and serves
+//! waiters in the order that it promises, even when threads share processors in time slices. Locks
+//! that are deliberately broken must fail here.
 
 mod broken;
 mod cases;

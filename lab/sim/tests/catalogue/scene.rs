@@ -1,4 +1,4 @@
-//! A lock with something under it, on a simulated machine, and a watchdog for the run's progress.
+//! A lock with a section under it on a simulated machine, and a watchdog that checks for progress.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -8,30 +8,30 @@ use syncline::memory::{Memory, Padded};
 use syncline_sim::engine::{self, ANYWHERE, Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-/// Cycles after which a run counts as hung: some hundred times what the longest run needs.
+/// The number of cycles after which a run counts as hung: some hundred times what the longest run
+/// needs.
 const HUNG: u64 = 20_000_000_000;
 /// Cycles between two checks of the watchdog.
 const WATCH: u64 = 10_000_000;
 
-/// A lock, the threads inside, and a record of what happened.
+/// A lock, the threads that are inside, and a record of what happened.
 #[derive(Default)]
 pub struct Scene<L: RawLock> {
     pub lock: Padded<L>,
     /// Whether a writer is inside.
     alone: Cell<bool>,
-    /// Number of readers inside.
+    /// The number of readers inside.
     pub readers: Cell<u32>,
-    /// Number of writers' sections.
+    /// The number of sections that writers have run.
     pub sections: Cell<u32>,
     /// The threads that have entered, in order.
     pub order: RefCell<Vec<usize>>,
 }
 
 impl<L: RawLock<Memory = Simulated>> Scene<L> {
-    /// Runs a thread on each of these processors, numbered from 0.
+    /// Runs `act` with each thread's number, from 0, on the processors in `places`.
     ///
-    /// # Panics
-    /// If a thread panics, if all remaining threads sleep, or if they make no progress.
+    /// # Panics If a thread panics, if all remaining threads sleep, or if they make no progress.
     pub fn play(machine: &Machine, places: &[usize], act: impl Fn(&Self, usize)) -> Self {
         let scene = Self::default();
         let ended = Cell::new(0);
@@ -55,7 +55,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         scene
     }
 
-    /// A writer's section, during which the lock must exclude others.
+    /// A writer's section, which checks that the lock excludes all others meanwhile.
     pub fn section(&self, cycles: u64) {
         assert!(!self.alone.replace(true), "two threads hold the lock");
         assert_eq!(self.readers.get(), 0, "a writer among readers");
@@ -65,7 +65,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         self.alone.set(false);
     }
 
-    /// Takes the lock for this many cycles.
+    /// Acquires the lock and holds it for this many cycles.
     pub fn exclusively(&self, cycles: u64) {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -76,7 +76,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         }
     }
 
-    /// Takes the lock, and records the thread.
+    /// Acquires the lock, and records the thread's number.
     pub fn in_order(&self, number: usize) {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -90,7 +90,8 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TryLock<Memory = Simulated>> Scene<L> {
-    /// Takes the lock for this many cycles if it is free, and returns whether it was.
+    /// Tries once to acquire the lock, and holds it for this many cycles if that succeeds. Returns
+    /// whether it did.
     pub fn if_free(&self, cycles: u64) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -106,7 +107,7 @@ impl<L: TryLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TimedLock<Memory = Simulated>> Scene<L> {
-    /// Takes the lock if that succeeds within this time, and returns whether it did.
+    /// Tries for this time to acquire the lock. Returns whether that succeeded.
     pub fn within(&self, patience: Duration) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -122,7 +123,7 @@ impl<L: TimedLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: RawSharedLock<Memory = Simulated>> Scene<L> {
-    /// Shares the lock while something is done.
+    /// Calls `what` while holding the lock as a reader.
     pub fn shared(&self, what: impl FnOnce()) {
         let node = Padded::<L::SharedNode>::default();
         // SAFETY: the node stays until the release.
@@ -133,7 +134,7 @@ impl<L: RawSharedLock<Memory = Simulated>> Scene<L> {
         }
     }
 
-    /// A reader's section.
+    /// A reader's section, which checks that no writer is inside.
     pub fn look(&self, what: impl FnOnce()) {
         assert!(!self.alone.get(), "a reader came in to a writer");
         self.readers.set(self.readers.get() + 1);

@@ -1,4 +1,4 @@
-//! Requirements of a shared lock.
+//! Test cases for the requirements of a shared lock.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use syncline_sim::{Machine, Simulated};
 use crate::cases::{GAP, with_short_slices};
 use crate::scene::Scene;
 
-/// Readers and writers, on separate processors and crowded.
+/// Readers and writers use the lock, first on separate processors, then with three threads on each.
 pub fn sharing<L: RawSharedLock<Memory = Simulated>>() {
     let xeon = Machine::named("xeon").unwrap();
     let apart: Vec<usize> = (0..9).map(|thread| 8 * thread).collect();
@@ -31,7 +31,7 @@ pub fn sharing<L: RawSharedLock<Memory = Simulated>>() {
     }
 }
 
-/// Readers are inside together: each waits inside for the others.
+/// Readers hold the lock at the same time: each waits inside until it has seen the others there.
 pub fn together<L: RawSharedLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     Scene::<L>::play(&machine, &[0, 6, 12, 18], |scene, _| {
@@ -46,7 +46,7 @@ pub fn together<L: RawSharedLock<Memory = Simulated>>() {
     });
 }
 
-/// A try for a share fails while a writer is inside, and succeeds while a reader is.
+/// A try to acquire as a reader fails while a writer is inside, and succeeds while a reader is.
 pub fn tries<L: TrySharedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let once = |scene: &Scene<L>| {
@@ -74,7 +74,7 @@ pub fn tries<L: TrySharedLock<Memory = Simulated>>() {
     });
 }
 
-/// A wait for a share ends at the deadline.
+/// A reader's wait ends at its deadline.
 pub fn timed<L: TimedSharedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let within = |scene: &Scene<L>, cycles: u64| {

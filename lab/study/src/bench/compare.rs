@@ -1,4 +1,5 @@
-//! The same tests on two machines: how well a machine's description predicts the machine.
+//! Compares the same tests on two machines, which shows how well a machine's description predicts
+//! the machine.
 
 use std::fmt::Write as _;
 
@@ -10,12 +11,12 @@ use crate::stress::Pause;
 use crate::target::Target;
 use crate::world::Placement;
 
-/// The results on two machines side by side, with the second's over the first's.
+/// A result on two machines, with the second result over the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The lock or operation that was compared.
     pub name: String,
-    /// The number of threads, or where the last holder was.
+    /// The number of threads or, for a free lock, the position of its last holder.
     pub at: String,
     /// The first machine's result.
     pub first: f64,
@@ -37,7 +38,7 @@ pub fn compared(first: &[Line], second: &[Line], shown: Shown) -> Vec<Comparison
     pairs.map(comparison).collect()
 }
 
-/// The median difference of the second machine from the first, in percent.
+/// The median relative difference between the machines, in percent; signs are ignored.
 pub fn error_percent(comparisons: &[Comparison]) -> f64 {
     median(comparisons.iter().map(|c| 100.0 * (c.ratio - 1.0).abs()))
 }
@@ -64,9 +65,9 @@ pub fn comparison_table(machines: [&Target; 2], shown: Shown, both: &[Comparison
     text
 }
 
-/// Measures each number of threads on two machines; if `threads` is empty, the numbers that are
-/// worth measuring on the first. On both machines, threads pause for as long as a line needs on the
-/// first: otherwise the machines would have different loads.
+/// Measures each number of threads on two machines. If `threads` is empty, measures the numbers
+/// that are worth measuring on the first machine. On both machines, threads pause for as long as a
+/// line needs on the first one, since the machines would have different loads otherwise.
 ///
 /// # Errors
 /// Same errors as `measure`.
@@ -88,7 +89,7 @@ pub fn with_equal_pauses<E>(
     Ok(both)
 }
 
-/// How often a run is tried if the machine has changed during it.
+/// The most runs of a test whose machine changes during the runs.
 const TRIES: usize = 6;
 
 /// The result of a run, with the calibrations before and after it.
@@ -102,11 +103,11 @@ pub struct Calibrated<T> {
     pub steady: bool,
 }
 
-/// Runs something between two calibrations, and again if these are not [`alike`]: a hypervisor may
-/// have moved the processors meanwhile. The last of at most `TRIES` runs counts, steady or not.
+/// Runs a test between two calibrations. Repeats that if the calibrations are not [`alike`], since
+/// a hypervisor may have moved the processors meanwhile. The last of at most `TRIES` runs counts,
+/// even if its calibrations differ.
 ///
-/// # Errors
-/// Those of the calibration and of the run.
+/// # Errors Same errors as `calibrate` and `run`.
 pub fn calibrated<T, E>(
     mut calibrate: impl FnMut() -> Result<f64, E>,
     mut run: impl FnMut(f64) -> Result<T, E>,
@@ -153,7 +154,8 @@ mod tests {
         assert_eq!(within_percent(&[], 30.0), 0.0);
     }
 
-    /// The result of a run whose calibrations give these numbers, and how many runs there were.
+    /// Runs with calibrations that give these numbers in turn. Returns the result, and the number
+    /// of runs.
     fn of(numbers: &[f64]) -> (Calibrated<f64>, usize) {
         let (mut left, mut runs) = (numbers.iter().copied().cycle(), 0);
         let outcome = calibrated::<_, ()>(

@@ -10,17 +10,17 @@ use crate::stress::Outcome;
 /// A test's results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// The lock or the operation.
+    /// The name of the lock or operation.
     pub name: String,
-    /// The number of threads; for a free lock, where its last holder was.
+    /// The number of threads or, for a free lock, the position of its last holder.
     pub at: String,
     /// The average over the repetitions.
     pub outcome: Outcome,
-    /// The least and the greatest shown value over the repetitions.
+    /// The least and the greatest value over the repetitions, in the unit that is shown.
     pub spread: [f64; 2],
 }
 
-/// What a table shows of each test.
+/// The value that a table shows for each test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
@@ -31,7 +31,7 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// What is shown, with its unit.
+    /// The shown value's unit, in words.
     pub fn unit(self) -> &'static str {
         match self {
             Shown::Throughput => "million operations a second",
@@ -65,8 +65,8 @@ pub fn line(name: &str, at: String, shown: Shown, outcomes: Vec<Outcome>) -> Lin
     }
 }
 
-/// Formats the results for a terminal: a row for each name, a column for each number of threads or
-/// position.
+/// Formats the results for a terminal: a row for each name, and a column for each number of threads
+/// or each position.
 pub fn table(lines: &[Line], shown: Shown) -> String {
     let mut columns: Vec<&str> = Vec::new();
     let mut rows: Vec<&str> = Vec::new();

@@ -11,7 +11,7 @@ use crate::stress::uncontended::Turns;
 use crate::target::Target;
 use crate::world::World;
 
-/// Measures threads that take locks.
+/// Measures threads that acquire locks.
 ///
 /// # Errors
 /// If a name is unknown, or memory can't be placed as requested.
@@ -23,7 +23,7 @@ pub fn locks(target: &Target, request: &Request, shown: Shown) -> Result<Vec<Lin
     })
 }
 
-/// Measures threads that do one atomic operation on one word.
+/// Measures threads that all do the same atomic operation on one word.
 ///
 /// # Errors
 /// Same errors as [`locks`].
@@ -39,7 +39,8 @@ pub fn atomics(target: &Target, request: &Request, shown: Shown) -> Result<Vec<L
     })
 }
 
-/// Measures a free lock, by where its last holder was, with `turns` acquisitions at each position.
+/// Measures a free lock for each position of its last holder, with `turns` acquisitions at each
+/// position.
 ///
 /// # Errors
 /// If a name is unknown.

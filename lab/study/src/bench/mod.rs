@@ -1,5 +1,5 @@
-//! Stress tests as a user requests them: which ones, on which machine, under which load. Their
-//! results come as a table or as data.
+//! Stress tests for users: a request says which tests run, on which machine, and under which load.
+//! The results are a table or data.
 
 mod compare;
 mod lines;

@@ -19,12 +19,13 @@ use crate::world::World;
 /// A test that can be run.
 type Run<'a, W> = Box<dyn Fn(&W, &Load) -> Outcome + Sync + 'a>;
 
-/// Turns a name in words, as figures have it, into one for a command line: with hyphens.
+/// Turns a name in words, as figures have it, into one with hyphens for a command line.
 fn hyphened(words: &str) -> String {
     words.replace(", ", "-").replace(' ', "-")
 }
 
-/// The names of the channels: messages of one line, either fetched for writing or read first.
+/// The names of the channels, whose messages take one line. The line is either fetched for writing
+/// or read first.
 pub fn channels_known() -> [String; 4] {
     let names = [ONE_WAY, ROUND_TRIP].map(hyphened);
     let plain = [ONE_WAY, ROUND_TRIP].map(|way| hyphened(&format!("{way}{PLAIN}")));
@@ -32,7 +33,7 @@ pub fn channels_known() -> [String; 4] {
     [one, round, plain_one, plain_round]
 }
 
-/// The request, with at least two threads in each test.
+/// The request, changed so that each test has at least two threads.
 fn of_two_at_least<W: World>(world: &W, request: &Request) -> Request {
     let all = if request.threads.is_empty() { world.steps() } else { request.threads.clone() };
     let mut threads: Vec<usize> = all.into_iter().map(|count| count.max(2)).collect();
@@ -40,8 +41,8 @@ fn of_two_at_least<W: World>(world: &W, request: &Request) -> Request {
     Request { threads, ..request.clone() }
 }
 
-/// Measures messages from all threads but one to that one, or, given a number of messages, between
-/// two threads by their distance.
+/// Measures messages from all threads but one to that one. If `between_two` is given, measures that
+/// number of messages between two threads instead, for each distance between them.
 ///
 /// # Errors
 /// If a name is unknown, or memory can't be placed as requested.
@@ -87,7 +88,7 @@ fn server<W: World>(world: &W, way: Way, plain: bool, load: &Load) -> Outcome {
     }
 }
 
-/// The name of the table with servers, used beside the names of locks.
+/// The name of the table with servers, which is listed with the names of locks.
 pub const SERVERS: &str = "servers";
 
 /// Measures the hash table, with a lock in each bucket or with servers.
@@ -124,7 +125,7 @@ fn tables<'a, W: World + 'a>(
     Ok(names(request, "table", &known)?.into_iter().map(test).collect())
 }
 
-/// Measures transactions of a bank, by kind of engine.
+/// Measures transactions of a bank, for each kind of engine.
 ///
 /// # Errors
 /// Same errors as [`channels`].

@@ -5,13 +5,13 @@ use crate::stress::Load;
 /// A user's request for tests.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The load; its threads and seed are set for each test.
+    /// The load. Its number of threads and its seed are set for each test.
     pub load: Load,
-    /// Numbers of threads; if empty, a selection that suits the machine.
+    /// The numbers of threads; if empty, a selection that suits the machine.
     pub threads: Vec<usize>,
-    /// Names of locks or of operations; if empty, all.
+    /// The names of locks or operations; if empty, all of them.
     pub names: Vec<String>,
-    /// How often each test is run, with another seed each time.
+    /// The number of runs of each test, each with another seed.
     pub repetitions: usize,
 }
 

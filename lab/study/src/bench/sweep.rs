@@ -1,4 +1,4 @@
-//! Runs tests over numbers of threads, and over positions.
+//! Runs tests with different numbers of threads, and at different positions.
 
 use super::lines::{Line, Shown, line};
 use super::request::{Error, Request};
@@ -6,7 +6,7 @@ use crate::lab::each;
 use crate::stress::{Homes, Load, Outcome};
 use crate::world::World;
 
-/// Cycles of each test, by the distance of a partner.
+/// Measures the cycles of each test with a partner at each distance.
 pub fn over_distances<W: World, T: Sync>(
     world: &W,
     request: &Request,
@@ -18,7 +18,7 @@ pub fn over_distances<W: World, T: Sync>(
     })
 }
 
-/// Cycles of each test at each position.
+/// Measures the cycles of each test at each position.
 pub fn over_places<W: World, T: Sync, P: Sync>(
     _: &W,
     request: &Request,
@@ -53,7 +53,7 @@ pub fn over_threads<W: World, T: Sync>(
     Ok(lines::<W, _, _>(request, shown, &tests, &steps, at, run))
 }
 
-/// A line for each test at each position, averaged over the requested repetitions.
+/// A line for each test at each position, with the average over the requested repetitions.
 fn lines<W: World, T: Sync, P: Sync>(
     request: &Request,
     shown: Shown,

@@ -1,5 +1,5 @@
-//! `syncline-claims`: compares the papers' claims with the simulated machines, row by row, and ends
-//! with a line of JSON. `./x claims` runs it.
+//! `syncline-claims`: compares the papers' claims with results on the simulated machines, row by
+//! row, and prints a line of JSON at the end. `./x claims` runs it.
 
 use std::process::ExitCode;
 
@@ -22,9 +22,9 @@ struct Arguments {
     markdown: bool,
 }
 
-/// The page with the claims, and the note with their parts.
+/// The documentation page with the claims, and the file with the details of each claim.
 const DOCUMENTS: [&str; 2] = ["docs/study.md", "lab/study/claims.md"];
-/// The text between these two marks is written by this program.
+/// This program replaces the text between these two marks.
 const MARKS: [&str; 2] = ["<!-- claims -->\n", "<!-- end of claims -->\n"];
 
 fn main() -> ExitCode {

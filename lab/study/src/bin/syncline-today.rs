@@ -1,5 +1,5 @@
-//! `syncline-today`: which lock to take on the machines that are built from published figures, for
-//! docs/locks.md.
+//! `syncline-today`: finds which lock is best on the simulated machines that are built from
+//! published figures. The results are for docs/locks.md.
 
 use std::process::ExitCode;
 

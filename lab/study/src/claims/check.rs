@@ -1,4 +1,4 @@
-//! A part of a claim: our number beside the paper's, and whether the claim holds.
+//! A part of a claim: our number beside the paper's, and whether the part holds.
 
 use crate::figures::sentence::number;
 
@@ -13,20 +13,20 @@ pub struct Part {
     pub paper: String,
     /// Whether the part holds.
     pub holds: bool,
-    /// Whether our result is an input of the simulation, or follows from one input by itself. A
-    /// part that holds by construction is no evidence.
+    /// Whether our result is an input of the simulation, or follows directly from one. A part that
+    /// holds by construction is no evidence.
     pub by_construction: bool,
 }
 
-/// Values that differ by this share at most count as equal: SSYNC's own spread is up to 3 %.
+/// Values that differ by at most this share count as equal: SSYNC's own spread is up to 3 %.
 pub const SAME: f64 = 0.05;
 
-/// A part whose number must equal the paper's within this share.
+/// A part that holds if our number is within this share of the paper's.
 pub fn near(what: impl Into<String>, ours: f64, paper: f64, within: f64) -> Part {
     between(what, ours, (paper, paper), within).named(number(paper))
 }
 
-/// A part whose number must be in the paper's range, widened by this share on both sides.
+/// A part that holds if our number is in the paper's range, widened by this share on both sides.
 pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), within: f64) -> Part {
     Part {
         what: what.into(),
@@ -37,7 +37,7 @@ pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), wi
     }
 }
 
-/// A part with a statement for which the paper gives no number.
+/// A part for a statement for which the paper gives no number.
 pub fn that(what: impl Into<String>, holds: bool, ours: impl Into<String>, paper: &str) -> Part {
     let (what, ours, paper) = (what.into(), ours.into(), paper.to_owned());
     Part { what, ours, paper, holds, by_construction: false }
@@ -48,12 +48,12 @@ impl Part {
         Part { paper, ..self }
     }
 
-    /// This part, whose result is an input.
+    /// This part, marked as one whose result is an input.
     pub fn by_construction(self) -> Part {
         Part { by_construction: true, ..self }
     }
 
-    /// This part. If the value is missing, it says so in place of a number.
+    /// This part, with "not simulated" in place of our number if the value is missing (NaN).
     pub fn if_there(self, value: f64) -> Part {
         match value.is_nan() {
             true => Part { ours: "not simulated".to_owned(), ..self },

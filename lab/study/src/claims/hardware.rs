@@ -1,7 +1,7 @@
 //! Section 5: the tables (S1 to S3), and atomic operations (S5, S6).
 //!
 //! The tables are in the machines' descriptions, so what they state holds by construction: S1, S2,
-//! and in S5 what an atomic operation takes alone and with a second core of the same socket.
+//! and of S5 the latency of an atomic operation alone and with a second core of the same socket.
 
 use super::check::{Part, SAME, near, that};
 use super::paper::{PRINTED, Printed};
@@ -9,7 +9,7 @@ use crate::figure::{Book, Panel};
 use crate::figures::sentence::number;
 use crate::figures::tables::{BY_ALL, FAR_DIRECTORY};
 
-/// S1: the relative error that a cell of a table may have.
+/// S1: the greatest relative error that a cell of a table may have.
 const CELL: f64 = 0.05;
 
 /// Checks S1.
@@ -30,7 +30,7 @@ pub fn tables(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// The cell of table 2 with the greatest error.
+/// A part for the cell of table 2 with the greatest error.
 fn worst_cell(printed: &Printed, panel: &Panel) -> Part {
     let mut worst = (0.0, String::new());
     let mut cells = 0;
@@ -67,7 +67,7 @@ pub fn far_directory(book: &Book) -> Vec<Part> {
     ours.map(|ours| near("opteron: load", ours, 312.0, 0.1)).into_iter().collect()
 }
 
-/// Cores of a socket: of the Opteron's die, and of the Xeon.
+/// The cores of a socket: of the Opteron's die, and of the Xeon.
 const SOCKETS: [(&str, usize); 2] = [("opteron", 6), ("xeon", 10)];
 
 /// Checks S5.
@@ -99,7 +99,7 @@ pub fn atomics_of_multi_sockets(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// A machine's throughput does not fall if it keeps this share of its greatest value.
+/// S6: a throughput "stays" if it keeps at least this share of its greatest value.
 const STAYS: f64 = 0.85;
 
 /// Checks S6.
@@ -140,7 +140,7 @@ fn rises_and_stays(panel: &Panel, name: &str) -> Part {
     that(what, few > alone && all >= STAYS * most, ours, "rises, stays")
 }
 
-/// The best series other than `but`, and its value.
+/// The best series other than `but`, and its value with this many threads.
 fn second<'a>(panel: &'a Panel, threads: usize, but: &str) -> (&'a str, f64) {
     let others = panel.series.iter().filter(|series| series.name != but);
     let values = others.filter_map(|series| Some((series.name.as_str(), series.value(threads)?)));

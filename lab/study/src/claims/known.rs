@@ -1,13 +1,13 @@
 //! Parts of claims that are known to miss, each with the reason.
 
-/// A part that misses, with the reason.
+/// A part that is known to miss, with the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Miss {
-    /// The row of the claim.
+    /// The id of the claim's row.
     pub id: &'static str,
-    /// The beginning of the part's subject.
+    /// The beginning of the part's `what`.
     pub part: &'static str,
-    /// Why it misses.
+    /// The reason for which the part misses.
     pub why: &'static str,
 }
 

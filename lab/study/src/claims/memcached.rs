@@ -1,4 +1,4 @@
-//! Section 6.4: memcached (S18), by the model of figure 12.
+//! Section 6.4: memcached (S18), from the model of figure 12.
 
 use super::check::{Part, SAME, that};
 use crate::figure::Book;

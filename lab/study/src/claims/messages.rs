@@ -5,13 +5,14 @@ use crate::figure::{Book, Panel};
 use crate::figures::messages::{HARDWARE, ONE_WAY, PLAIN, ROUND_TRIP, WORD};
 use crate::figures::sentence::number;
 
-/// Machines whose messages use cache coherence. "On the Tilera, it is an interface to the hardware
-/// message passing" (footnote 4), which "performs the best" (section 6.2).
+/// The machines whose messages use cache coherence. The Tilera is not one of them: there, the
+/// library "is an interface to the hardware message passing" (footnote 4), which "performs the
+/// best" (section 6.2).
 const COHERENT: [&str; 3] = ["opteron", "xeon", "niagara"];
 
-/// Checks S12, with the nearest and the farthest partner of each machine. Partners on the same core
-/// are left out. The paper's reason is that a line goes from "a core x" with "its local caches" to
-/// "the second core y" and back; threads of one core share these caches, so the line does not
+/// Checks S12, for the nearest and the farthest partner on each machine. Partners on the same core
+/// are left out, for the paper's reason: a line goes from "a core x" with "its local caches" to
+/// "the second core y" and back. Threads of one core share these caches, so the line does not
 /// travel.
 pub fn transfers(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
@@ -36,10 +37,9 @@ pub fn transfers(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// Cycles of a message on the Opteron, one way and round trip, as SSYNC's authors have published
-/// them with a later version of their library (ssmp-threads, the two files of raw data of
-/// `one2one`, medians of 27 runs). They have a fourth distance, which takes no longer than the
-/// third.
+/// Cycles of a message on the Opteron, one way and round trip, which SSYNC's authors have published
+/// for a later version of their library (ssmp-threads, the two files of raw data of `one2one`,
+/// medians of 27 runs). The data have a fourth distance, which takes no longer than the third.
 const PUBLISHED: [(&str, [f64; 2]); 3] =
     [("same die", [262.0, 507.0]), ("same MCM", [465.0, 901.0]), ("one hop", [504.0, 936.0])];
 
@@ -62,8 +62,8 @@ fn published(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// The Tilera's hardware messages compared with the quickest of the other machines, in cycles, each
-/// to its farthest partner and to the nearest on another core.
+/// Compares the Tilera's hardware messages with the quickest of the other machines, in cycles. Each
+/// machine's farthest partner counts, and its nearest partner on another core.
 fn hardware_is_best(book: &Book, name: &str) -> Option<Part> {
     let of = |machine: &str, name: &str| {
         let points = &book.panel("figure-9", machine)?.series(name)?.points;
@@ -88,7 +88,7 @@ fn hardware_is_best(book: &Book, name: &str) -> Option<Part> {
 
 /// The Niagara's column for threads that share a first-level cache.
 const SAME_CORE: &str = "same core";
-/// The number of clients on a socket of the Xeon, whose tenth core runs the server.
+/// The number of clients on a socket of the Xeon, whose remaining core runs the server.
 const SOCKET: usize = 9;
 /// SSYNC's largest number of clients.
 const MOST: usize = 35;
@@ -109,7 +109,7 @@ pub fn xeon(book: &Book) -> Vec<Part> {
     ]
 }
 
-/// Checks S14, which holds by construction: the description's costs of hardware messages are from
+/// Checks S14, which holds by construction: the description's costs of hardware messages come from
 /// these numbers of section 6.2.
 pub fn hardware(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("figure-10", "tilera") else { return Vec::new() };

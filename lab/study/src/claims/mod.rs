@@ -1,9 +1,9 @@
 //! The papers' claims, each compared with what is measured here.
 //!
 //! A row of [`ROWS`] is a statement of a paper, with the check that decides whether it holds: a
-//! pure function over the figures that returns parts, each with our number beside the paper's.
-//! Parts that are known to miss are listed in [`KNOWN_MISSES`] with the reason. A row that misses
-//! for another reason fails a test, and so does a listed part that has come to hold.
+//! pure function of the figures that returns parts, each with our number beside the paper's. Parts
+//! that are known to miss are in [`KNOWN_MISSES`], with the reason. A test fails if any other part
+//! misses, or if a part in that list has come to hold.
 
 mod check;
 mod hardware;

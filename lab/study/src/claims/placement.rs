@@ -1,13 +1,13 @@
-//! Section 5.4 of the paper on MPI's passive target: where synchronization data is placed (M5).
+//! Section 5.4 of the paper on MPI's passive target: the placement of synchronization data (M5).
 
 use super::check::{Part, that};
 use crate::figure::Book;
 use crate::figures::placement::{CENTRAL, SPREAD};
 use crate::figures::sentence::number;
 
-/// A speedup of this share of the number of cores is linear.
+/// A speedup is "linear" if it is at least this share of the number of cores.
 const LINEAR: f64 = 0.8;
-/// "Poor" is at most this share of the speedup with spread data.
+/// A speedup is "poor" if it is at most this share of the speedup with spread data.
 const POOR: f64 = 0.6;
 
 /// Checks M5.

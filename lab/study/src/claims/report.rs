@@ -17,7 +17,7 @@ pub struct Summary {
     pub rows: usize,
     /// Rows whose parts all hold.
     pub hold: usize,
-    /// Rows among these whose parts all hold by construction.
+    /// Those rows of `hold` whose parts all hold by construction.
     pub by_construction: usize,
     /// Rows with a part that does not hold, or without any part.
     pub miss: usize,
@@ -27,7 +27,7 @@ pub struct Summary {
     pub not_built: usize,
 }
 
-/// Each row with its parts; `None` if nothing can be checked.
+/// Each row with its parts; `None` if the figures can't check the row.
 pub fn outcomes(book: &Book) -> Vec<(&'static Row, Option<Vec<Part>>)> {
     let check = |row: &'static Row| match row.check {
         Check::NotBuilt(_) | Check::Elsewhere(..) => (row, None),
@@ -40,7 +40,7 @@ fn holds(parts: &[Part]) -> bool {
     !parts.is_empty() && parts.iter().all(|part| part.holds)
 }
 
-/// The verdict on rows and parts that hold because their numbers are inputs.
+/// The verdict on rows and parts whose numbers are inputs.
 const BY_CONSTRUCTION: &str = "holds by construction";
 
 fn verdict(row: &Row, parts: Option<&[Part]>) -> &'static str {

@@ -15,20 +15,20 @@ pub struct Row {
     pub place: &'static str,
     /// The statement.
     pub says: &'static str,
-    /// How far off a number may be, in words.
+    /// The greatest error that a number may have, in words.
     pub within: &'static str,
-    /// How it is checked.
+    /// The way in which the statement is checked.
     pub check: Check,
 }
 
-/// How a row is checked.
+/// The way in which a row is checked.
 pub enum Check {
-    /// Checked on these figures of the simulated machines.
+    /// Checked with this function, on these figures of the simulated machines.
     Figures(&'static [&'static str], fn(&Book) -> Vec<Part>),
-    /// Checked on real programs: the command or test with its result, and the verdict, `holds` or
-    /// `misses`.
+    /// Checked on real programs: the command or test that shows the result, and the verdict,
+    /// `holds` or `misses`.
     Elsewhere(&'static str, &'static str),
-    /// Not checked yet, and what is missing.
+    /// Not checked yet, with what is missing for the check.
     NotBuilt(&'static str),
 }
 

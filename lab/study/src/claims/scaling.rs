@@ -1,5 +1,5 @@
-//! Sections 6.1.2, 6.1.3 and 8: scalability by contention (S10), and that no lock is best
-//! everywhere (S11).
+//! Sections 6.1.2, 6.1.3 and 8: scalability under different contention (S10), and that no lock is
+//! best everywhere (S11).
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use crate::figures::sentence::number;
 use crate::figures::uncontended::ALONE;
 use crate::target::MACHINES;
 
-/// S10: "poorly" is less than this many times the throughput of one thread, with any number of
-/// threads.
+/// S10: a lock scales "poorly" if its throughput is below this many times that of one thread, with
+/// any number of threads.
 const POORLY: f64 = 2.0;
 /// The number of cores of a socket of the Xeon.
 const SOCKET: usize = 10;
 
-/// Throughput relative to one thread's.
+/// The throughput with this many threads over that of one thread.
 fn scalability(panel: &Panel, locks: usize, threads: usize) -> Option<f64> {
     let series = panel.series(&name(locks))?;
     Some(series.value(threads)? / series.value(1)?)
@@ -83,7 +83,7 @@ fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     workloads
 }
 
-/// The series with the greatest value, and those that are as good.
+/// The names of the series with the greatest value, and of those that are as good.
 fn level(panel: &Panel, value: impl Fn(&Series) -> Option<f64>) -> BTreeSet<&str> {
     let values: Vec<(&str, f64)> =
         panel.series.iter().filter_map(|s| Some((s.name.as_str(), value(s)?))).collect();

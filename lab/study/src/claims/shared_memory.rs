@@ -6,13 +6,13 @@ use crate::figure::{Book, Panel, Series};
 use crate::figures::sentence::number;
 use crate::figures::shared_memory::{NODE, WRITTEN_BACK};
 
-/// "Neither helps nor hurts": within this share.
+/// "Neither helps nor hurts" means within this share.
 const LEVEL: f64 = 0.1;
-/// "Devastated": more than this many times as long.
+/// "Devastated" means more than this many times as long.
 const DEVASTATED: f64 = 2.0;
-/// "Correlates well": at least this coefficient.
+/// "Correlates well" means at least this coefficient.
 const CORRELATED: f64 = 0.9;
-/// "Flattening out": with four times the nodes, less than this many times the speedup.
+/// "Flattening out" means less than this many times the speedup with four times the nodes.
 const FLAT: f64 = 1.5;
 
 /// Checks A2.

@@ -16,7 +16,7 @@ fn most(panel: &Panel, name: &str) -> f64 {
     points.iter().map(|point| point.y).fold(0.0, f64::max)
 }
 
-/// The value of a series at the greatest number of threads that was measured.
+/// The value of a series at the greatest measured number of threads.
 fn last(panel: &Panel, name: &str) -> f64 {
     panel.value(name, panel.last()).unwrap_or(f64::NAN)
 }
@@ -88,8 +88,8 @@ pub fn high_contention(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// S17: the paper's factors of "lower"; a quarter less than the smaller or more than the greater
-/// still holds.
+/// S17: the paper's throughput is lower by these factors. The claim still holds with a quarter less
+/// than the smaller or a quarter more than the greater factor.
 const LOWER: (f64, f64) = (4.0, 6.0);
 
 /// Checks S17.
@@ -99,8 +99,8 @@ pub fn unpinned(book: &Book) -> Vec<Part> {
         let panels = (book.panel("figure-11", machine), book.panel("figure-11-unpinned", machine));
         let (Some(pinned), Some(free)) = panels else { continue };
         for &shape in &SHAPES[2..] {
-            // The best with locks or with servers, and with several threads: a single thread shows
-            // no difference.
+            // The best value with locks or with servers, among those with several threads: with a
+            // single thread there is no difference.
             let best = |panel: &Panel| {
                 let ways = [name(shape), format!("{}{SERVED}", name(shape))];
                 let series = ways.iter().filter_map(|way| panel.series(way));

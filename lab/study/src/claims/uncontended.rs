@@ -1,10 +1,10 @@
-//! Section 6.1.1: what a free lock costs, by where its last holder was (S7).
+//! Section 6.1.1: the cost of a free lock, by the position of its last holder (S7).
 
 use super::check::{Part, between, median, near, that};
 use crate::figure::{Book, Panel, Series};
 use crate::figures::sentence::number;
 
-/// "Unchanged", and "slightly more": shares of the local latency.
+/// The increases that count as "unchanged" and as "slightly more", as shares of the local latency.
 const UNCHANGED: f64 = 0.15;
 const SLIGHTLY: f64 = 0.35;
 

@@ -1,19 +1,19 @@
-//! Pages of which only the state is kept: the bytes that are written to them are never read.
+//! Pages of which only the state is stored: the bytes that are written to them are never read.
 
 use std::ops::Range;
 
 use syncline_dsm::pages::{Pages, Twins, Written};
 
-/// Pages that are always written as a whole, each time with other bytes.
+/// Pages that are always written as a whole, with other bytes each time.
 pub struct Marks {
     written: Written,
-    /// How often each page was written to while it was clean, modulo 256. This number stands for
-    /// the page's content.
+    /// The number of times that each page was written to while it was clean, modulo 256. This
+    /// number stands for the page's content.
     value: Vec<u8>,
 }
 
 impl Marks {
-    /// Makes this many clean pages.
+    /// Creates this many clean pages.
     pub fn new(pages: usize) -> Marks {
         Marks { written: Written::new(pages), value: vec![0; pages] }
     }
@@ -39,7 +39,8 @@ impl Pages for Marks {
         self.written.take(pages, most, |_| (), found);
     }
 
-    /// Fills the buffer with bytes that all differ from those before the page was last written.
+    /// Fills the buffer with bytes that all differ from those that the page had before it was last
+    /// written.
     fn read(&self, page: usize, into: &mut [u8]) {
         into.fill(self.value[page]);
     }

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! The nodes run the same code as real processes (`syncline_dsm::node`: Carina, Pyxis, homes,
-//! cache, write buffer, Vela's barrier) on the simulated fabric. The network, the program and the
-//! page faults are simulated. A node is one rank. As in the paper's prototype, one thread of a node
-//! at a time uses the network, so a node's misses follow each other, and its threads compute after
-//! them.
+//! cache, write buffer, Vela's barrier), on a simulated fabric. The network, the program and the
+//! page faults are simulated. A node is one rank. As in the paper's prototype, only one thread of a
+//! node at a time uses the network. So a node's misses follow each other, and its threads compute
+//! after them.
 //!
-//! Blind spots: computing never overlaps with misses; homes serve at once, whatever else they do;
-//! the network has no switches, so only the ports at its ends are congested.
+//! Not simulated: computing never overlaps with misses; homes serve at once, no matter what else
+//! they do; the network has no switches, so only the ports at its ends are congested.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution on
 //! their Head" (HPDC'15), section 5.

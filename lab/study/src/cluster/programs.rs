@@ -1,8 +1,8 @@
 //! The paper's programs, described by the pages that they access between two synchronizations.
 //!
-//! Sizes are the paper's where it gives them (matrix multiplication), else those of the inputs that
-//! come with the programs, else medium ones. Computing times are orders of magnitude for a core of
-//! 3 GHz. None is fitted to a result.
+//! Sizes are those of the paper if it gives them (matrix multiplication). Otherwise they are those
+//! of the inputs that come with the programs, or else medium ones. Computing times are orders of
+//! magnitude for a core of 3 GHz. None is fitted to a result.
 
 #![allow(
     clippy::single_range_in_vec_init,
@@ -16,13 +16,13 @@ use syncline_dsm::shape::PAGE;
 /// The work of a node up to the next synchronization.
 #[derive(Clone, Debug, Default)]
 pub struct Phase {
-    /// Pages that its threads read.
+    /// The pages that the node's threads read.
     pub reads: Vec<Range<usize>>,
-    /// Pages that its threads write.
+    /// The pages that the node's threads write.
     pub writes: Vec<Range<usize>>,
-    /// What the threads compute, in seconds of one core.
+    /// The work of all threads together, in seconds of one core.
     pub work: f64,
-    /// How many threads have something to compute.
+    /// The number of threads that have something to compute.
     pub threads: usize,
 }
 
@@ -30,19 +30,19 @@ pub struct Phase {
 pub trait Program: Sync {
     /// The program's name, with its size if there are programs of several sizes.
     fn name(&self) -> &'static str;
-    /// Number of pages that the program shares.
+    /// The number of pages that the program shares.
     fn pages(&self) -> usize;
-    /// Phases that are not measured; after each of them all pages are classified from scratch.
+    /// The phases that are not measured. After each of them, all pages are classified from scratch.
     fn first(&self, node: usize, nodes: usize) -> Vec<Phase>;
-    /// Number of measured phases.
+    /// The number of measured phases.
     fn phases(&self) -> usize;
-    /// What a node does in a measured phase.
+    /// The work of a node in a measured phase.
     fn phase(&self, number: usize, node: usize, nodes: usize) -> Phase;
-    /// What all nodes compute in the measured phases, in seconds of one core.
+    /// The work of all nodes in the measured phases together, in seconds of one core.
     fn work(&self) -> f64;
 }
 
-/// The number of threads if there is something to compute for every thread of a node.
+/// The number of threads in a phase in which every thread of a node has something to compute.
 const ALL: usize = usize::MAX;
 
 const fn pages(bytes: usize) -> usize {
@@ -58,10 +58,10 @@ fn moved(range: Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by
 }
 
-/// PARSEC's Blackscholes with its input `native`: each round reads a node's options and writes its
-/// prices.
+/// PARSEC's Blackscholes with its input `native`: in each round, a node reads its options and
+/// writes its prices.
 pub struct Blackscholes {
-    /// How often all prices are computed.
+    /// The number of times that all prices are computed.
     pub rounds: usize,
 }
 
@@ -69,7 +69,7 @@ impl Blackscholes {
     const OPTIONS: usize = 10_000_000;
     const READ: usize = pages(Self::OPTIONS * 36);
     const WRITTEN: usize = pages(Self::OPTIONS * 4);
-    /// Computing time for an option.
+    /// Computing time for an option, in seconds.
     const SECONDS: f64 = 200e-9;
 }
 
@@ -99,7 +99,8 @@ impl Program for Blackscholes {
     }
 }
 
-/// Bodies that attract each other: each step reads all positions, and then writes a node's own.
+/// Bodies that attract each other: in each step, a node reads all positions, and then writes those
+/// of its own bodies.
 pub struct Bodies {
     /// Number of bodies.
     pub bodies: usize,
@@ -108,7 +109,7 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Computing time for a pair.
+    /// Computing time for a pair of bodies, in seconds.
     const SECONDS: f64 = 10e-9;
 
     fn positions(&self) -> usize {
@@ -147,8 +148,8 @@ impl Program for Bodies {
     }
 }
 
-/// A plain product of square matrices: a node has some rows of the first and of the result, and
-/// reads all of the second.
+/// A plain product of square matrices: a node has some rows of the first matrix and of the result,
+/// and reads all of the second matrix.
 pub struct Product {
     /// The program's name, with its size.
     pub name: &'static str,
@@ -157,8 +158,8 @@ pub struct Product {
 }
 
 impl Product {
-    /// Computing time for a multiplication and an addition, where the second matrix is read by
-    /// columns.
+    /// Computing time for a multiplication and an addition, in seconds. It is long because the
+    /// second matrix is read by columns.
     const SECONDS: f64 = 3e-9;
 
     fn matrix(&self) -> usize {
@@ -195,20 +196,21 @@ impl Program for Product {
     }
 }
 
-/// SPLASH-2's LU with contiguous blocks, which are spread over a grid of nodes: each step factors
-/// the diagonal block, then the blocks of its row and column, then all remaining ones.
+/// SPLASH-2's LU with contiguous blocks, which are spread over a grid of nodes. Each step factors
+/// the diagonal block, then the blocks of its row and column, and then updates all remaining
+/// blocks.
 pub struct Triangles {
-    /// Blocks of 64 by 64 in a row of the matrix.
+    /// The number of blocks, of 64 by 64 elements, in a row of the matrix.
     pub blocks: usize,
 }
 
 impl Triangles {
     const SIDE: usize = 64;
     const PAGES: usize = pages(Self::SIDE * Self::SIDE * 8);
-    /// Computing time for a multiplication and an addition.
+    /// Computing time for a multiplication and an addition, in seconds.
     const SECONDS: f64 = 1e-9;
 
-    /// The grid of nodes: its rows and columns.
+    /// The numbers of rows and columns of the grid of nodes.
     fn board(nodes: usize) -> (usize, usize) {
         let mut rows = (nodes as f64).sqrt() as usize;
         while !nodes.is_multiple_of(rows) {
@@ -227,7 +229,7 @@ impl Triangles {
         first..first + Self::PAGES
     }
 
-    /// A node's blocks of a step.
+    /// Those of a step's blocks that belong to this node.
     fn mine(
         &self,
         all: impl Iterator<Item = (usize, usize)>,
@@ -237,7 +239,7 @@ impl Triangles {
         all.filter(|&(row, column)| Self::owner(row, column, nodes) == node).collect()
     }
 
-    /// Seconds for multiplying two blocks.
+    /// Seconds for the product of two blocks.
     fn of_block() -> f64 {
         (Self::SIDE as f64).powi(3) * Self::SECONDS
     }
@@ -302,7 +304,7 @@ impl Program for Triangles {
     }
 }
 
-/// NAS EP, class C: only computing, and sums at the end.
+/// NAS EP, class C: threads only compute, and add their sums at the end.
 pub struct Embarrassing;
 
 impl Embarrassing {
@@ -314,7 +316,7 @@ impl Program for Embarrassing {
     fn name(&self) -> &'static str {
         "EP"
     }
-    /// The sums of all threads.
+    /// A page for the sums of all threads.
     fn pages(&self) -> usize {
         1
     }
@@ -341,8 +343,8 @@ impl Program for Embarrassing {
     }
 }
 
-/// NAS CG, class C: each step multiplies a node's rows of a sparse matrix with a vector that is
-/// spread over all nodes, and sums twice over all nodes.
+/// NAS CG, class C: each step multiplies a node's rows of a sparse matrix by a vector that is
+/// spread over all nodes, and computes two sums over all nodes.
 pub struct Gradient {
     /// Number of measured steps.
     pub steps: usize,
@@ -351,12 +353,12 @@ pub struct Gradient {
 impl Gradient {
     const ROWS: usize = 150_000;
     const ELEMENTS: usize = 36_000_000;
-    /// Values and column numbers.
+    /// The pages of the matrix: its values and column numbers.
     const MATRIX: usize = pages(Self::ELEMENTS * 12);
     const VECTOR: usize = pages(Self::ROWS * 8);
-    /// Sums over all threads, one page each.
+    /// The pages with sums over all threads, one page for each sum.
     const SUMS: usize = 2;
-    /// Computing time for an element.
+    /// Computing time for an element, in seconds.
     const SECONDS: f64 = 4e-9;
 }
 
@@ -404,7 +406,7 @@ impl Program for Gradient {
     }
 }
 
-/// The paper's six kinds of program, each with few rounds, since all rounds are alike.
+/// The paper's six kinds of programs, each with few rounds, since all rounds are alike.
 pub fn all() -> Vec<Box<dyn Program>> {
     vec![
         Box::new(Triangles { blocks: 32 }),

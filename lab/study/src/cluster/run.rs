@@ -15,16 +15,17 @@ use syncline_fabric::{Fabric, Simulated};
 use super::marks::Marks;
 use super::programs::{Phase, Program};
 
-/// The number of threads of a node that compute: the paper leaves one of 16 cores to the system.
+/// The number of threads of a node that compute: the paper leaves one of a node's 16 cores to the
+/// system.
 pub const THREADS: usize = 15;
-/// Nanoseconds of a page fault besides the network, with SIGSEGV and `mprotect` as in the paper:
-/// measured on machines of today (docs/internals/dsm.md), without the copy.
+/// Nanoseconds of a page fault besides the network, with SIGSEGV and `mprotect` as in the paper.
+/// Measured on today's machines (docs/internals/dsm.md), without the copy of the page.
 const FAULT: u64 = 12_000;
-/// How often each thread returns to a page that it writes before it goes on to the next page.
+/// The number of times that each thread writes to a page before it goes on to the next page.
 const VISITS: usize = 8;
 
-/// QDR InfiniBand under MPI with one rank on each machine: its adapters were sold and measured with
-/// 1.6 microseconds one way and 3.2 GB/s; randomness adds a tenth.
+/// QDR InfiniBand under MPI with one rank on each machine. Its adapters were sold with, and
+/// measured at, 1.6 microseconds one way and 3.2 GB/s. Random delays add a tenth.
 fn qdr() -> Network {
     Network {
         near: 1,
@@ -37,16 +38,17 @@ fn qdr() -> Network {
     }
 }
 
-/// The cluster that a program runs on.
+/// The cluster on which a program runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster {
-    /// Number of nodes.
+    /// The number of nodes.
     pub nodes: usize,
-    /// How finely lines are classified.
+    /// The scheme by which lines are classified.
     pub scheme: Scheme,
-    /// How many pages a node may write before the first of them are written back to their homes.
+    /// The number of pages that a node may write before the first of them are written back to their
+    /// homes.
     pub write_buffer: usize,
-    /// How many pages a miss fetches.
+    /// The number of pages that a miss fetches.
     pub line_pages: usize,
 }
 
@@ -55,13 +57,13 @@ pub struct Cluster {
 pub struct Outcome {
     /// Simulated seconds.
     pub seconds: f64,
-    /// Pages whose changes were written back to their homes, of all nodes.
+    /// The number of pages whose changes were written back to their homes, on all nodes.
     pub written_back: u64,
-    /// Accesses that found their line absent, of all nodes.
+    /// The number of accesses that found their line absent, on all nodes.
     pub misses: u64,
 }
 
-/// Runs a program.
+/// Runs a program on a simulated cluster.
 pub fn run(program: &dyn Program, cluster: Cluster, seed: u64) -> Outcome {
     let lines = program.pages().div_ceil(cluster.line_pages);
     let shape = Shape {
@@ -89,7 +91,7 @@ struct Rank {
     shape: Shape,
     node: Node<Simulated, Marks>,
     meeting: Meeting,
-    /// Nanoseconds that faults have taken besides the network and that are not simulated yet.
+    /// Nanoseconds that faults have taken besides the network and that have not been simulated yet.
     faulted: u64,
 }
 
@@ -97,7 +99,8 @@ impl Rank {
     fn new(fabric: Simulated, shape: Shape, cluster: Cluster) -> Rank {
         let policy = Policy {
             scheme: cluster.scheme,
-            // The first node has the lowest addresses, and so on (section 3 of the paper).
+            // The first node is the home of the lowest addresses, the second of the next, and so on
+            // (section 3 of the paper).
             placement: Placement::Blocks,
             // The cache is as large as the shared memory.
             cache_lines: shape.lines,
@@ -135,7 +138,7 @@ impl Rank {
         self.fabric.rest(Duration::from_secs_f64(computes) + faulted);
     }
 
-    /// Each thread writes its share of the pages, page by page, and all threads do so at the same
+    /// Lets each thread write its share of the pages, page by page. All threads do so at the same
     /// time.
     fn write(&mut self, ranges: &[std::ops::Range<usize>]) {
         let pages: Vec<usize> = ranges.iter().cloned().flatten().collect();
@@ -152,8 +155,8 @@ impl Rank {
         }
     }
 
-    /// Simulates an access as the processor performs it: an access that finds its page in a
-    /// sufficient state costs nothing.
+    /// Simulates an access as the processor performs it: it costs nothing if it finds its page in a
+    /// sufficient state.
     fn access(&mut self, page: usize, access: Access) {
         let writes = access == Access::Write;
         if !self.node.has(page) || writes && !self.node.pages().is_written(page) {

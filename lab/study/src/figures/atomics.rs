@@ -21,7 +21,7 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The plan for the latency of a call, which section 5.4 discusses.
+/// The plan for the latency of an atomic operation, which section 5.4 discusses.
 pub const LATENCY: Plan = Plan {
     id: "figure-4-latency",
     title: "Latency of a call of an atomic operation on one word",

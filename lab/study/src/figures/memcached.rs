@@ -1,4 +1,4 @@
-//! Figure 12: memcached with other locks, in a model whose numbers were measured on the real
+//! Figure 12: memcached with other locks, as a model whose numbers were measured on the real
 //! program.
 
 use super::plan::Plan;
@@ -23,15 +23,15 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The locks of the paper's figure. Its mutex is the C library's, as in SSYNC's library, which
-/// replaced memcached's own way of waiting (`while` around `pthread_mutex_trylock`). That way is an
-/// additional series.
+/// The locks of the paper's figure. Its mutex is the C library's, as in SSYNC's own library, which
+/// replaced memcached's way of waiting (`while` around `pthread_mutex_trylock`). memcached's own
+/// way is an additional series.
 pub const LOCKS: [&str; 4] = ["mutex", "tas", "ticket", "mcs"];
 /// The kinds of requests.
 pub const LOADS: [&str; 2] = ["set", "get"];
-/// The most threads: the paper has no more, since none of its machines scales further.
+/// The most threads. The paper has no more, since none of its machines scales further.
 const THREADS: usize = 18;
-/// Simulated seconds of measurement per point: hundreds of requests of each thread.
+/// Simulated seconds of measurement for each point: hundreds of requests of each thread.
 const WINDOW: f64 = 3e-3;
 
 /// The name of a series.
@@ -55,7 +55,7 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         lines.iter().flat_map(|line| steps.iter().map(move |&step| (line, step))).collect();
     let values = lab.measure::<W, _>(&points, |&(&(requests, contender), threads), seed| {
         let (warm_up, measured) = lab.window::<W>(WINDOW);
-        // With every lock, a section's accesses to its data do not fetch lines for writing first.
+        // Whatever the lock, a section's accesses to its data do not fetch lines for writing first.
         let load = load::<W>(lab, threads, 2, seed);
         let load = Load { homes: Homes::Machine, warm_up, measured, ..load };
         (contender.memcached)(world, request(requests), &load).per_second / 1e3
@@ -68,8 +68,8 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
     Panel { machine: world.name().to_owned(), series: series.collect() }
 }
 
-/// The relative gain of the best other lock over the mutex, each at its best number of threads, and
-/// the name of that lock.
+/// The relative gain of the best other lock over the mutex, each with its best number of threads,
+/// and the name of that lock.
 pub fn gain(panel: &Panel, load: &str) -> Option<(f64, &'static str)> {
     let most = |lock: &str| {
         let points = &panel.series(&name(load, lock))?.points;

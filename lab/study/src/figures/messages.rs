@@ -1,4 +1,4 @@
-//! Figures 9 and 10: messages between two threads, by their distance, and from many clients to one
+//! Figures 9 and 10: messages between two threads at each distance, and from many clients to one
 //! server.
 
 use syncline_sim::Machine;
@@ -54,24 +54,24 @@ pub const SERVER: Plan = Plan {
 pub const ONE_WAY: &str = "one way";
 /// The series of messages with answers.
 pub const ROUND_TRIP: &str = "round trip";
-/// Suffix of the series whose buffers are read before they are written.
+/// The suffix of the series whose buffers are read before they are written.
 pub const PLAIN: &str = ", not fetched for writing";
-/// Suffix of the series of messages in hardware.
+/// The suffix of the series of messages in hardware.
 pub const HARDWARE: &str = ", hardware";
-/// Suffix of the series of messages of a single word.
+/// The suffix of the series of messages of a single word.
 pub const WORD: &str = ", one word";
 
 const WAYS: [(&str, Way); 2] = [(ONE_WAY, Way::One), (ROUND_TRIP, Way::Round)];
 /// The number of words of a line.
 const LINE: usize = 8;
-/// The number of measured messages: on this machine, and on simulated ones.
+/// The number of measured messages on this machine, and on simulated machines.
 const MESSAGES: (u32, u32) = (20_000, 500);
 /// Simulated seconds of measurement for a server of hardware messages.
 const SECONDS: f64 = 100e-6;
-/// The number of clients of SSYNC's largest server.
+/// The number of clients in SSYNC's largest measurement of a server.
 const MOST_CLIENTS: usize = 35;
 
-/// The machine, if it has messages in hardware.
+/// The simulated machine; `None` if it has no messages in hardware.
 pub fn with_messages(target: &Target) -> Option<&Machine> {
     match target {
         Target::Simulated(machine) if machine.description.messages.is_some() => Some(machine),

@@ -1,5 +1,5 @@
-//! Figure 5 of the paper on MPI's passive target: an application that scales on the SCC, depending
-//! on where its synchronization data is placed.
+//! Figure 5 of the paper on MPI's passive target: how an application scales on the SCC, with its
+//! synchronization data at different places.
 
 use syncline::memory::Padded;
 use syncline_sim::Machine;
@@ -23,9 +23,9 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The series with each core's words at the memory controller next to it.
+/// The name of the series in which each core's words are at the memory controller next to it.
 pub const SPREAD: &str = "next to each core";
-/// The series with all words at one controller.
+/// The name of the series in which all words are at one controller.
 pub const CENTRAL: &str = "at one controller";
 
 const CORES: [usize; 7] = [1, 4, 8, 12, 24, 36, 48];
@@ -33,7 +33,7 @@ const CORES: [usize; 7] = [1, 4, 8, 12, 24, 36, 48];
 const STEPS: usize = 960;
 /// The number of sweeps over all steps.
 const SWEEPS: u32 = 5;
-/// Cycles of a step, in a core's private memory.
+/// Cycles of a step, which uses only the core's private memory.
 const WORK: u64 = 60;
 
 fn measure(lab: &Lab, target: &Target) -> Option<Panel> {
@@ -50,8 +50,9 @@ fn measure(lab: &Lab, target: &Target) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series: series.into() })
 }
 
-/// Cycles of all sweeps by this many cores. Before a step, each core reads a word of its own, and
-/// after it writes there how far it is; at the end of a sweep it waits for its two neighbours.
+/// Cycles that this many cores need for all sweeps. Before a step, each core reads a word of its
+/// own; after the step it writes its progress there. At the end of a sweep it waits for its two
+/// neighbours.
 fn sweeps(machine: &Machine, cores: usize, spread: bool, seed: u64) -> u64 {
     let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();
     let mut engine = Engine::new(machine, seed);

@@ -1,4 +1,5 @@
-//! The plan of a figure: what it shows, how it is measured, and how its result is put into words.
+//! The plan of a figure: what the figure shows, how it is measured, and how its result is put into
+//! words.
 
 use crate::figure::{Figure, Kind, Panel};
 use crate::lab::Lab;
@@ -6,8 +7,8 @@ use crate::target::Target;
 
 /// The plan of a figure.
 pub struct Plan {
-    /// The paper's name for it: `figure-5`, `table-2`. Names from papers other than SSYNC have a
-    /// prefix, as in `scc-figure-5`.
+    /// The paper's name for the figure: `figure-5`, `table-2`. Names from papers other than SSYNC
+    /// have a prefix, as in `scc-figure-5`.
     pub id: &'static str,
     /// What the figure shows.
     pub title: &'static str,
@@ -15,9 +16,9 @@ pub struct Plan {
     pub x: &'static str,
     /// The vertical axis, with its unit.
     pub y: &'static str,
-    /// How the figure is drawn.
+    /// The way in which the figure is drawn.
     pub kind: Kind,
-    /// Measures it on a machine; `None` if it makes no sense there.
+    /// Measures the figure on a machine; `None` if the figure makes no sense there.
     pub measure: fn(&Lab, &Target) -> Option<Panel>,
     /// Sums up the panels in a sentence.
     pub says: fn(&[Panel]) -> String,

@@ -19,9 +19,9 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// Numbers of locks, from high to low contention.
+/// The numbers of locks, from high to low contention.
 pub const LOCKS: [usize; 4] = [4, 16, 32, 128];
-/// SSYNC compares machines on this many threads at most.
+/// The most threads on which SSYNC compares machines.
 pub const THREADS: usize = 36;
 
 /// The name of the series for this number of locks.

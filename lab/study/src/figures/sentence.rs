@@ -2,7 +2,7 @@
 
 use syncline_present::number::grouped;
 
-/// Formats a number with its significant digits.
+/// Formats a number with the digits that matter at its size.
 pub fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,5 +1,5 @@
-//! Argo's figures 8, 9, 10 and 13: programs on distributed shared memory, on simulated clusters of nodes
-//! of 16 cores.
+//! Argo's figures 8, 9, 10 and 13: programs on distributed shared memory, on simulated clusters
+//! whose nodes have 16 cores.
 
 use syncline_dsm::carina::Scheme;
 
@@ -12,7 +12,7 @@ use crate::lab::{Effort, Lab, each};
 use crate::target::Target;
 use crate::world::Elsewhere;
 
-/// The machine that stands for the paper's nodes.
+/// The machine under which these figures are listed. It stands for the paper's nodes.
 pub const NODE: &str = "opteron";
 
 /// The plan of Argo's figure 8.
@@ -48,7 +48,7 @@ pub const SCALING: Plan = Plan {
     says: say_scaling,
 };
 
-/// Suffix of a program's name in series that count the pages written back.
+/// The suffix of a program's name in the series that count pages written back.
 pub const WRITTEN_BACK: &str = ", written back";
 /// The series of Argo's figure 8, with their schemes.
 pub const NAMES: [(&str, Scheme); 3] =
@@ -58,16 +58,16 @@ const FEW: usize = 4;
 const LARGEST: usize = 8192;
 const SIZES: [usize; 6] = [4, 16, 64, 256, 1024, LARGEST];
 const NODES: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-/// The number of pages of a line: a block of LU, so that each line has one writer.
+/// The number of pages of a line: as large as a block of LU, so that each line has one writer.
 const LINE: usize = 8;
-/// The most nodes for large programs: more take long, and the paper has no more.
+/// The most nodes for large programs: more nodes take long to simulate, and the paper has no more.
 const LARGE_NODES: usize = 32;
 
 fn cluster(nodes: usize) -> Cluster {
     Cluster { nodes, scheme: Scheme::Writers, write_buffer: LARGEST, line_pages: LINE }
 }
 
-/// Whether a figure of clusters belongs to this machine, which is the paper's node.
+/// Whether figures of clusters are listed under this machine, which stands for the paper's node.
 fn is_node(target: &Target) -> bool {
     matches!(target, Target::Simulated(machine) if machine.description.name == NODE)
 }

@@ -1,4 +1,4 @@
-//! What SSYNC's figures share: the locks, the load, and series over numbers of threads.
+//! The locks, the load, and the series over numbers of threads that SSYNC's figures share.
 
 use crate::figure::{Panel, Point, Series};
 use crate::lab::Lab;
@@ -6,36 +6,36 @@ use crate::stress::contenders::Contender;
 use crate::stress::{Homes, Load, Pause};
 use crate::world::{Placement, World};
 
-/// The nine locks of SSYNC, by their names in the catalogue.
+/// The nine locks of SSYNC, under their names in the catalogue.
 pub const NINE: [&str; 9] =
     ["tas", "ttas", "ticket", "anderson", "futex", "mcs", "clh", "hclh", "hticket"];
-/// Those of them that are hierarchical, which group near processors.
+/// Those of SSYNC's locks that are hierarchical, which group near processors.
 const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
 /// The name of the C library's mutex in the catalogue.
 const MUTEX: &str = "futex";
 
-/// The locks of SSYNC's figures on a machine; SSYNC ran hierarchical ones only on machines with
-/// sockets.
+/// The locks of SSYNC's figures on a machine. SSYNC ran hierarchical locks only on machines with
+/// several sockets.
 pub fn locks(has_sockets: bool) -> Vec<&'static str> {
     NINE.into_iter().filter(|name| has_sockets || !HIERARCHICAL.contains(name)).collect()
 }
 
-/// The contenders of SSYNC's figures on a world.
+/// The locks of SSYNC's figures in this world, with their tests.
 pub fn contenders<W: World>(world: &W) -> Vec<Contender<W>> {
     Contender::named(&locks(world.has_sockets()))
 }
 
-/// Whether SSYNC's version of a lock fetches lines for writing before it reads them. SSYNC's own
-/// locks all do so where a store to a shared line is a broadcast (section 5.3: "wherever possible";
+/// Whether SSYNC's version of a lock fetches lines for writing before it reads them. If a store to
+/// a shared line is a broadcast, SSYNC's own locks all do so (section 5.3: "wherever possible";
 /// libslock, built for the Opteron, does too). The mutex is the C library's, and does not.
 pub fn fetches_for_writing<W: World>(world: &W, lock: &str) -> bool {
     world.broadcasts() && lock != MUTEX
 }
 
-/// Simulated seconds of measurement per point: thousands of hand-overs.
+/// Simulated seconds of measurement for each point: thousands of hand-overs.
 pub const WINDOW: f64 = 200e-6;
 
-/// SSYNC's load.
+/// SSYNC's load, with this many threads and locks.
 pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Load {
     let (warm_up, measured) = lab.window::<W>(WINDOW);
     Load {
@@ -43,8 +43,8 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
         placement: Placement::Near,
         locks,
         data: true,
-        // Only under extreme contention: with many locks, the next lock is usually another one
-        // anyway.
+        // Threads pause only under extreme contention. With many locks, the next lock is usually
+        // another one anyway.
         pause: if locks == 1 { Pause::Transfer } else { Pause::None },
         homes: Homes::First,
         fetch_for_writing: false,
@@ -55,7 +55,7 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
     }
 }
 
-/// SSYNC's load for a lock, which may fetch lines for writing.
+/// SSYNC's load for a lock, whose operations may fetch lines for writing.
 pub fn lock_load<W: World>(
     lab: &Lab,
     world: &W,
@@ -68,7 +68,7 @@ pub fn lock_load<W: World>(
     Load { fetch_for_writing, ..load::<W>(lab, threads, locks, seed) }
 }
 
-/// Measures series over numbers of threads.
+/// Measures a series for each of `kinds`, over numbers of threads.
 pub fn over_threads<W: World, S: Sync>(
     lab: &Lab,
     world: &W,

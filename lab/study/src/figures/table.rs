@@ -1,5 +1,5 @@
 //! Figure 11: the hash table under low and high contention, with short and long buckets, with the
-//! best lock and with servers; and also with threads that are not pinned (section 6.3).
+//! best lock and with servers. A second figure has threads that are not pinned (section 6.3).
 
 use syncline_sim::Machine;
 
@@ -42,24 +42,24 @@ pub const UNPINNED: Plan = Plan {
     ..PLAN
 };
 
-/// The tables: low contention with short and long buckets, then high contention.
+/// The shapes of the tables: low contention with short and long buckets, then high contention.
 pub const SHAPES: [Shape; 4] = [
     Shape { buckets: 512, keys: 12 },
     Shape { buckets: 512, keys: 48 },
     Shape { buckets: 12, keys: 12 },
     Shape { buckets: 12, keys: 48 },
 ];
-/// Suffix of the series with servers instead of locks.
+/// The suffix of the series with servers instead of locks.
 pub const SERVED: &str = ", servers";
 
-/// The name of the series of a table.
+/// The name of the series for a table of this shape.
 pub fn name(shape: Shape) -> String {
     format!("{} buckets of {}", shape.buckets, shape.keys)
 }
 
 /// Measures the tables. `hardware` is the machine if servers are called by messages in hardware:
-/// SSYNC's library uses them where they exist. Such messages go to hardware threads, and so only to
-/// pinned threads.
+/// SSYNC's library uses these if the machine has them. They are sent to hardware threads, so only
+/// pinned threads can use them.
 fn measure<W: World>(
     lab: &Lab,
     world: &W,

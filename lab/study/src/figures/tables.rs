@@ -1,6 +1,6 @@
-//! Tables 2 and 3: the cost of an access to a line, by the line's state and distance, as the probe
-//! measures it on the simulated machine. The probe has no case for two numbers of section 5.2;
-//! these come from a single access by a simulated thread.
+//! Tables 2 and 3: the cost of an access to a line, by the line's state and distance, measured by
+//! the probe on the simulated machine. The probe has no case for two numbers of section 5.2; these
+//! come from a single access by a simulated thread.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -52,8 +52,8 @@ fn on_simulated(target: &Target, measure: fn(&Machine) -> Option<Panel>) -> Opti
     }
 }
 
-/// Cycles of an access by a hardware thread to a line in a state, with these caches as its holders
-/// and this node as its home.
+/// Cycles of an access by the hardware thread `by` to a line in this state, with these caches as
+/// its holders and the node `home` as its home.
 fn cycles(
     machine: &Machine,
     access: Access,
@@ -69,7 +69,7 @@ fn cycles(
     let took = Cell::new(0);
     let body: engine::Body<'_> = Box::new(|| {
         let began = engine::now();
-        // Relaxed: one thread, one word.
+        // Relaxed: only one thread accesses the word.
         match access {
             Access::Load => drop(word.load(Relaxed)),
             Access::Store => word.store(1, Relaxed),
@@ -86,9 +86,9 @@ fn cycles(
     took.get() as f64
 }
 
-/// The probe's measurement of a machine; the same code also measures real machines. Accesses bring
-/// the lines into the state of each case. `None` if lines are never cached. Both tables use one
-/// measurement, which is kept for the second table, since it would be the same.
+/// The probe's measurement of a machine, by the code that also measures real machines. Accesses
+/// bring the lines into the state of each case. `None` if the machine never caches lines. The
+/// measurement is kept, since both tables use it and a second one would be equal.
 fn probed(machine: &Machine) -> Option<Arc<Measurement>> {
     static FOUND: Mutex<Vec<(Description, Arc<Measurement>)>> = Mutex::new(Vec::new());
     if machine.is_uncached() {
@@ -136,8 +136,9 @@ fn remote(machine: &Machine) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series })
 }
 
-/// A hardware thread and a cache on two nodes that are as far from node 0 as any. `None` on
-/// machines without a directory, whose distance would count, or with fewer than two such nodes.
+/// A hardware thread and a cache on two different nodes that are both at the greatest distance from
+/// node 0. `None` on machines without a directory, where that distance would not count, or with
+/// fewer than two such nodes.
 fn far_from_first(machine: &Machine) -> Option<(usize, usize)> {
     let d = &machine.description;
     let farthest = d.distances[0].iter().copied().fold(0.0, f64::max);

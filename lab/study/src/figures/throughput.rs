@@ -8,7 +8,7 @@ use crate::lab::Lab;
 use crate::on;
 use crate::world::World;
 
-/// Number of locks for very low contention.
+/// The number of locks for very low contention.
 const LOCKS: usize = 512;
 
 /// The plan of figure 5: extreme contention.

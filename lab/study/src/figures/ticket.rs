@@ -1,4 +1,5 @@
-//! Figure 3: acquiring and at once releasing one ticket lock, in three implementations.
+//! Figure 3: threads acquire one ticket lock and release it at once, with three implementations of
+//! the lock.
 
 use super::plan::Plan;
 use super::sentence::{list, number};
@@ -21,8 +22,8 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// Simulated seconds of measurement: an acquisition by the last of 48 threads takes nearly half a
-/// millisecond.
+/// Simulated seconds of measurement. They are many, since an acquisition by the last of 48 threads
+/// takes nearly half a millisecond.
 const WINDOW: f64 = 8e-3;
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {

@@ -1,5 +1,5 @@
-//! Transactions: a bank of many branches and of few, with and without audits; over shared memory,
-//! over lock servers (TM2C), and under one lock.
+//! Transactions of a bank with many branches or with few, with and without audits. They run over
+//! shared memory, over lock servers (TM2C), and under one lock.
 //!
 //! SSYNC's paper lists TM2C among its programs but has no figure of it, so there are no published
 //! numbers to compare with.
@@ -15,7 +15,7 @@ use crate::stress::transactions::{self, Bank};
 use crate::stress::{Homes, Load, Outcome};
 use crate::world::World;
 
-/// The plan of this figure.
+/// The plan of the figure of transactions.
 pub const PLAN: Plan = Plan {
     id: "transactions",
     title: "Throughput of transactions: a bank with branches of 8 accounts",
@@ -26,8 +26,8 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The banks: low contention, then high; each with transfers only, and with four audits per
-/// transfer.
+/// The banks: two with low contention, then two with high. The first of each two has transfers
+/// only, and the second four audits per transfer.
 pub const BANKS: [Bank; 4] = [
     Bank { branches: 128, audits: 0 },
     Bank { branches: 128, audits: 80 },
@@ -35,14 +35,14 @@ pub const BANKS: [Bank; 4] = [
     Bank { branches: 2, audits: 80 },
 ];
 
-/// Suffix of the series for the engine in shared memory.
+/// The suffix of the series for the engine in shared memory.
 pub const SHARED: &str = "shared memory";
-/// Suffix of the series for lock servers.
+/// The suffix of the series for lock servers.
 pub const SERVED: &str = "lock servers";
-/// Suffix of the series for one lock.
+/// The suffix of the series for one lock.
 pub const LOCKED: &str = "one lock";
 
-/// The name of a series.
+/// The name of the series for a bank and a kind of engine.
 pub fn name(bank: Bank, kind: &str) -> String {
     format!("{} branches, {} % audits, {kind}", bank.branches, bank.audits)
 }

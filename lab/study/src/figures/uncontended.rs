@@ -1,4 +1,4 @@
-//! Figure 6: taking a free lock, depending on where its last holder was.
+//! Figure 6: the latency of acquiring a free lock, by the position of its last holder.
 
 use super::plan::Plan;
 use super::sentence::{list, number};
@@ -20,12 +20,12 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The label for a thread that was itself the last holder.
+/// The label for an acquisition by the thread that was itself the last holder.
 pub const ALONE: &str = "same thread";
-/// The number of acquisitions that count on simulated machines, where they hardly differ from each
-/// other.
+/// The number of measured acquisitions on simulated machines, where acquisitions hardly differ from
+/// each other.
 const TURNS: u32 = 200;
-/// How many times as many acquisitions count on a real machine.
+/// The factor by which more acquisitions are measured on a real machine.
 const HERE: u32 = 100;
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {

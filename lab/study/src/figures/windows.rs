@@ -60,12 +60,12 @@ pub const WRITER: Plan = Plan {
     says: say_writer,
 };
 
-/// The paper's mixes, each with its share of exclusive locks.
+/// The paper's mixes, each with the share of locks that are exclusive.
 pub const MIXES: [(&str, f64); 3] = [("shared", 0.0), ("mixed", 0.5), ("exclusive", 1.0)];
 /// The name of a set of readers, and the cores on which these run.
 pub type Readers = (&'static str, fn() -> Vec<usize>);
 
-/// Table 3's readers: how many, and on which cores.
+/// Table 3's sets of readers: their number, and the cores on which they run.
 pub const READERS: [Readers; 6] = [
     ("0", Vec::new),
     ("1 close", || vec![1]),
@@ -79,7 +79,7 @@ pub const BYTES: [usize; 3] = [32, 512, 1024];
 
 /// The numbers of processes of figures 6 to 8.
 const PROCESSES: [usize; 10] = [1, 2, 4, 6, 8, 12, 24, 32, 36, 48];
-/// All cores of the SCC, for table 2.
+/// The number of processes for table 2: one on each core of the SCC.
 const ALL: usize = 48;
 
 fn scc(target: &Target) -> Option<&Machine> {
@@ -93,7 +93,7 @@ fn microseconds(target: &Target, cycles: f64) -> f64 {
     cycles / target.hertz() * 1e6
 }
 
-/// Number of pairs of lock and unlock per process: the paper's thousand, or fewer.
+/// The number of pairs of lock and unlock per process: the paper's thousand, or fewer in tests.
 fn count(lab: &Lab) -> usize {
     if lab.effort == Effort::Small { 100 } else { 1000 }
 }

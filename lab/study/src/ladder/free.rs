@@ -1,4 +1,4 @@
-//! Threads that do not wait for each other, or only until a value arrives.
+//! Rungs whose threads do not wait for each other, or wait only until a value arrives.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -9,7 +9,7 @@ use crate::world::{Body, Course, Placement, World};
 
 type WordOf<W> = <<W as World>::Memory as Memory>::Word;
 
-/// Runs threads that begin together; returns the cycles of the one that took longest.
+/// Runs threads that begin together. Returns the cycles of the thread that took longest.
 fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + Sync) -> u64 {
     let ready = Padded::<WordOf<W>>::default();
     let mut took = vec![0; threads];
@@ -32,7 +32,7 @@ fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) 
     took.into_iter().max().unwrap_or(0)
 }
 
-/// A single thread takes a word and frees it, as a test-and-set lock does.
+/// A single thread acquires and frees a word, as a test-and-set lock does.
 pub fn own_word<W: World>(world: &W, size: &Size) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 1, |_| {
@@ -53,14 +53,15 @@ pub fn pause<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// Pauses for a random time, from half of `size.pause` to one and a half times as long.
+/// A function that pauses for a random time, from half of `size.pause` to one and a half times as
+/// long.
 fn away<W: World>(world: &W, size: &Size, thread: u32) -> impl FnMut() + use<W> {
     let pause = (size.pause * world.hertz()).round() as u64;
     let mut chance = fastrand::Rng::with_seed(size.seed + u64::from(thread));
     move || W::delay(pause / 2 + chance.u64(0..=pause))
 }
 
-/// A writer counts up without a pause, and a reader polls until it has seen the last value.
+/// A writer counts up without a pause, while a reader polls until it has seen the last value.
 pub fn polled<W: World>(world: &W, size: &Size) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 2, |mine| {
@@ -75,17 +76,17 @@ pub fn polled<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// What two threads did while they incremented one word without a pause.
+/// The result of two threads that incremented one word without a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct Increments {
     /// Nanoseconds of one increment.
     pub nanoseconds: f64,
-    /// Average number of increments by one thread before the other one's follow.
+    /// The average number of increments by one thread before those of the other one follow.
     pub in_a_row: f64,
 }
 
-/// Two threads increment one word; the values tell a thread whether it also made the previous
-/// increment.
+/// Two threads increment one word. From the values, a thread learns whether it also made the
+/// previous increment.
 pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
     let (word, rows) = (Padded::<WordOf<W>>::default(), Padded::<WordOf<W>>::default());
     let most = 4 * size.rounds;
@@ -105,9 +106,9 @@ pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
     Increments { nanoseconds: each(world, cycles, most), in_a_row }
 }
 
-/// Each of two threads increments a word twice and then pauses, again and again. Shows whether the
-/// line is still in the cache for the second increment, which follows at once or after a spin-loop
-/// hint.
+/// Each of two threads increments a word twice and then pauses, repeatedly. The result shows
+/// whether the line is still in the cache for the second increment, which follows at once or, with
+/// `hint`, after a spin-loop hint.
 pub fn twice<W: World>(world: &W, size: &Size, hint: bool) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 2, |mine| {

@@ -1,14 +1,15 @@
-//! The ladder: access patterns as small as litmus tests, each written once over a [`World`].
+//! The ladder: access patterns (rungs) as small as litmus tests, each written once over a
+//! [`World`].
 //!
-//! A wrongly simulated lock does not show which of its accesses costs the wrong time; a pattern of
-//! one or two accesses does. So a machine's description is compared with the machine itself rung by
-//! rung, and a change of the simulator is judged by rungs before it is judged by locks.
+//! A lock with a wrong simulated time does not show which of its accesses costs the wrong time; a
+//! pattern of one or two accesses does. So a machine's description is compared with the machine
+//! rung by rung, and a change of the simulator is judged by rungs before it is judged by locks.
 //!
-//! - `turns`: threads that take turns, and what they do in a turn.
-//! - `free`: threads that do not wait for each other.
+//! - `turns`: rungs whose threads take turns, and do something in each turn.
+//! - `free`: rungs whose threads do not wait for each other.
 //!
-//! Not covered: many threads, and time slices. The rungs run one, two or three threads that have a
-//! processor each.
+//! Many threads and time slices are not covered. The rungs run one, two or three threads, each on a
+//! processor of its own.
 
 mod free;
 mod size;
@@ -26,12 +27,13 @@ use crate::stress::{Homes, Load, Outcome, Pause, throughput};
 use crate::target::Target;
 use crate::world::{Placement, World};
 
-/// A pattern of accesses.
+/// A rung: a pattern of accesses.
 struct Rung<W: World> {
     name: &'static str,
-    /// Number of threads, each of which needs a processor.
+    /// The number of threads, each of which needs a processor.
     threads: usize,
-    /// The nanoseconds of a turn, an access or an operation; or a plain number.
+    /// Runs the pattern. Returns the nanoseconds of a turn, an access or an operation, or a plain
+    /// number.
     run: fn(&W, &Size) -> f64,
 }
 
@@ -64,7 +66,7 @@ fn rungs<W: World>() -> Vec<Rung<W>> {
     ]
 }
 
-/// The names of the rungs, each with its number of threads.
+/// The names of the rungs, and their numbers of threads.
 pub fn names(target: &Target) -> Vec<(&'static str, usize)> {
     fn of<W: World>(_: &W) -> Vec<(&'static str, usize)> {
         rungs::<W>().iter().map(|rung| (rung.name, rung.threads)).collect()
@@ -72,7 +74,8 @@ pub fn names(target: &Target) -> Vec<(&'static str, usize)> {
     on!(target, world => of(world))
 }
 
-/// Runs the rung of this name; `None` if there is none, or if the machine has too few processors.
+/// Runs the rung of this name. Returns `None` if there is none, or if the machine has too few
+/// processors.
 pub fn run(target: &Target, name: &str, size: &Size) -> Option<f64> {
     fn of<W: World>(world: &W, name: &str, size: &Size) -> Option<f64> {
         let rung = rungs::<W>().into_iter().find(|rung| rung.name == name)?;
@@ -108,7 +111,7 @@ fn lock<W: World>(world: &W, size: &Size, threads: usize, data: bool) -> f64 {
     nanoseconds(throughput::run::<W, Ticket<Spin, W::Memory>>(world, &load))
 }
 
-/// An operation of the study's table, usually a look-up, by a single thread.
+/// A single thread runs operations on the study's hash table, which are usually look-ups.
 fn look_up<W: World>(world: &W, size: &Size) -> f64 {
     let (load, shape) = (load(world, size, 1, false), Shape { buckets: 12, keys: 12 });
     nanoseconds(table::run::<W, Ticket<Spin, W::Memory>>(world, shape, &load))

@@ -1,4 +1,4 @@
-//! The rungs on simulated machines, compared with cycles that are computed by hand from a table.
+//! The rungs on simulated machines must take the cycles that are computed by hand from a table.
 
 use syncline_sim::Machine;
 use syncline_sim::machine::Description;
@@ -7,7 +7,8 @@ use super::*;
 
 const SMALL: Size = Size { rounds: 40, seconds: 20e-6, pause: 100e-9, seed: 1 };
 
-/// The Opteron's tables and nothing else of its description; two threads are on one die.
+/// The Opteron with its tables alone, without instructions and store buffer; two threads are on one
+/// die.
 fn tables(change: impl FnOnce(&mut Description)) -> Target {
     let mut description = Machine::named("opteron").unwrap().description;
     (description.instructions, description.store_buffer) = (None, None);
@@ -15,7 +16,7 @@ fn tables(change: impl FnOnce(&mut Description)) -> Target {
     Target::Simulated(Box::new(Machine::new(description).unwrap()))
 }
 
-/// Cycles of a rung, with enough turns that the first one does not matter.
+/// Cycles of a rung, with so many turns that the first one hardly counts.
 fn cycles(target: &Target, name: &str) -> f64 {
     let size = Size { rounds: 1_000, ..SMALL };
     run(target, name, &size).expect("it runs") * target.hertz() / 1e9
@@ -26,8 +27,8 @@ fn near(found: f64, by_hand: f64) {
     assert!((found - by_hand).abs() < 0.01 * by_hand, "{found}, and by hand {by_hand}");
 }
 
-/// A turn ends with a store to a line that the other thread polls and that its owner keeps (244,
-/// `store.owned`), and begins with a load of a changed line (81, `load.modified`).
+/// A turn ends with a store to a line that its owner has and the other thread polls (244,
+/// `store.owned`). It begins with a load of a changed line (81, `load.modified`).
 const TURN: f64 = 244.0 + 81.0;
 
 #[test]
@@ -35,17 +36,18 @@ fn what_follows_from_a_table_by_hand() {
     let opteron = tables(|_| ());
     near(cycles(&opteron, "alone: swap, then store"), 20.0 + 3.0);
     near(cycles(&opteron, "ping-pong"), TURN);
-    // Two threads poll the line, and the one whose turn it is comes second (83, `load.owned`).
+    // Two threads poll the line, and the thread whose turn it is sees the change second (83,
+    // `load.owned`).
     near(cycles(&opteron, "three in a ring"), TURN + 83.0);
-    // A load and a store to a line that the other thread has changed: the same accesses as the turn
-    // itself.
+    // A load and a store to a line that the other thread has changed, which are the same accesses
+    // as those of the turn itself.
     near(cycles(&opteron, "two lines in turn"), TURN + 81.0 + 244.0);
-    // An atomic operation on a changed line, and one on an own line.
+    // An atomic operation on a changed line, and one on a line that the core has.
     near(cycles(&opteron, "own line after a miss"), TURN + 110.0 + 20.0);
     near(cycles(&opteron, "eight lines, exchanged"), TURN + 8.0 * 110.0);
     near(cycles(&opteron, "eight lines, stored to"), TURN + 8.0 * 83.0);
-    // In one turn, one thread stores to lines that the other has read; in the next, the other loads
-    // them.
+    // In one turn, a thread stores to lines that the other has read; in the next, the other thread
+    // loads them.
     near(cycles(&opteron, "one line, loaded"), TURN + (81.0 + 244.0) / 2.0);
     for name in ["eight lines, loaded dependently", "eight lines, loaded"] {
         near(cycles(&opteron, name), TURN + 8.0 * (81.0 + 244.0) / 2.0);
@@ -59,12 +61,12 @@ fn what_follows_from_a_table_by_hand() {
 fn accesses_that_are_under_way_at_once_take_as_long_as_one() {
     let many = tables(|d| d.under_way = Some(16));
     near(cycles(&many, "ping-pong"), TURN);
-    // Each access begins a cycle after the one before. The store that ends the turn can't have
-    // begun before the other thread has polled its line, which it does every 43 cycles.
+    // Each access begins a cycle after the one before. The store that ends the turn can't begin
+    // before the other thread has polled the turn's line, which it does every 43 cycles.
     let all = TURN + 110.0 + 7.0;
     let exchanged = cycles(&many, "eight lines, exchanged");
     assert!((all - 43.0..=all).contains(&exchanged), "{exchanged}");
-    // Loads whose addresses come from earlier loads wait for each other, in every second turn.
+    // In every second turn, loads whose addresses come from earlier loads wait for each other.
     let dependent = cycles(&many, "eight lines, loaded dependently");
     let more = dependent - cycles(&many, "eight lines, loaded");
     assert!((more - 7.0 * 81.0 / 2.0).abs() < 43.0, "{more}");

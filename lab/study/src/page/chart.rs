@@ -1,6 +1,6 @@
-//! A panel as SVG: lines over numbers, or bars in groups. Colours and strokes are defined by the
-//! page's style, so that one picture serves light and dark. The points of a line also have a mark,
-//! of one of five shapes.
+//! A panel as SVG: lines over numbers, or bars in groups. The page's style defines colours and
+//! strokes, so one picture serves light and dark. Each point of a line has a mark, of one of five
+//! shapes.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::figures::sentence::number;
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 300.0;
-/// Margin for the axes' numbers and names.
+/// The margins, in pixels, for the axes' numbers and names.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 12.0;
@@ -109,7 +109,7 @@ fn line(number_of: usize, series: &Series, x: &Scale, y: &Scale) -> String {
     format!("<g class=\"s{number_of}\"><path class=\"line\" d=\"{path}\"/>{marks}</g>")
 }
 
-/// The outline of a mark; the shapes of five series differ.
+/// The outline of the mark of series `number`. The shapes of five consecutive series differ.
 pub fn mark(number: usize, x: f64, y: f64) -> String {
     let at = |dx: f64, dy: f64| format!("{:.1} {:.1}", x + dx, y + dy);
     match number % 5 {

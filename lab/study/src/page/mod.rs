@@ -1,5 +1,5 @@
-//! A study as one HTML page, which needs no other file and no network. Each figure is shown with
-//! its sentence, its numbers as a table, and the paper's numbers beside ours.
+//! A study as one HTML page, which needs no other file and no network. Each figure has its
+//! sentence, its numbers as a table, and the paper's numbers beside ours.
 
 mod chart;
 mod scale;
@@ -15,7 +15,7 @@ use crate::figures::sentence::number;
 
 const STYLE: &str = include_str!("study.css");
 
-/// Writes the page from the measurements in `book`; `titles` are those of the machines, in their
+/// Writes the page from the measurements in `book`. `titles` has the titles of the machines, in
 /// order.
 ///
 /// # Errors
@@ -41,8 +41,8 @@ pub fn write(book: &Book, titles: &[String], out: &mut impl Write) -> io::Result
     page.end(out)
 }
 
-/// An id as a reader knows it: `figure-5` is Figure 5, and `scc-figure-5` is Figure 5 of the paper
-/// on the SCC (MPI's passive target).
+/// A figure's id as readers write it: `figure-5` is Figure 5, and `scc-figure-5` is Figure 5 of the
+/// paper on the SCC (MPI's passive target).
 fn called(id: &str) -> String {
     match id.strip_prefix("scc-") {
         Some(id) => format!("SCC, {}", id.replace('-', " ")),
@@ -84,8 +84,8 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The names of the series, taken from the panel with the most; other panels may lack the last
-/// ones.
+/// The legend: the names of the series, from the panel with the most series. Other panels may lack
+/// the last ones.
 fn legend(figure: &Figure) -> String {
     let longest = figure.panels.iter().max_by_key(|panel| panel.series.len());
     let mut html = String::from("<ul class=\"legend\">");
@@ -101,7 +101,7 @@ fn legend(figure: &Figure) -> String {
     html + "</ul>\n"
 }
 
-/// What the paper says about a figure, with our numbers beside its own.
+/// The paper's claims about a figure, with our numbers beside the paper's.
 fn claimed(book: &Book, figure: &Figure) -> String {
     let rows: Vec<(&Row, Vec<Part>)> = claims::outcomes(book)
         .into_iter()

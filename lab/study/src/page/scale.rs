@@ -19,7 +19,7 @@ impl Scale {
         Scale { from: 0.0, to, pixels, logarithmic: false }
     }
 
-    /// A linear axis from 0 to exactly `most`, or to 1 if that is less.
+    /// A linear axis from 0 to exactly `most`, or to 1 if `most` is less.
     pub fn to(most: f64, pixels: (f64, f64)) -> Scale {
         Scale { from: 0.0, to: most.max(1.0), pixels, logarithmic: false }
     }
@@ -41,11 +41,11 @@ impl Scale {
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The round numbers, and their positions.
+    /// The round numbers along the axis, with their positions in pixels.
     pub fn ticks(&self) -> Vec<(f64, f64)> {
         let mut ticks = Vec::new();
         let mut value = self.from;
-        // A little beyond the end, since sums of steps are not exact.
+        // The loop goes a little beyond the end, since sums of steps are not exact.
         while value <= self.to * 1.000_001 {
             ticks.push((value, self.at(value)));
             value = if self.logarithmic { value * 10.0 } else { value + step(self.to) };

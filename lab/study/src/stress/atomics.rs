@@ -1,4 +1,4 @@
-//! Threads that do one atomic operation on one word, again and again (SSYNC, section 5.4).
+//! Threads that repeat one atomic operation on one word (SSYNC, section 5.4).
 //!
 //! Not all operations succeed: a compare-and-swap fails if another thread has written since this
 //! thread last saw the word, and a test-and-set finds the word set until the thread that set it
@@ -14,11 +14,11 @@ use crate::world::{Body, Phase, Watch, World};
 /// An atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Compare-and-swap, tried once.
+    /// Compare-and-swap; it is tried once, and may fail.
     Cas,
     /// Test-and-set.
     Tas,
-    /// Fetch-and-increment made of compare-and-swap, tried until it succeeds.
+    /// Fetch-and-increment made of compare-and-swap, which is retried until it succeeds.
     CasFai,
     /// Swap.
     Swap,
@@ -50,7 +50,7 @@ impl Operation {
     }
 }
 
-/// Runs the test.
+/// Runs the test with one kind of operation.
 pub fn run<W: World>(world: &W, operation: Operation, load: &Load) -> Outcome {
     let word = Padded::<<W::Memory as Memory>::Word>::default();
     let places = world.places(load.threads, load.placement);
@@ -86,11 +86,11 @@ pub fn run<W: World>(world: &W, operation: Operation, load: &Load) -> Outcome {
     outcome(&tallies, seconds, world.clock_cost())
 }
 
-/// Makes one call, and returns whether it succeeded. `seen` is what the thread last saw in the
-/// word.
+/// Makes one call, and returns whether it succeeded. `seen` is the value that the thread last saw
+/// in the word.
 #[inline]
 fn call(word: &impl Word, operation: Operation, seen: &mut u32) -> bool {
-    // Relaxed throughout: the word guards nothing.
+    // Relaxed throughout: the word guards no other data.
     match operation {
         Operation::Cas => {
             let new = seen.wrapping_add(1);

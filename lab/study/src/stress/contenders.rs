@@ -1,6 +1,6 @@
-//! The locks that a stress test can run with: those of the library's catalogue, and a ticket lock
-//! without back-off, in which waiters spin, because every thread of the tests has a processor of
-//! its own; and mutexes that park at once.
+//! The locks that a stress test can use: those of the library's catalogue, a ticket lock without
+//! back-off, and mutexes that park at once. Waiters of the catalogue's locks and of the ticket lock
+//! spin, because every thread of the tests has a processor of its own.
 
 use syncline::lock::ticket::Eager;
 use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
@@ -17,13 +17,13 @@ use crate::world::World;
 pub struct Contender<W: World> {
     /// The lock's name in the catalogue.
     pub name: &'static str,
-    /// Threads that take the lock: [`throughput`].
+    /// The test of threads that acquire the lock: [`throughput`].
     pub throughput: fn(&W, &Load) -> Outcome,
-    /// The cost of taking the lock when it is free: [`uncontended`].
+    /// The test of the cost of acquiring the free lock: [`uncontended`].
     pub uncontended: fn(&W, Option<usize>, &Turns) -> f64,
-    /// A hash table with the lock in each bucket: [`table`].
+    /// The test of a hash table with the lock in each bucket: [`table`].
     pub table: fn(&W, Shape, &Load) -> Outcome,
-    /// memcached's sections with the lock: [`memcached`].
+    /// The test of memcached's sections under the lock: [`memcached`].
     pub memcached: fn(&W, &Request, &Load) -> Outcome,
 }
 
@@ -43,7 +43,7 @@ impl<W: World> Contender<W> {
         Contender::of::<Mutex<W::Memory>>("mutex")
     }
 
-    /// The C library's mutex with memcached's own way of waiting for it.
+    /// The C library's mutex, with memcached's own way of waiting for it.
     pub fn own() -> Contender<W> {
         let memcached = memcached::run_as_it_is::<W, Mutex<W::Memory>>;
         Contender { name: "own", memcached, ..Contender::mutex() }
@@ -60,11 +60,12 @@ impl<W: World> Contender<W> {
     }
 }
 
-/// Groups and slots for the largest machines of SSYNC: eight sockets, and 80 cores.
+/// The numbers of groups and slots suffice for the largest machines of SSYNC: eight sockets, and 80
+/// cores.
 const GROUPS: usize = 8;
 const SLOTS: usize = 128;
 
-/// All contenders but the mutexes: the catalogue's locks, and the ticket lock without back-off.
+/// All contenders except the mutexes: the catalogue's locks, and the ticket lock without back-off.
 /// Locks with a fixed number of groups or slots get enough of them for SSYNC's machines.
 #[allow(clippy::vec_init_then_push, reason = "each line of the catalogue pushes one")]
 pub fn all<W: World>() -> Vec<Contender<W>> {

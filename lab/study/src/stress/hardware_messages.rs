@@ -8,7 +8,7 @@ use syncline_sim::engine::{self, Body, Engine};
 
 use super::messages::Way;
 
-/// The message by which a client says that it has gone; a message must have at least one word.
+/// The message with which a client says that it is done; a message must have at least one word.
 const GONE: u64 = u64::MAX;
 
 /// Cycles of a message of this many words between hardware thread 0 and a partner.

@@ -1,5 +1,5 @@
-//! SSYNC's hash table behind servers that receive messages in hardware, as SSYNC's library for
-//! messages does on the Tilera (footnote 4 of section 4.1).
+//! SSYNC's hash table behind servers that receive messages in hardware. On the Tilera, SSYNC's
+//! library for messages uses these too (footnote 4 of section 4.1).
 
 use std::cell::Cell;
 
@@ -11,12 +11,12 @@ use syncline_sim::{Machine, Simulated};
 use super::Load;
 use super::table::{Crew, Operation, Shape, apply};
 
-/// The number of words of a message: as many as fill a line in software.
+/// The number of words of a message: as many as a message in software has, which fills a line.
 const WORDS: usize = 8;
-/// What a client that goes sends in place of an operation.
+/// The word that a client sends in place of an operation when it is done.
 const GONE: u64 = u64::MAX;
 
-/// Operations per second.
+/// The number of operations per second.
 pub fn served(machine: &Machine, shape: Shape, places: &[usize], load: &Load) -> f64 {
     let crew = Crew::of(places);
     let (from, measured) = (machine.in_cycles(load.warm_up), machine.in_cycles(load.measured));

@@ -1,11 +1,11 @@
 //! A model of memcached's locks under load (SSYNC, section 6.4). `syncline record` measured on the
 //! real program which sections a request goes through, and for how long (`data/memcached.json`).
-//! Here threads go through the same sections with any lock, and only wait for as long as everything
-//! else takes.
+//! Here threads go through the same sections with any lock. They only wait for as long as
+//! everything else takes.
 //!
 //! A section's accesses to its data are modelled by lines that go from holder to holder, and by the
-//! time that the section was measured to take. memcached itself waits for most of its mutexes by
-//! trying again and again.
+//! measured time of the section. memcached itself retries most of its mutexes until it gets them,
+//! instead of waiting for them.
 
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,10 +17,10 @@ use syncline::memory::{Memory, Padded, Word};
 use super::{Load, Outcome, Tally, outcome, rest};
 use crate::world::{Body, Phase, Watch, World};
 
-/// The measurements.
+/// The measurements of the real program.
 #[derive(Debug, Deserialize)]
 pub struct Recorded {
-    /// Cycles per second of the machine where they were made.
+    /// The frequency of the measured machine, in cycles per second.
     hertz: f64,
     /// A request that sets a value.
     pub set: Request,
@@ -36,21 +36,21 @@ pub struct Request {
     sections: Vec<Section>,
 }
 
-/// A section.
+/// A section of a request.
 #[derive(Debug, Deserialize)]
 struct Section {
     lock: Which,
-    /// How often a request enters the section.
+    /// The number of times that a request enters the section.
     times: f64,
     /// Nanoseconds for which the lock is held.
     held_ns: f64,
-    /// Lines that each holder writes.
+    /// The number of lines that each holder writes.
     #[serde(default = "one")]
     lines: usize,
-    /// Whether memcached tries this lock again and again until it succeeds.
+    /// Whether memcached retries this lock until it gets it.
     #[serde(default)]
     tries: bool,
-    /// The sections within this one.
+    /// The sections inside this one.
     #[serde(default)]
     inside: Vec<Section>,
 }
@@ -59,19 +59,19 @@ fn one() -> usize {
     1
 }
 
-/// Which lock a section takes.
+/// The lock that a section acquires.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Which {
-    /// A lock that all threads share, by name.
+    /// The lock with this name, which all threads share.
     Shared(String),
     /// A random one of this many locks.
     Items(usize),
-    /// A lock that no other thread takes.
+    /// A lock that no other thread acquires.
     Own,
 }
 
-/// The measurements in the file.
+/// The measurements in `data/memcached.json`.
 pub static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
     let text = include_str!("../../data/memcached.json");
     serde_json::from_str(text).expect("a test reads it")
@@ -89,8 +89,8 @@ impl<L: RawLock> Default for Cell<L> {
     }
 }
 
-/// A way to acquire a lock: with the thread's node, and with a flag that says whether memcached
-/// tries this lock again and again.
+/// A way to acquire a lock, with the thread's node. The flag says whether memcached retries this
+/// lock.
 type Acquire<L> = unsafe fn(&L, &<L as RawLock>::Node, bool);
 
 /// The locks of a server.
@@ -113,7 +113,7 @@ impl Request {
         all
     }
 
-    /// Cycles outside all sections.
+    /// Cycles of a request outside all sections.
     fn outside(&self) -> u64 {
         let held = self.sections.iter().map(|section| section.times * section.held_ns);
         cycles(self.cpu_ns - held.sum::<f64>())
@@ -150,7 +150,7 @@ impl Section {
         cycles(self.held_ns - inside.sum::<f64>())
     }
 
-    /// Passes through the section, as often as a request does.
+    /// Runs the section as often as a request enters it, with the sections inside it.
     fn pass<W: World, L: RawLock<Memory = W::Memory>>(
         &self,
         server: &Server<L>,
@@ -172,8 +172,8 @@ impl Section {
             // SAFETY: the node stays in place, and the thread that releases has acquired.
             unsafe { acquire(&cell.lock, &node, self.tries) };
             for line in cell.data.iter().take(self.lines) {
-                // Relaxed: the lock orders them. A separate load and store, so that a lock that
-                // does not exclude is noticed.
+                // Relaxed: the lock orders them. The load and the store are separate, so that a
+                // lost update shows a lock that does not exclude.
                 line.store(line.load(Relaxed).wrapping_add(1), Relaxed);
             }
             W::delay(self.alone());
@@ -186,8 +186,8 @@ impl Section {
     }
 }
 
-/// Converts nanoseconds to cycles of the machine where they were measured; other machines are
-/// assumed to need as many cycles.
+/// Converts nanoseconds to cycles of the measured machine. Other machines are assumed to need the
+/// same number of cycles.
 fn cycles(ns: f64) -> u64 {
     (ns.max(0.0) * RECORDED.hertz / 1e9) as u64
 }
@@ -202,7 +202,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     measure::<W, L>(world, request, load, |lock, node, _| unsafe { lock.acquire(node) })
 }
 
-/// Requests per second with memcached's own mutexes and its way of waiting for them.
+/// Requests per second with memcached's own mutexes and with its own way of waiting for them.
 pub fn run_as_it_is<W: World, L: TryLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,
@@ -265,7 +265,7 @@ mod tests {
         };
         assert_eq!((shared(&RECORDED.set), shared(&RECORDED.get)), (8, 0));
         let outside = RECORDED.set.outside() as f64 / RECORDED.hertz * 1e9;
-        // 2 * 27 + 72 + 373 + 362 + 19 of 10,200 ns.
+        // The request's sections take 2 * 27 + 72 + 373 + 362 + 19 of 10,200 ns.
         assert!((outside - 9320.0).abs() < 1.0, "{outside}");
         let item = &RECORDED.set.sections[3];
         assert_eq!(item.alone(), ((362.0 - 193.0 - 84.0 - 15.0) * 4.3) as u64);

@@ -15,21 +15,21 @@ pub type Fetched<W> = Single<Message, Spin, <W as World>::Memory, Exclusive>;
 /// SSYNC's buffer of one message, which is read before it is fetched for writing.
 pub type Plain<W> = Single<Message, Spin, <W as World>::Memory, Shared>;
 
-/// Whether messages are answered.
+/// Whether the receiver answers messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Messages without answers.
     One,
-    /// The sender waits for an answer to each.
+    /// Messages with answers: the sender waits for the answer to each.
     Round,
 }
 
 const MESSAGE: Message = [1; 7];
-/// The message of a panic that can't happen: the ends live as long as the threads that use them.
+/// The text of a panic that can't happen, since the ends live as long as the threads that use them.
 const CONNECTED: &str = "the other end is there";
 
-/// Average cycles of a message between hardware thread 0 and a partner, when messages follow one
-/// another.
+/// Average cycles of a message between hardware thread 0 and a partner, if each message follows the
+/// one before at once.
 pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,
@@ -75,7 +75,7 @@ pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
     cycles as f64 / f64::from(turns.measured)
 }
 
-/// Cycles of all messages that count.
+/// Cycles of all messages that count, after the warm-up.
 fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
     (0..turns.warm_up).for_each(|_| message());
     let began = W::now();
@@ -84,8 +84,8 @@ fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
 }
 
 /// Messages per second that one server on the first hardware thread receives from clients on the
-/// others; `load.threads` includes the server. The timed part is sending, and waiting for the
-/// answer.
+/// others. `load.threads` includes the server. A client's time for a message is that of sending it
+/// and waiting for the answer.
 pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,
@@ -124,7 +124,7 @@ pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
         threads.push((place, client));
     }
     let server: Body<'_, W> = Box::new(|watch| {
-        // Until the last client has gone.
+        // The server runs until the last client has gone.
         while let Ok((client, message)) = inbox.recv() {
             if way == Way::Round {
                 // A client that has gone needs no answer.

@@ -1,6 +1,6 @@
 //! The stress tests of SSYNC's sections 5.3, 5.4 and 6.1 to 6.4, of transactions, and of the locks
-//! of MPI's windows. All are written once over a [`World`], but for messages in hardware and
-//! windows, which need a simulated machine.
+//! of MPI's windows. All are written once over a [`World`], except those of messages in hardware
+//! and of windows, which need a simulated machine.
 
 pub mod atomics;
 pub mod contenders;
@@ -20,43 +20,43 @@ use std::ops::Range;
 pub use crate::world::Homes;
 use crate::world::{Course, Placement, World};
 
-/// How a machine is loaded.
+/// The load on a machine in a test.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Number of threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Where the threads run.
+    /// The processors on which the threads run.
     pub placement: Placement,
-    /// Number of locks; each thread takes a random one each time.
+    /// The number of locks; for each operation a thread acquires a random one of them.
     pub locks: usize,
     /// Whether holders read and write a line of data that belongs to the lock.
     pub data: bool,
-    /// What a thread does from one operation to the next.
+    /// The pause of a thread from one operation to the next.
     pub pause: Pause,
-    /// Where shared memory is placed.
+    /// The homes of shared memory.
     pub homes: Homes,
     /// Whether the line of a word is fetched for writing before each load of the word.
     pub fetch_for_writing: bool,
     /// Whether each operation is timed.
     pub timed: bool,
-    /// Seconds of warm-up, which are not counted.
+    /// Seconds of warm-up, whose operations don't count.
     pub warm_up: f64,
-    /// Seconds that are counted.
+    /// Seconds of measurement, whose operations count.
     pub measured: f64,
-    /// Seed of all random choices.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// How long a thread pauses after an operation.
+/// The length of a thread's pause after an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pause {
     /// No pause.
     None,
-    /// The longest time that a line needs to get from one thread of the test to another, so that
-    /// another thread does the next operation, as in SSYNC. Each pause is random, from 0.5 to 1.5
-    /// times that, since real loops don't stay in step.
+    /// The longest time that a line needs to get from one thread of the test to another. As in
+    /// SSYNC, another thread then does the next operation. Each pause is random, from 0.5 to 1.5
+    /// times that time, since real loops don't stay in step.
     Transfer,
-    /// This many cycles on average. Each pause is random, from 0.5 to 1.5 times that.
+    /// This many cycles on average. Each pause is random, from 0.5 to 1.5 times the average.
     Cycles(u64),
 }
 
@@ -65,7 +65,7 @@ pub enum Pause {
 pub struct Outcome {
     /// Operations per second.
     pub per_second: f64,
-    /// Percentage of the operations that succeeded.
+    /// The percentage of operations that succeeded.
     pub success_percent: f64,
     /// Average cycles of an operation; 0 if operations were not timed.
     pub cycles: f64,
@@ -90,7 +90,7 @@ impl Tally {
     }
 }
 
-/// Sums up all threads' counts as an outcome.
+/// Sums up all threads' counts.
 fn outcome(tallies: &[Tally], seconds: f64, clock_cost: u64) -> Outcome {
     let sum = |field: fn(&Tally) -> u64| tallies.iter().map(field).sum::<u64>() as f64;
     let operations = sum(|t| t.operations);
@@ -106,7 +106,7 @@ fn outcome(tallies: &[Tally], seconds: f64, clock_cost: u64) -> Outcome {
 }
 
 impl Load {
-    /// The parameters of a test that shares these lines and no others.
+    /// The parameters of a test whose threads share these lines and no others.
     fn course(&self, shared: Vec<Range<usize>>) -> Course {
         let node = |number| if self.homes == Homes::Spread { number } else { 0 };
         let shared = shared.into_iter().enumerate().map(|(n, lines)| (lines, node(n)));
@@ -114,7 +114,7 @@ impl Load {
         Course { shared, homes: Homes::Machine, ..self.course_of_all() }
     }
 
-    /// The parameters of a test that shares everything that its threads use.
+    /// The parameters of a test whose threads share all memory that they use.
     fn course_of_all(&self) -> Course {
         Course {
             warm_up: self.warm_up,
@@ -126,7 +126,7 @@ impl Load {
         }
     }
 
-    /// Average cycles of the pause.
+    /// The average length of the pause, in cycles.
     fn pause<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         match self.pause {
             Pause::None => 0,
@@ -135,9 +135,10 @@ impl Load {
         }
     }
 
-    /// Cycles over which the threads' beginnings are spread: as long as all of them together need
-    /// for one operation each. With random pauses the order of arrivals becomes random anyway in
-    /// the long run; a spread beginning saves that time. Without pauses nothing is random.
+    /// Cycles over which the threads' beginnings are spread: as long as all threads together need
+    /// for one operation each. With random pauses, the order of arrivals becomes random in the long
+    /// run anyway; a spread beginning saves that time. 0 without pauses, since then nothing is
+    /// random.
     fn spread<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         if self.pause == Pause::None { 0 } else { world.transfer(places) * self.threads as u64 }
     }
@@ -145,16 +146,16 @@ impl Load {
     /// Cycles for which the first thread holds the only lock before the test begins; 0 if threads
     /// pause.
     ///
-    /// Without pauses, a thread that finds the lock free also finds its line, and has released the
-    /// lock before the next thread gets the line. Threads may follow each other like this for ever,
-    /// and none ever waits. But a queue that has formed stays as well, and on a real machine a
-    /// queue forms as soon as a holder is interrupted. So the test begins with a queue.
+    /// Without pauses, a thread that finds the lock free also finds its line, and releases the lock
+    /// before the next thread gets the line. Threads may follow each other like this for ever, and
+    /// none ever waits. But if a queue has formed, it stays too, and on a real machine a queue
+    /// forms as soon as a holder is interrupted. So the test begins with a queue.
     fn queue<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         let each = world.transfer(places);
         if self.pause == Pause::None { 4 * each * self.threads as u64 } else { 0 }
     }
 
-    /// The random generator of a thread.
+    /// The random number generator of a thread.
     fn chance(&self, thread: usize) -> fastrand::Rng {
         fastrand::Rng::with_seed(
             self.seed ^ (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
@@ -162,7 +163,7 @@ impl Load {
     }
 }
 
-/// Pauses for a random time around this average.
+/// Pauses for a random time, from 0.5 to 1.5 times this average.
 #[inline]
 fn rest<W: World>(chance: &mut fastrand::Rng, average: u64) {
     if average > 0 {
@@ -170,7 +171,7 @@ fn rest<W: World>(chance: &mut fastrand::Rng, average: u64) {
     }
 }
 
-/// Lets a thread begin at a random moment of its own.
+/// Delays the beginning of a thread by a random time below `spread`.
 fn stagger<W: World>(chance: &mut fastrand::Rng, spread: u64) {
     if spread > 0 {
         W::delay(chance.u64(0..spread));

@@ -1,7 +1,7 @@
 //! The C library's default mutex, which never spins: a thread that finds it held sleeps in the
-//! kernel at once. The library's `futex` spins for a while first.
+//! kernel at once. In contrast, the library's `futex` spins for a while first.
 //!
-//! Source: Drepper, "Futexes Are Tricky" (2011), the second of its mutexes, which glibc implements.
+//! Source: Drepper, "Futexes Are Tricky" (2011): the second of its mutexes, which glibc implements.
 
 use std::sync::atomic::Ordering::{Acquire, Release};
 
@@ -13,8 +13,8 @@ const HELD: u32 = 1;
 /// Held, and another thread may be asleep.
 const CONTENDED: u32 = 2;
 
-/// The fewest cycles that a wake-up costs the thread that makes it: a call that finds no sleeper
-/// takes 0.3 microseconds at 4.3 GHz. Outside a simulation, the call takes its own time.
+/// The fewest cycles that a wake-up costs the thread that makes the call: a call that finds no
+/// sleeper takes 0.3 microseconds at 4.3 GHz. Outside a simulation, the call takes its real time.
 const CALL: u64 = 1_300;
 
 /// A mutex whose waiters sleep.
@@ -24,7 +24,8 @@ pub struct Mutex<M: Memory> {
 }
 
 // SAFETY: only one thread changes the word from free to another state, and only the holder changes
-// it back. Acquire and Release pair with each other, and order what holders do.
+// it back. The Acquire of an acquisition pairs with the Release of the release before it, so
+// holders' accesses are ordered.
 unsafe impl<M: Memory> RawLock for Mutex<M> {
     type Memory = M;
     type Node = ();
@@ -40,7 +41,7 @@ unsafe impl<M: Memory> RawLock for Mutex<M> {
 
     unsafe fn release(&self, (): &()) {
         let address = self.word.address();
-        // The mutex may be freed after this.
+        // Another thread may free the mutex after this.
         if self.word.swap(FREE, Release) == CONTENDED {
             M::unpark(address, Some(0), 1);
             syncline_sim::engine::delay(CALL);

@@ -1,8 +1,8 @@
-//! SSYNC's hash table under load (section 6.3): with a lock in each bucket; and with servers, one
-//! for every three threads, each of which owns a part of the keys and receives requests as
+//! SSYNC's hash table under load (section 6.3): with a lock in each bucket, and with servers. One
+//! of every three threads is a server, which owns a part of the keys and receives requests as
 //! messages.
 //!
-//! 80 % of the operations are gets, 10 % puts and 10 % removals, on keys of which half are present.
+//! 80 % of the operations are gets, 10 % puts and 10 % removals. Half of the keys are present.
 
 use syncline::lock::RawLock;
 use syncline::table::{LockTable, ServedTable, TableClient};
@@ -14,13 +14,13 @@ use crate::world::{Body, Phase, Watch, World};
 /// The size of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Number of buckets: many for low contention, few for high.
+    /// The number of buckets: many for low contention, few for high.
     pub buckets: usize,
-    /// Average number of keys in a bucket.
+    /// The average number of keys in a bucket.
     pub keys: usize,
 }
 
-/// The payload of a key: a line.
+/// The payload of a key, which fills a line.
 type Payload = [u64; 8];
 const PAYLOAD: Payload = [1; 8];
 
@@ -33,14 +33,14 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    /// The operation with this number, if there is one.
+    /// The operation with this number; `None` if there is none.
     pub(super) fn of(number: u64) -> Option<Operation> {
         [Operation::Get, Operation::Put, Operation::Remove].get(number as usize).copied()
     }
 }
 
 impl Shape {
-    /// A table with every second key of its range.
+    /// A table that has every second key of its range.
     pub(super) fn table<L: RawLock>(self) -> LockTable<Payload, L> {
         let table = LockTable::new(self.buckets, self.keys);
         for key in (0..self.range()).step_by(2) {
@@ -49,15 +49,15 @@ impl Shape {
         table
     }
 
-    /// The shape of the part that one of this many servers owns.
+    /// The shape of one server's part, if there are this many servers.
     pub(super) fn part(self, servers: usize) -> Shape {
         Shape { buckets: self.buckets.div_ceil(servers), ..self }
     }
 
-    /// Instructions of an operation besides those that come with its accesses: choosing it and its
-    /// key, finding the bucket, comparing keys, calls. Counted with callgrind in compiled code for
-    /// x86-64: with 12 keys an operation has 148 instructions, of which 82 come with its 27 words;
-    /// with 48 keys it has 297, of which 175 come with 58 words.
+    /// The number of instructions of an operation, besides those that belong to its accesses:
+    /// choosing it and its key, finding the bucket, comparing keys, calls. Counted with callgrind
+    /// in compiled code for x86-64. With 12 keys, an operation has 148 instructions, of which 82
+    /// belong to its 27 words; with 48 keys it has 297, of which 175 belong to 58 words.
     pub(super) fn instructions(self) -> u64 {
         48 + 3 * self.keys as u64 / 2
     }
@@ -88,7 +88,7 @@ pub(super) fn apply<L: RawLock>(
     }
 }
 
-/// Measures operations by threads that take the buckets' locks.
+/// Measures operations by threads that acquire the buckets' locks.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
     shape: Shape,
@@ -127,11 +127,12 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
 /// One thread of this many is a server.
 const THREADS_PER_SERVER: usize = 3;
 
-/// Which of the threads are servers: the first one, and every third one.
+/// The division of threads into servers and clients: the first thread and every third one after it
+/// are servers.
 pub(super) struct Crew {
-    /// Where the servers run.
+    /// The processors of the servers.
     pub(super) servers: Vec<usize>,
-    /// Where the clients run.
+    /// The processors of the clients.
     pub(super) clients: Vec<usize>,
 }
 
@@ -147,12 +148,12 @@ impl Crew {
     }
 }
 
-/// The payload of a key on a server: as much as fits into a message beside the key.
+/// The payload of a key on a server, which must fit into a message with the key.
 type Carried = [u64; 4];
 const CARRIED: Carried = [1; 4];
 
-/// Measures operations by threads that ask servers; the first thread and every third one is a
-/// server. A single thread gets a second one as its partner, as in SSYNC.
+/// Measures operations by threads that ask servers; the first thread and every third one are
+/// servers. If only one thread is requested, a second one is its partner, as in SSYNC.
 pub fn served<W: World>(world: &W, shape: Shape, load: &Load) -> Outcome {
     let all = load.threads.max(2);
     let places = world.places(all, load.placement);
@@ -167,7 +168,7 @@ pub fn served<W: World>(world: &W, shape: Shape, load: &Load) -> Outcome {
     let mut tallies = vec![Tally::default(); crew.clients.len()];
     let mut threads: Vec<(usize, Body<'_, W>)> = Vec::new();
     for (&place, server) in crew.servers.iter().zip(servers) {
-        // Until the last client has gone.
+        // A server runs until the last client has gone.
         threads.push((place, Box::new(move |_| drop(server.run()))));
     }
     let asking = crew.clients.iter().zip(clients).zip(&mut tallies).enumerate();

@@ -1,5 +1,5 @@
-//! Threads that take locks: one lock for all (extreme contention), or a random one of many.
-//! Holders may read and write a line of data (SSYNC, sections 5.3, 6.1.2 and 6.1.3).
+//! Threads that acquire locks: one lock for all threads (extreme contention), or a random one of
+//! many. Holders may read and write a line of data (SSYNC, sections 5.3, 6.1.2 and 6.1.3).
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,8 +17,7 @@ struct Cell<L: RawLock> {
 
 /// Runs the test.
 ///
-/// # Panics
-/// If two threads have held a lock at the same time, as its data shows.
+/// # Panics If the data shows that two threads have held a lock at the same time.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> Outcome {
     let cell = || Cell::<L> { lock: Padded::default(), data: Padded::default() };
     let cells: Vec<Cell<L>> = (0..load.locks).map(|_| cell()).collect();
@@ -44,8 +43,8 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> 
                 // SAFETY: the node stays in place, and the thread that releases has acquired.
                 unsafe { cell.lock.acquire(&node) };
                 if load.data {
-                    // Relaxed: the lock orders them. A separate load and store, so that a lock that
-                    // does not exclude is noticed.
+                    // Relaxed: the lock orders them. The load and the store are separate, so that a
+                    // lost update shows a lock that does not exclude.
                     cell.data.store(cell.data.load(Relaxed).wrapping_add(1), Relaxed);
                     sections += 1;
                 }

@@ -24,18 +24,18 @@ const FUNDS: u64 = 1_000;
 /// The size of a bank, and the mix of its transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bank {
-    /// Number of branches: many for low contention, few for high.
+    /// The number of branches: many for low contention, few for high.
     pub branches: usize,
-    /// Percentage of transactions that are audits; the others are transfers.
+    /// The percentage of transactions that are audits; the others are transfers.
     pub audits: u8,
 }
 
-/// The accounts of a branch. Their position within their lines is the same in every run.
+/// The accounts of a branch. Their offset within their lines is the same in every run.
 type Branch<A> = Padded<[A; ACCOUNTS]>;
 
 /// A transaction in a branch.
 enum Transaction {
-    /// Between two accounts, by their indices.
+    /// A transfer between two accounts, given by their indices in the branch.
     Transfer(usize, usize),
     Audit,
 }
@@ -55,7 +55,7 @@ impl Bank {
     }
 }
 
-/// Runs a thread's transactions.
+/// A thread's way to run transactions.
 trait Teller {
     /// Moves one unit from one account of a branch to another, unless the balance is zero.
     fn transfer(&mut self, branch: usize, from: usize, to: usize);
@@ -63,7 +63,7 @@ trait Teller {
     fn audit(&mut self, branch: usize) -> u64;
 }
 
-/// A teller that uses an engine.
+/// A teller whose transactions run on an engine.
 struct Transacting<'a, E: Engine> {
     branches: &'a [Branch<TCell<u64, E::Memory>>],
     session: Session<'a, E>,
@@ -95,7 +95,7 @@ impl<E: Engine> Teller for Transacting<'_, E> {
     }
 }
 
-/// A teller that uses one lock.
+/// A teller whose transactions run under one lock.
 struct Locking<'a, L: RawLock<Memory: LongMemory>> {
     lock: &'a L,
     branches: &'a [Branch<<L::Memory as LongMemory>::Long>],
@@ -117,7 +117,7 @@ impl<L: RawLock<Memory: LongMemory>> Teller for Locking<'_, L> {
     fn transfer(&mut self, branch: usize, from: usize, to: usize) {
         let branch = &self.branches[branch];
         let (from, to) = (&branch[from], &branch[to]);
-        // Relaxed: the lock orders them.
+        // Relaxed: the lock orders the accesses.
         self.with(|| {
             if let Some(left) = from.load(Relaxed).checked_sub(1) {
                 from.store(left, Relaxed);
@@ -133,7 +133,7 @@ impl<L: RawLock<Memory: LongMemory>> Teller for Locking<'_, L> {
     }
 }
 
-/// Runs transactions until the end.
+/// Runs a teller's transactions until the test is over.
 ///
 /// # Panics
 /// If an audit finds a wrong sum.
@@ -165,7 +165,7 @@ fn work<W: World>(
     }
 }
 
-/// Runs tellers at these places, and other threads beside them.
+/// Runs tellers on these processors, and other threads with them.
 ///
 /// # Panics
 /// Same panics as [`work`].
@@ -196,7 +196,7 @@ fn run<W: World, T: Teller>(
     outcome(&tallies, seconds, world.clock_cost())
 }
 
-/// Checks that no money was made or lost.
+/// Checks that no money appeared or disappeared.
 fn check(bank: Bank, left: u64) {
     assert_eq!(left, (bank.branches * ACCOUNTS) as u64 * FUNDS, "money was made or lost");
 }
@@ -228,8 +228,8 @@ pub fn shared<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     on_engine(world, bank, load, &places, &engine.0, || {}, Vec::new())
 }
 
-/// Measures transactions over lock servers: the first thread and every third one is a server. A
-/// single thread gets a second one as its partner.
+/// Measures transactions over lock servers: the first thread and every third one are servers. If
+/// only one thread is requested, a second one is its partner.
 ///
 /// # Panics
 /// Same panics as [`shared`].
@@ -244,7 +244,8 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
         (place, body)
     });
     let left = AtomicUsize::new(clients);
-    // AcqRel: pairs with itself; the last thread comes after the others, whose sessions have ended.
+    // AcqRel: pairs with itself. The last client to leave sees that the sessions of all others have
+    // ended.
     let retire = || {
         if left.fetch_sub(1, AcqRel) == 1 {
             engine.close();
@@ -253,7 +254,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     on_engine(world, bank, load, &crew.clients, &engine.0, retire, serving.collect())
 }
 
-/// Measures the same work under one MCS lock.
+/// Measures the same transactions under one MCS lock.
 ///
 /// # Panics
 /// Same panics as [`shared`].

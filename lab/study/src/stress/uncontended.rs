@@ -1,5 +1,5 @@
-//! The cost of taking a free lock, depending on where its last holder was (SSYNC, section 6.1.1):
-//! two threads take it in turn, and time their own acquisitions.
+//! The cost of acquiring a free lock, by the position of its last holder (SSYNC, section 6.1.1).
+//! Two threads acquire it in turn, and time their own acquisitions.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -12,13 +12,13 @@ use crate::world::{Body, Course, World};
 /// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
-    /// Acquisitions of each thread before those that count.
+    /// The number of acquisitions of each thread before those that count.
     pub warm_up: u32,
-    /// Acquisitions of each thread that count.
+    /// The number of acquisitions of each thread that count.
     pub measured: u32,
     /// Whether the line of a word is fetched for writing before each load of the word.
     pub fetch_for_writing: bool,
-    /// Seed of all random choices.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 

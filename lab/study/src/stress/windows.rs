@@ -1,8 +1,8 @@
 //! Locks of MPI windows on the SCC: the cost of a pair of lock and unlock, and the cost that
-//! waiting readers cause to the writer they wait for.
+//! waiting readers cause for the writer for whom they wait.
 //!
-//! A process is a core. Its part of the window and the words of its lock are at its memory
-//! controller; the window's global word is at the first core's.
+//! Each process has a core. Its part of the window and the words of its lock are at its memory
+//! controller; the window's global word is at the first core's controller.
 //!
 //! Source: Christgau and Schnor, "Design and evaluation of passive target synchronization" (the paper on
 //! MPI's passive target), sections 6.2 to 6.4.
@@ -21,15 +21,16 @@ use syncline_sim::{Machine, Simulated};
 
 /// A window's locks, one for each process.
 pub trait Locks {
-    /// Locks for this many processes.
+    /// Creates locks for this many processes.
     fn new(processes: usize) -> Self
     where
         Self: Sized;
-    /// Calls `home` with each range of memory and the process that it belongs to.
+    /// Calls `home` with each range of memory and the number of the process whose controller it is
+    /// at.
     fn homes(&self, home: &mut dyn FnMut(Range<usize>, usize));
-    /// Locks a process's part, exclusively or shared.
+    /// Locks the part of the process `target`, exclusively or shared.
     fn lock(&self, me: usize, target: usize, exclusive: bool);
-    /// Unlocks it.
+    /// Unlocks the part of the process `target`, in the mode in which it was locked.
     fn unlock(&self, me: usize, target: usize, exclusive: bool);
 }
 
@@ -41,9 +42,9 @@ fn span<T>(value: &T) -> Range<usize> {
 /// The scheme of Gerstenberger, Besta and Hoefler with back-off: a global word, and a word for each
 /// process.
 ///
-/// The scheme without back-off is not included: simulated time is punctual, and four cores that try
-/// again and again in the same rhythm keep a fifth one away for ever from the register that guards
-/// the word.
+/// The scheme without back-off is not included. Simulated time has no randomness, so four cores
+/// that retry in the same rhythm keep a fifth core away for ever from the register that guards the
+/// word.
 pub struct Gbh {
     global: Padded<Global<Spin, Simulated>>,
     parts: Vec<Padded<BestEffort<true, Spin, Simulated>>>,
@@ -69,7 +70,7 @@ impl Locks for Gbh {
     }
 
     fn lock(&self, _: usize, target: usize, exclusive: bool) {
-        // SAFETY: each process has one part at a time, and unlocks it in the mode in which it
+        // SAFETY: each process holds one part at a time, and unlocks it in the mode in which it
         // locked it.
         unsafe {
             match exclusive {
@@ -92,7 +93,7 @@ impl Locks for Gbh {
 
 type Queue = WritersFirst<Spin, Simulated>;
 
-/// The paper's MCS lock with precedence for writers and, as in the paper, without a global word.
+/// The paper's MCS lock with precedence for writers, without a global word as in the paper.
 pub struct Queues {
     parts: Vec<Padded<Queue>>,
     alone: Vec<Padded<<Queue as RawLock>::Node>>,
@@ -117,7 +118,7 @@ impl Locks for Queues {
     }
 
     fn lock(&self, me: usize, target: usize, exclusive: bool) {
-        // SAFETY: each process has one part at a time, with its own node, and unlocks it in the
+        // SAFETY: each process holds one part at a time, with its own node, and unlocks it in the
         // mode in which it locked it.
         unsafe {
             match exclusive {
@@ -141,9 +142,9 @@ impl Locks for Queues {
 /// The scheme of a window's locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Best effort with back-off.
+    /// The scheme with back-off, [`Gbh`].
     BackOff,
-    /// The queue lock.
+    /// The queue lock, [`Queues`].
     Queue,
 }
 
@@ -169,8 +170,8 @@ fn engine<'a>(machine: &'a Machine, locks: &dyn Locks, seed: u64) -> Engine<'a> 
     engine
 }
 
-/// Cycles of each pair of lock and unlock by all processes, ascending. Each process makes this many
-/// pairs, each on a random part and exclusive with this probability.
+/// The cycles of each pair of lock and unlock by all processes, in ascending order. Each process
+/// makes `count` pairs, each on a random part, and exclusive with the probability `exclusive`.
 pub fn pairs(
     machine: &Machine,
     scheme: Scheme,
@@ -201,8 +202,8 @@ pub fn pairs(
     taken
 }
 
-/// Median cycles in which the first core writes this many bytes to its part and unlocks it while
-/// others wait to share it.
+/// The median of the cycles in which the first core writes this many bytes to its part and unlocks
+/// it, while readers wait for the part.
 pub fn write_and_unlock(
     machine: &Machine,
     scheme: Scheme,
@@ -212,7 +213,7 @@ pub fn write_and_unlock(
     seed: u64,
 ) -> u64 {
     const POLL: u64 = 50;
-    /// Cycles until all readers wait.
+    /// Cycles until all readers are waiting.
     const COMING: u64 = 50_000;
     let locks = scheme.locks(machine.threads());
     let part: Vec<Plain> = (0..bytes / 4).map(|_| Plain::default()).collect();

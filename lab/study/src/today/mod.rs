@@ -1,7 +1,7 @@
-//! Which lock to take on a machine of today. The library's locks run on the machines that are built
-//! from published figures, in a few situations, and are compared with the library's advice
-//! (docs/locks.md). Ratios of two locks that others have measured on such machines are compared
-//! with the simulated ones.
+//! Which lock to use on today's machines. The library's locks run in a few situations, on simulated
+//! machines whose descriptions are built from published figures. The results are compared with the
+//! library's advice (docs/locks.md). Ratios of two locks that others have measured on such machines
+//! are compared with the simulated ratios.
 
 mod published;
 mod rates;

@@ -1,4 +1,4 @@
-//! Ratios of throughputs that others have measured on machines of today, or similar ones.
+//! Ratios of throughputs that others have measured on today's machines or similar ones.
 
 use syncline_sim::Machine;
 
@@ -13,23 +13,23 @@ use crate::world::Elsewhere;
 pub struct Ratio {
     /// The publication, and the machine that it measured.
     pub source: &'static str,
-    /// What was divided by what, in the source's terms.
+    /// The two throughputs of the ratio, in the source's terms.
     pub what: &'static str,
     /// The most similar simulated machine.
     pub machine: &'static str,
-    /// Number of locks that the threads choose from.
+    /// The number of locks from which the threads choose.
     pub locks: usize,
-    /// Our most similar lock for the dividend, and the number of threads that take it.
+    /// Our lock that is most similar to the dividend's, and the number of threads that use it.
     pub first: (&'static str, usize),
-    /// Our most similar lock for the divisor, and the number of threads that take it.
+    /// Our lock that is most similar to the divisor's, and the number of threads that use it.
     pub second: (&'static str, usize),
     /// The published ratio.
     pub published: f64,
 }
 
 impl Ratio {
-    /// Whether a simulated ratio agrees with the published one: at most half more or a third less.
-    /// Two locks of one principle but of different code may differ by that.
+    /// Whether a simulated ratio agrees with the published one: it is at most half more or a third
+    /// less. Two locks of the same principle but with different code may differ by that much.
     pub fn holds(&self, simulated: f64) -> bool {
         let off = simulated / self.published;
         (1.0 / 1.5..=1.5).contains(&off)
@@ -112,7 +112,7 @@ pub const PUBLISHED: [Ratio; 20] = [
     },
 ];
 
-/// Simulates the ratio.
+/// The simulated ratio of the throughputs.
 ///
 /// # Panics
 /// If there is no such machine or lock.

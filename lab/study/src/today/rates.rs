@@ -14,7 +14,7 @@ use crate::world::{Elsewhere, World};
 pub struct Rate {
     /// The name of the lock.
     pub lock: &'static str,
-    /// Operations per second, by the number of the seed.
+    /// Operations per second, one result for each seed.
     pub per_second: Vec<f64>,
 }
 
@@ -24,8 +24,8 @@ impl Rate {
         self.per_second.iter().sum::<f64>() / self.per_second.len() as f64
     }
 
-    /// How many times as fast as another lock it is: the least, the average and the greatest ratio
-    /// over the seeds.
+    /// The speed of this lock relative to another one: the least, the average and the greatest
+    /// ratio over the seeds.
     pub fn over(&self, other: &Rate) -> [f64; 3] {
         let ratios = self.per_second.iter().zip(&other.per_second).map(|(a, b)| a / b);
         let (least, most) = ratios.fold((f64::INFINITY, 0.0f64), |(least, most), ratio| {
@@ -35,7 +35,7 @@ impl Rate {
     }
 }
 
-/// Seeds of a full measurement, and of a quick one.
+/// The number of seeds of a full measurement, and of a quick one.
 const SEEDS: (u64, u64) = (5, 2);
 
 /// Measures all locks in a situation; `None` if the situation does not exist on the machine.
@@ -44,7 +44,7 @@ pub fn rates(lab: &Lab, machine: &Machine, situation: &Situation) -> Option<Vec<
     let threads = situation.threads.on(&machine.description)?;
     let contenders = Contender::named(&LOCKS);
     let seeds = if lab.effort == Effort::Full { SEEDS.0 } else { SEEDS.1 };
-    // Each seed is a point of its own, so that none is averaged away.
+    // Each seed is measured as a point of its own, so that the results are not averaged.
     let each = Lab { effort: lab.effort.min(Effort::Quick), ..*lab };
     let points: Vec<_> =
         contenders.iter().flat_map(|c| (0..seeds).map(move |seed| (c, seed))).collect();

@@ -1,4 +1,4 @@
-//! The comparison as tables for docs/locks.md.
+//! Formats the comparison as tables for docs/locks.md.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,8 @@ pub const MARKS: [&str; 2] =
     ["<!-- machines of today -->\n", "<!-- end of machines of today -->\n"];
 
 /// The advice and the simulation differ if the best lock is more than this many times as fast as
-/// the best advised one: smaller differences between two locks are not supported (docs/study.md).
+/// the best advised lock. The simulator can't predict smaller differences between two locks
+/// (docs/study.md).
 const DIFFERS: f64 = 1.25;
 
 /// All measurements, in the order of [`SITUATIONS`], [`MACHINES`] and [`PUBLISHED`].
@@ -28,7 +29,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Makes all measurements. `step` is called before each part with what comes next.
+    /// Makes all measurements. `step` is called before each part with the part's name.
     ///
     /// # Panics
     /// If a machine is not built in.
@@ -49,8 +50,8 @@ fn best(rates: &[Rate], may: impl Fn(&str) -> bool) -> Option<&Rate> {
     known.max_by(|a, b| a.mean().total_cmp(&b.mean()))
 }
 
-/// The best lock relative to the default, with the spread; and the best advised lock if that is
-/// another one.
+/// The best lock relative to the default, with the spread over the seeds. If the best advised lock
+/// is another one, the cell has that too.
 fn cell(situation: &Situation, rates: &[Rate], starves: bool) -> Option<String> {
     let default = best(rates, |lock| lock == DEFAULT)?;
     let first = best(rates, |lock| starves || !UNFAIR.contains(&lock))?;

@@ -4,12 +4,12 @@ use syncline_sim::machine::Description;
 
 use crate::stress::table::Shape;
 
-/// The machines that are built from published figures.
+/// The machines whose descriptions are built from published figures.
 pub const MACHINES: [&str; 5] = ["ice-lake", "sapphire-rapids", "zen4", "zen5", "graviton4"];
 
-/// The locks that are compared. Of an algorithm with several forms, the one without timeouts is
-/// compared. The futex is left out, since it is too good here: waking a thread costs the simulated
-/// waker nothing.
+/// The locks that are compared. Of an algorithm with several forms, the form without timeouts is
+/// compared. The futex is left out, since it is too good in a simulation: waking a thread costs the
+/// simulated waker nothing.
 pub const LOCKS: [&str; 11] = [
     "gate",
     "tas",
@@ -23,45 +23,46 @@ pub const LOCKS: [&str; 11] = [
     "hclh",
     "hmcs",
 ];
-/// The compared locks that may starve a waiter.
+/// The compared locks under which a waiter may starve.
 pub const UNFAIR: [&str; 2] = ["tas", "ttas"];
-/// The library's default, by which the other locks' rates are divided.
+/// The library's default lock, by whose rate the other locks' rates are divided.
 pub const DEFAULT: &str = "gate";
 
 /// The number of threads in a situation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threads {
-    /// This many, on consecutive cores.
+    /// This many threads, on consecutive cores.
     Count(usize),
-    /// One for each core of a socket.
+    /// One thread for each core of a socket.
     Socket,
-    /// One for each core of the machine, if it has several sockets.
+    /// One thread for each core of the machine, if the machine has several sockets.
     Sockets,
 }
 
-/// What the threads of a situation do.
+/// The work of the threads in a situation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work {
-    /// Each acquisition takes one of this many locks, chosen at random.
+    /// Threads acquire one of this many locks, chosen at random for each acquisition.
     Locks(usize),
-    /// They use a hash table with a lock in each bucket.
+    /// Threads use a hash table with a lock in each bucket.
     Table(Shape),
 }
 
-/// Two lists of names of locks: for waiters that may starve, and for waiters that may not.
+/// Two lists of names of locks: for situations in which waiters may starve, and for those in which
+/// they may not.
 pub type Advice = [&'static [&'static str]; 2];
 
-/// A situation that the library's advice is about.
+/// A situation for which the library gives advice.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
     /// The name of the situation.
     pub name: &'static str,
     /// The number of threads.
     pub threads: Threads,
-    /// What the threads do.
+    /// The work of the threads.
     pub work: Work,
-    /// The locks that docs/locks.md advises for the situation with pinned threads: if waiters may
-    /// starve, and if they may not.
+    /// The locks that docs/locks.md recommends for the situation with pinned threads: if waiters
+    /// may starve, and if they may not.
     pub advice: Advice,
 }
 
@@ -80,7 +81,7 @@ const fn of(name: &'static str, threads: Threads, work: Work, advice: Advice) ->
     Situation { name, threads, work, advice }
 }
 
-/// The situations, from no contention to most, and then to many locks.
+/// The situations: one lock, from no contention to the most, and then many locks.
 pub const SITUATIONS: [Situation; 8] = [
     of("one lock, 1 thread", Threads::Count(1), Work::Locks(1), SHORT),
     of("one lock, 2 threads", Threads::Count(2), Work::Locks(1), SHORT),
@@ -93,7 +94,8 @@ pub const SITUATIONS: [Situation; 8] = [
 ];
 
 impl Threads {
-    /// The number of threads on a machine; `None` if it would equal that for a socket.
+    /// The number of threads on a machine; `None` for [`Threads::Sockets`] on a machine with one
+    /// socket.
     pub fn on(self, d: &Description) -> Option<usize> {
         let first = d.sockets.iter().filter(|&&socket| socket == 0).count();
         let of_socket = if d.sockets.is_empty() { 1 } else { first };

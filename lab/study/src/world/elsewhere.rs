@@ -1,4 +1,4 @@
-//! A simulated machine as a [`World`]: its clock stands still while the test's own code runs.
+//! A simulated machine as a [`World`]. Its clock stands still while the test's own code runs.
 
 use syncline_sim::engine::{self, Engine, Fresh};
 use syncline_sim::machine::{Access, Protocol, State};
@@ -7,7 +7,7 @@ use syncline_sim::{Machine, Simulated};
 use super::interface::{Body, Course, Homes, Phase, Placement, Watch, World};
 use syncline_sim::engine::ANYWHERE;
 
-/// From this many cores on, a node counts as a socket, and `steps` includes its last core.
+/// A node with at least this many cores counts as a socket, and `steps` includes its last core.
 const SOCKET: usize = 4;
 
 /// A simulated machine as a world.
@@ -89,7 +89,7 @@ impl World for Elsewhere<'_> {
         let mut partners = Vec::new();
         for (name, &at) in d.columns.iter().zip(&d.columns_at) {
             let node = d.distances[0].iter().position(|&distance| distance == at);
-            // Within the node, the partner is another thread of the core, or another core.
+            // On node 0, the partner is another thread of the same core, or else another core.
             let place = node.map(|node| node * d.caches_per_node * d.threads_per_cache);
             match place {
                 Some(0) if self.0.threads() > 1 && d.caches_per_node * d.threads_per_cache > 1 => {
@@ -102,7 +102,7 @@ impl World for Elsewhere<'_> {
         partners
     }
 
-    /// For a single thread, this is the cost of an atomic operation on its own line.
+    /// For a single thread, this is the cost of an atomic operation on a line that its core has.
     fn transfer(&self, places: &[usize]) -> u64 {
         if let ([_], Some(local)) = (places, self.0.local(Access::Swap)) {
             return u64::from(local);

@@ -1,4 +1,4 @@
-//! This machine as a [`World`]: threads of the system, each pinned to one processor.
+//! This machine as a [`World`]: threads of the operating system, each pinned to one processor.
 
 use std::hint::spin_loop;
 use std::sync::Barrier;
@@ -14,12 +14,12 @@ use syncline::memory::{Memory, Native, Padded};
 use super::interface::{Body, Course, Phase, Placement, Watch, World};
 use syncline_sim::engine::ANYWHERE;
 
-/// How long the clock is compared with the system's.
+/// The time for which the cycle counter is compared with the system's clock.
 const CALIBRATION: Duration = Duration::from_millis(20);
-/// How often a line goes back and forth to measure how long that takes.
+/// The number of round trips of a line by which the time of a transfer is measured.
 const TRANSFERS: u32 = 2_000;
 
-/// This machine, with the processors that the process may use.
+/// This machine, with those processors that the process may use.
 #[derive(Debug)]
 pub struct Here {
     /// The numbers of the processors.
@@ -28,7 +28,7 @@ pub struct Here {
     clock_cost: u64,
 }
 
-/// The phase of a run, which the code that has started the threads sets.
+/// The phase of a run, which the thread that started the run sets.
 #[derive(Debug, Default)]
 pub struct Signal(AtomicU8);
 
@@ -45,9 +45,9 @@ impl Watch for Signal {
 }
 
 impl Here {
-    /// Makes a world of this machine; its clock is measured, which takes a moment.
+    /// Creates a world for this machine. Measures its clock, which takes some 20 milliseconds.
     pub fn new() -> Here {
-        // A process that may not query its affinity still runs somewhere.
+        // A process that may not query its affinity still runs on some processor.
         let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
         let usable = |&number: &usize| allowed.is_set(number).unwrap_or(false);
         let mut processors: Vec<usize> = (0..CpuSet::count()).filter(usable).collect();
@@ -68,7 +68,7 @@ impl Here {
             return;
         }
         let mut set = CpuSet::new();
-        // If this fails, only the measurement gets noisier.
+        // If pinning fails, the measurement only gets noisier.
         let _ = set.set(self.processors[place]);
         let _ = sched_setaffinity(Pid::from_raw(0), &set);
     }
@@ -97,7 +97,7 @@ impl World for Here {
         self.hertz
     }
 
-    /// The system's order. Nodes are unknown here, so near and far are the same.
+    /// The processors in the system's order. Nodes are unknown here, so near and far are the same.
     fn places(&self, threads: usize, order: Placement) -> Vec<usize> {
         match order {
             Placement::Near | Placement::Far => (0..self.threads()).cycle().take(threads).collect(),
@@ -115,7 +115,7 @@ impl World for Here {
         true
     }
 
-    /// False, since the system does not say.
+    /// False, since the system does not say whether stores are broadcast.
     fn broadcasts(&self) -> bool {
         false
     }
@@ -125,7 +125,7 @@ impl World for Here {
         self.processors.iter().map(name).enumerate().skip(1).map(|(at, name)| (name, at)).collect()
     }
 
-    /// Measured between the first and the last processor.
+    /// The time is measured between the first and the last processor of `places`.
     fn transfer(&self, places: &[usize]) -> u64 {
         let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return 0 };
         if first == last && first != ANYWHERE {
@@ -139,7 +139,7 @@ impl World for Here {
                     let mut looks = 0;
                     while word.load(Relaxed) != turn {
                         looks += 1;
-                        // Both threads may be on one processor.
+                        // Both threads may run on the same processor.
                         if looks % 1_000 == 0 { thread::yield_now() } else { spin_loop() }
                     }
                     word.store(turn + 1, Relaxed);
@@ -195,7 +195,7 @@ impl World for Here {
         self.clock_cost
     }
 
-    /// Without spin-loop hints: one takes as long as a short pause.
+    /// Pauses without spin-loop hints, since one hint takes as long as a short pause.
     #[inline]
     fn delay(cycles: u64) {
         stay(cycles.saturating_sub(OVERSHOOT.load(Relaxed)));
@@ -208,11 +208,11 @@ impl World for Here {
     }
 }
 
-/// Cycles by which a pause is longer than requested, since reading the clock takes time.
+/// The cycles by which a pause is longer than requested, since reading the clock takes time.
 static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
 
-/// Pauses for at least this many cycles; reading the clock makes the pause longer. Waits first for
-/// earlier accesses, which a processor would otherwise continue during the pause.
+/// Pauses for at least this many cycles; reading the clock makes the pause longer. First waits for
+/// earlier accesses, which the processor would otherwise continue during the pause.
 #[inline]
 fn stay(cycles: u64) {
     #[cfg(target_arch = "x86_64")]
@@ -224,7 +224,7 @@ fn stay(cycles: u64) {
     while clock() - began < cycles {}
 }
 
-/// Measures by how many cycles a pause is too long.
+/// Measures the cycles by which a pause is too long.
 fn overshoot() -> u64 {
     const PAUSES: u64 = 200;
     const CYCLES: u64 = 400;
@@ -240,7 +240,7 @@ fn overshoot() -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn clock() -> u64 {
-    // SAFETY: it reads a counter, which every such processor has.
+    // SAFETY: the instruction reads a counter that every such processor has.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 

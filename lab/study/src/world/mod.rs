@@ -1,5 +1,5 @@
-//! The machine on which a stress test runs: this one ([`Here`]), or a simulated one
-//! ([`Elsewhere`]).
+//! The machine on which a stress test runs: the real one that runs this program ([`Here`]), or a
+//! simulated one ([`Elsewhere`]).
 //!
 //! A test is written once, over a [`World`]: a memory, hardware threads by number, and a clock
 //! that counts cycles.
@@ -12,5 +12,5 @@ pub use elsewhere::Elsewhere;
 pub use here::Here;
 pub use interface::{Body, Course, Homes, Phase, Placement, Watch, World};
 
-/// The place of a thread that is not pinned.
+/// The position of a thread that is not pinned.
 pub use syncline_sim::engine::ANYWHERE;

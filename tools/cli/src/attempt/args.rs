@@ -1,4 +1,4 @@
-//! The command line of `syncline try`, and what it shares with `syncline tune`.
+//! The command line of `syncline try`. `syncline tune` has some of its arguments too.
 
 use regex::bytes::Regex;
 use syncline_try::{Load, Measure, Ready};
@@ -96,7 +96,7 @@ impl Measuring {
         }
     }
 
-    /// The load for the program, if it is a server; otherwise `None`.
+    /// The load that runs against the program, if the program is a server; otherwise `None`.
     pub fn load(&self) -> Option<Load> {
         let ready = match (&self.ready_port, &self.ready_line) {
             (Some(port), _) => Ready::Answers(address(port)),
@@ -122,7 +122,7 @@ impl Mattering {
     }
 }
 
-/// Completes an address: a port alone is a port of this machine.
+/// Completes an address: a port alone means a port of this machine.
 fn address(port: &str) -> String {
     match port.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),

@@ -1,5 +1,5 @@
-//! `syncline try`: runs a program with its own and with other locks in turn, and says what is
-//! faster.
+//! `syncline try`: runs a program with its own locks and with other locks in turn, and says which
+//! are faster.
 
 pub mod args;
 pub mod show;
@@ -30,11 +30,11 @@ use crate::record::find_program;
 use crate::terminal::style;
 use args::Try;
 
-/// The probability that at least one of the intervals misses the true value.
+/// The probability that at least one of all intervals misses its true value.
 pub const MISS: f64 = 0.05;
 pub const OWN: &str = "its own";
 
-/// The locks that are tried if neither locks nor mends are named.
+/// The locks that are tried if the user names neither locks nor changes (`--mend`).
 const LOCKS: [&str; 4] = ["gate", "mcs", "ttas", "futex"];
 
 /// Runs the experiment and prints the result.
@@ -64,7 +64,8 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The variants to try: locks, for all objects or only for those of one call site, and mends.
+/// The variants to try. They are locks, for all objects or only for those of one call site, and
+/// changes (`--mend`).
 fn variants(args: &Try, program: &Path) -> Result<Vec<Variant>, Failure> {
     let wrong = |what: String| Failure::message(RECORD_FAILED, what);
     let locks = match (&args.lock[..], &args.mend[..]) {
@@ -91,7 +92,7 @@ fn variants(args: &Try, program: &Path) -> Result<Vec<Variant>, Failure> {
     Ok(variants)
 }
 
-/// Environment variables that replace only the locks that are first acquired at one call site.
+/// The environment variables that replace only the locks that are first acquired at this call site.
 fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failure> {
     let rule = Rule {
         subject: Subject::Acquired(site.to_owned()),
@@ -112,13 +113,13 @@ fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failur
     }
 }
 
-/// A variant with this name, which adds these environment variables.
+/// A variant with this name, for which these environment variables are added.
 pub fn variant(name: &str, added: Variables) -> Variant {
     let variables = added.into_iter().map(|(name, value)| (name.into(), value)).collect();
     Variant { name: name.to_owned(), variables }
 }
 
-/// Notes interrupts. The first one sets the returned flag, which ends the experiment; the second
+/// Handles interrupts. The first one sets the returned flag, which ends the experiment. The second
 /// one ends Syncline.
 pub fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -127,8 +128,8 @@ pub fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// A progress bar, shown on a terminal only. The remaining time is unknown until the first run is
-/// done.
+/// A progress bar, which is shown only on a terminal. Until the first run is over, it shows the
+/// remaining time as unknown.
 pub fn progress_bar(runs: usize) -> ProgressBar {
     let bar = ProgressBar::new(runs as u64);
     let left = |state: &ProgressState, to: &mut dyn fmt::Write| {
@@ -144,7 +145,8 @@ pub fn progress_bar(runs: usize) -> ProgressBar {
     bar.with_style(style)
 }
 
-/// Notes that a run of this variant begins. Then the run before it, if there was one, is done.
+/// Shows that a run of this variant begins. If there was a run before it, that run counts as done
+/// now.
 pub fn begin(bar: &ProgressBar, name: &str) {
     if !bar.message().is_empty() {
         bar.inc(1);

@@ -1,4 +1,4 @@
-//! The outcome of an experiment as text.
+//! The outcome of an experiment, as text.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const NAME: usize = 18;
 /// The width of the column of values, unless its title is wider.
 const VALUE: usize = 8;
 
-/// The table, and the notes below it. An interval needs `enough` rounds.
+/// The table of the variants, with notes below it. An interval needs at least `enough` rounds.
 pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
     let of = |value: f64| match experiment.measure {
         Measure::Printed { .. } | Measure::Made { .. } => figure(value),
@@ -64,14 +64,14 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     text
 }
 
-/// A number of any magnitude, with four digits or, from 10,000 on, with all before the point.
+/// A number of any magnitude. It has four digits, or from 10,000 on all digits before the point.
 fn figure(value: f64) -> String {
     let before_the_point = value.log10().floor().max(0.0) as usize + 1;
     format!("{value:.0$}", 4usize.saturating_sub(before_the_point))
 }
 
-/// The note on an undecided variant: the number of runs that it needs, unless that is more than
-/// `--runs` allows.
+/// The note on an undecided variant. It gives the number of runs that would be needed, unless this
+/// is more than `--runs` allows.
 pub fn open(rounds: usize) -> String {
     match rounds {
         0..=MOST_RUNS => format!("undecided (needs ~{} runs)", grouped(rounds as u64)),
@@ -79,7 +79,7 @@ pub fn open(rounds: usize) -> String {
     }
 }
 
-/// The note on a variant that was given up.
+/// The note on a variant that was given up before the end.
 pub fn given_up(gain: f64, why: &Why) -> String {
     match why {
         Why::TooLittle => format!("{gain:.2}x  given up: too little to matter"),
@@ -87,7 +87,7 @@ pub fn given_up(gain: f64, why: &Why) -> String {
     }
 }
 
-/// A gain with its interval, and the verdict on it.
+/// A gain with its interval and a verdict.
 pub fn gain(interval: &Interval, verdict: &str) -> String {
     let Interval { median, low, high } = interval;
     format!("{median:.2}x ({low:.2} to {high:.2})  {verdict}")

@@ -1,7 +1,7 @@
-//! `syncline cluster`: starts a program as ranks with shared memory, and watches over them.
+//! `syncline cluster`: starts a program as several ranks with shared memory, and watches them.
 //!
-//! The ranks find each other through the memory that this process has made. Only this process
-//! watches them, so a rank's death is noticed whatever the other ranks wait for.
+//! The ranks share memory that this process has made. Only this process watches the ranks, so it
+//! notices a death no matter what the other ranks wait for.
 
 pub mod args;
 
@@ -19,14 +19,15 @@ use syncline_fabric::host::Job;
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::program::find;
 
-/// The interval at which the ranks are checked: a death is noticed well within a second.
+/// The time between two checks of the ranks. A death is noticed well within a second.
 const EVERY: Duration = Duration::from_millis(10);
-/// After a rank has failed and reports that itself, the ranks have this long to print their
-/// messages.
+/// How long the other ranks may still run after a rank has failed with a message of its own, so
+/// that they can print their messages.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Runs the ranks. Returns the exit status of the first rank that failed, or [`LOST`] if a signal
-/// ended that rank, or if it was part of the shared memory or should have become one.
+/// Runs the ranks. Returns the exit status of the first rank that failed. It returns [`LOST`] if a
+/// signal ended that rank, or if the rank ended with success although it was in the shared memory
+/// or the others needed it there.
 pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let program = find(&args.program.command[0])?;
     let options = args.options();
@@ -52,25 +53,26 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     watch(job, args.ranks, &layout)
 }
 
-/// Makes this process end when Syncline ends.
+/// Makes this process end when Syncline, its parent, ends.
 fn end_with(parent: u32) -> std::io::Result<()> {
     use nix::sys::{prctl, signal::Signal};
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    // Syncline may have ended before that call.
+    // Syncline may have ended before the call above.
     if nix::unistd::getppid().as_raw() as u32 != parent {
         return Err(std::io::ErrorKind::BrokenPipe.into());
     }
     Ok(())
 }
 
-/// Where in the program a rank was when it ended.
+/// How far a rank was in the program when it ended.
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
-    /// Not part of the shared memory yet. A program that never is does not use shared memory.
+    /// It had not joined the shared memory. A program that never joins does not use shared memory.
     Before,
-    /// Part of the shared memory.
+    /// It had joined the shared memory and not left it.
     Inside,
-    /// It has left the shared memory in order, which it does once all have come to the end of it.
+    /// It had left the shared memory in order, which a rank does only when all ranks have come to
+    /// this point.
     After,
 }
 
@@ -82,8 +84,8 @@ struct Ended {
     stage: Stage,
 }
 
-/// Waits for all ranks. If a rank fails before it has left the shared memory, or is missing there,
-/// all others are ended.
+/// Waits until all ranks have ended. If a rank fails before it has left the shared memory, or ends
+/// without joining it although others have joined, all other ranks are ended.
 fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failure> {
     let mut ended: Vec<Option<Ended>> = vec![None; ranks];
     let mut first_failed = None;
@@ -97,7 +99,7 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
             *ended = Some(it);
             match it.stage {
                 Stage::Before | Stage::After if status.success() => {}
-                // The others need it no more.
+                // The other ranks don't need it any more.
                 Stage::After => {
                     if status.signal().is_some() {
                         say(&format!("rank {rank} {} after syncline_dsm_finish", how(status)));
@@ -117,7 +119,7 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
     Ok(first_failed.map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// Where a rank is.
+/// The stage of a rank.
 fn stage(job: &Job, rank: usize, layout: &Layout) -> Stage {
     match job.load(layout.control(rank, Control::State)) {
         JOINED => Stage::Inside,
@@ -126,8 +128,8 @@ fn stage(job: &Job, rank: usize, layout: &Layout) -> Stage {
     }
 }
 
-/// Ends all ranks because of one that has ended. Prints how it ended and what it requested last,
-/// unless that rank has printed an error itself.
+/// Ends all ranks because one has ended. Prints how that rank ended and what it had requested last,
+/// unless the rank itself has printed an error.
 fn end(job: Job, it: Ended, layout: &Layout) -> ExitCode {
     let Ended { rank, status, stage } = it;
     let own = status.code().filter(|code| *code != 0);
@@ -146,7 +148,7 @@ fn end(job: Job, it: Ended, layout: &Layout) -> ExitCode {
     own.map_or(ExitCode::from(LOST as u8), |own| ExitCode::from(own as u8))
 }
 
-/// What a rank that was part of the shared memory requested last.
+/// What a rank that had joined the shared memory requested last.
 fn last_request(job: &Job, rank: usize, layout: &Layout) -> String {
     let asked = job.load(layout.control(rank, Control::Asked));
     match asked & ASKED_LOCK {
@@ -156,7 +158,7 @@ fn last_request(job: &Job, rank: usize, layout: &Layout) -> String {
     }
 }
 
-/// How a rank ended.
+/// How a rank ended, in words.
 fn how(status: ExitStatus) -> String {
     match status.signal() {
         Some(signal) => match nix::sys::signal::Signal::try_from(signal) {
@@ -167,12 +169,12 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// The exit status for a rank that ended: its own, or [`LOST`] if a signal ended it.
+/// The exit status for a rank that ended: the rank's own status, or [`LOST`] if a signal ended it.
 fn code(status: ExitStatus) -> u8 {
     status.code().unwrap_or(LOST) as u8
 }
 
 fn say(sentence: &str) {
-    // Standard error may be closed.
+    // An error is ignored: standard error may be closed.
     let _ = writeln!(stderr(), "syncline: {sentence}");
 }

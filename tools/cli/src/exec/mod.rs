@@ -1,7 +1,7 @@
-//! `syncline exec`: becomes the program, with the library that replaces locks in it.
+//! `syncline exec`: becomes the program, with a library loaded that replaces the program's locks.
 //!
-//! Only Syncline's library remains: no parent process, no files. So the program gets all signals,
-//! and has the process number that a service manager expects.
+//! Only this library remains of Syncline; there is no parent process and no file. So the program
+//! gets all signals itself, and has the process number that a service manager expects.
 
 pub mod args;
 mod place;
@@ -25,10 +25,10 @@ use crate::record::{Signals, find_library, find_program, preload};
 
 /// The library that replaces locks.
 const LIBRARY: &str = "libsyncline_replace.so";
-/// The variable that names another library instead, for developers of Syncline.
+/// The environment variable that names another file for this library, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_REPLACE";
 
-/// Runs the program in place of Syncline; returns only if that fails.
+/// Runs the program in the place of Syncline. Returns only if that fails.
 pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let mut variables = match (&args.policy, &args.lock) {
@@ -45,7 +45,8 @@ pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
     become_program(&program, &args.program.command, variables)
 }
 
-/// Runs a program in place of Syncline, with these variables; returns only if that fails.
+/// Runs a program in the place of Syncline, with these environment variables. Returns only if that
+/// fails.
 pub fn become_program(
     program: &Path,
     command: &[OsString],
@@ -60,31 +61,31 @@ pub fn become_program(
     Err(not_started(program, error))
 }
 
-/// Environment variables that load the library into a program and name its locks.
+/// The environment variables that load the library into a program and name the locks to use.
 pub fn variables(locks: &Locks) -> Result<Variables, Failure> {
-    // A policy would take precedence over the names, so the one that this command itself may run
-    // under is removed.
+    // If this command itself runs under a policy, that policy would take precedence over the names,
+    // so it is removed.
     preloaded(vec![("SYNCLINE_LOCKS", locks.names().into()), ("SYNCLINE_POLICY", "".into())])
 }
 
-/// Environment variables that apply the policy in a file to a program. Rules that no longer match
-/// anything are reported on standard error.
+/// The environment variables that apply the policy in a file to a program. Prints on standard error
+/// which rules match nothing any more.
 fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
     let policy = read(path)?;
     let plan = plan(&policy, program)?;
     for remark in &plan.remarks {
-        // Standard error may be closed; the program runs nevertheless.
+        // An error is ignored: standard error may be closed, and the program is run nevertheless.
         let _ = writeln!(stderr(), "syncline: {}:{}: {remark}", path.display(), remark.line);
     }
     planned(&plan)
 }
 
-/// Environment variables that apply a prepared policy.
+/// The environment variables that apply a prepared policy.
 pub fn planned(plan: &Plan) -> Result<Variables, Failure> {
     preloaded(vec![("SYNCLINE_POLICY", plan.variable.clone().into())])
 }
 
-/// Environment variables that pin threads as `placement` says.
+/// The environment variables that pin threads to processors as `placement` says.
 pub fn placed(placement: Placement) -> Result<Variables, Failure> {
     preloaded(vec![placement.variable()?])
 }
@@ -96,8 +97,8 @@ fn preloaded(variables: Variables) -> Result<Variables, Failure> {
     preloading(LIBRARY, OVERRIDE, variables)
 }
 
-/// Adds to the variables the one that loads a library of Syncline into the program. `named` is the
-/// variable that can name another file for the library.
+/// Adds to these variables the one that loads a library of Syncline into the program. A developer
+/// can name another file for the library by the variable `named`.
 pub fn preloading(
     library: &str,
     named: &str,

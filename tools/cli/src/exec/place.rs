@@ -1,5 +1,5 @@
-//! Where a program's threads run: `syncline exec --place`, and the placements that `syncline try`
-//! tries.
+//! On which processors a program's threads run: `syncline exec --place`, and the placements that
+//! `syncline try` tries.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -22,9 +22,9 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// The placements that `syncline try` tries without being asked: `Packed`, then `Spread` and
-    /// `OneSocket` if they differ from the others on this machine. Empty if its processors are
-    /// unknown.
+    /// The placements that `syncline try` tries if the user names none: `Packed`, and also `Spread`
+    /// and `OneSocket` if they differ from the others on this machine. If the processors are
+    /// unknown, there are none.
     pub fn different() -> Vec<Placement> {
         let Ok(topology) = topology() else { return Vec::new() };
         let sockets: BTreeSet<_> = topology.threads.iter().map(|t| t.package).collect();
@@ -38,13 +38,13 @@ impl Placement {
         all
     }
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> String {
         use clap::ValueEnum;
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// The variable that the library in the program reads, and its value.
+    /// The environment variable that the library in the program reads, with its value.
     pub fn variable(self) -> Result<(&'static str, OsString), Failure> {
         let topology = topology()?;
         let first = topology.packed();
@@ -64,7 +64,7 @@ impl Placement {
     }
 }
 
-/// The hardware threads that this process may use: at least one.
+/// The hardware threads that this process may use. There is at least one.
 fn topology() -> Result<Topology, Failure> {
     let topology = Topology::here().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     match topology.threads.is_empty() {

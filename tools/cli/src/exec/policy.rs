@@ -1,4 +1,4 @@
-//! Reads the policy of `syncline exec --policy`, and prepares it for the program.
+//! Reads the policy of `syncline exec --policy`, and prepares it for a program.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -18,8 +18,8 @@ pub fn read(path: &Path) -> Result<Policy, Failure> {
     })
 }
 
-/// Prepares a policy: looks its names up in the program that is run, or in the one that the policy
-/// names.
+/// Prepares a policy: looks up its names in the program that will run or, if the policy names
+/// another program, in that one.
 pub fn plan(policy: &Policy, program: &Path) -> Result<Plan, Failure> {
     let named = policy.program.as_deref().map(Path::new);
     let other = named.filter(|named| named.file_name() != program.file_name());
@@ -30,7 +30,7 @@ pub fn plan(policy: &Policy, program: &Path) -> Result<Plan, Failure> {
     Plan::new(policy, &files(&program)?).map_err(|what| Failure::message(RECORD_FAILED, what))
 }
 
-/// The files of a program, in which names are looked up.
+/// The files of a program, in which the names of a policy are looked up.
 pub fn files(program: &Path) -> Result<Files, Failure> {
     Files::of(program).map_err(|error| {
         let message = format!("can't read the names in {}: {error}", program.display());

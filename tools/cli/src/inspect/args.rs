@@ -83,17 +83,17 @@ pub struct Inspect {
     pub command: Vec<OsString>,
 }
 
-/// The default folder for traces.
+/// The folder for a trace if none is given.
 pub const DEFAULT_TRACE: &str = "syncline-trace";
 
-/// Reads a percentage, and returns it in thousandths.
+/// Reads a percentage. Returns it in thousandths: 10 % are 100.
 fn parse_budget(text: &str) -> Result<u32, String> {
     let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
     if !(0.0..=10_000.0).contains(&percent) {
         return Err("expected from 0 to 10000".to_owned());
     }
     let permille = (percent * 10.0).round() as u32;
-    // 0 stands for no limit, so a smaller percentage becomes one thousandth.
+    // 0 means that there is no limit, so any other percentage becomes at least one thousandth.
     Ok(if percent > 0.0 { permille.max(1) } else { 0 })
 }
 

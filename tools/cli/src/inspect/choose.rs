@@ -1,15 +1,16 @@
-//! The locks to trace, in the form that the library reads: a line for each position in a file.
+//! The locks to trace, as lines that the tracing library reads. Each line stands for a range of a
+//! file or of memory.
 //!
 //! | line | stands for |
 //! |---|---|
-//! | `site MODULE START END` | acquiring calls whose last byte lies in this range of that file |
-//! | `lock MODULE START END` | locks that lie in this range of that file |
+//! | `site MODULE START END` | calls that acquire a lock, with their last byte in this range of the file |
+//! | `lock MODULE START END` | locks in this range of the file |
 //! | `lock - START END` | locks at these addresses of memory |
 //!
-//! `site:N` in place of `site` says that, in a recording, threads waited N microseconds at these
-//! calls. The sites with most waiting have priority from the start of the run.
+//! With `site:N` in the place of `site`, a line says that threads waited N microseconds at these
+//! calls in a recording. The calls with the most waiting have priority from the start of the run.
 //!
-//! Without any lines, all locks are traced.
+//! If there are no lines, all locks are traced.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,14 +23,15 @@ use syncline_policy::Files;
 use super::args::Inspect;
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// The most call sites that are taken of a process that has no findings about locks.
+/// The most call sites that are taken from a process without findings about locks.
 const HOTTEST: usize = 8;
 
-/// The lines for what the command line asks for.
+/// The lines for the locks that the command line names.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if a name refers to nothing in the program or the program's names can't
-/// be read, or if the recording can't be read, has no wait for a lock, or is of another build.
+/// With [`RECORD_FAILED`]: if a name stands for nothing in the program, or the program's names
+/// can't be read; if the recording can't be read, has no wait for a lock, or was made with another
+/// build.
 pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
     let mut lines = BTreeSet::new();
     if let Some(recording) = &args.from {
@@ -58,7 +60,7 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
             Failure::message(RECORD_FAILED, message)
                 .hint("--site and --lock need the program itself, not a script that starts it")
         })?;
-        // Names are looked up in the files as they are now, since these will run.
+        // Names are looked up in the files as they are now, since these files will be run.
         for name in &args.site {
             add("site", name, files.names().site(name, |_| true), &mut lines)?;
         }
@@ -94,8 +96,8 @@ fn add(
     Ok(())
 }
 
-/// Adds the acquiring call sites of the findings and of the remaining waiting or, if these have
-/// none, the sites with most waiting.
+/// Adds the call sites of a process that acquire locks and belong to a finding or to the remaining
+/// waiting. If there are none, adds the call sites with the most waiting.
 fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     let acquires = |site: &&Site| site.op.class() == syncline_recording::Class::Acquire;
     let before = lines.len();
@@ -110,8 +112,8 @@ fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     }
 }
 
-/// A file with chosen call sites that is no longer the recorded build, so the addresses would
-/// belong to other code; `None` if there is none.
+/// A file that has chosen call sites and is no longer the build that was recorded, so the addresses
+/// would belong to other code. `None` if there is no such file.
 fn another_build<'a>(process: &'a Process, lines: &BTreeSet<String>) -> Option<&'a str> {
     let changed = process.modules.iter().filter(|m| m.symbols == Some(SymbolSource::Changed));
     let has_suspects = |module: &&Module| {

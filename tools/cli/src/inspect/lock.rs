@@ -1,19 +1,19 @@
-//! The paragraph on one lock: what to do about it, how its sections depend on each other, and what
-//! they are made of.
+//! The paragraph on one lock: what to do about it, how its critical sections depend on each other,
+//! and what they do.
 
 use std::fmt::Write as _;
 
 use syncline_conflicts::{Advice, Distribution, Lock, NamedCause, Proposal, Report, Site};
 use syncline_present::number::{count, counted, duration, grouped, of_so_many, percent};
 
-/// The most call sites, lines, fields, system calls and kinds of data that a paragraph names.
+/// The most call sites, lines, fields, system calls and kinds of data that a paragraph lists.
 const NAMED: usize = 3;
-/// A cause of less than this share of all conflicts is not named.
+/// A cause with less than this share of all conflicts is not listed.
 const WORTH_NAMING: f64 = 0.1;
-/// Data that takes less than this share of what is touched is not named.
+/// Data with less than this share of what the sections touch is not listed.
 const LITTLE: f64 = 0.005;
 
-/// The paragraph on a lock: what to do, and why.
+/// The paragraph on a lock: its name, what to do, and the reasons.
 pub fn paragraph(number: usize, lock: &Lock, report: &Report) -> String {
     let mut lines = Vec::new();
     lines.push(format!("{number}. {}", title(lock)));
@@ -46,7 +46,7 @@ pub fn paragraph(number: usize, lock: &Lock, report: &Report) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The words before a number that is an estimate, or a lower bound.
+/// The words that stand before a number if it is an estimate or a lower bound.
 pub fn about(estimated: bool, at_least: bool) -> &'static str {
     match (at_least, estimated) {
         (true, _) => "at least ",
@@ -55,7 +55,7 @@ pub fn about(estimated: bool, at_least: bool) -> &'static str {
     }
 }
 
-/// The short name of a lock: for a variable, its name without the call site.
+/// The short name of a lock. For a single lock with a name, it leaves out the call site.
 pub fn short_title(lock: &Lock) -> String {
     match (lock.locks, &lock.name) {
         (1, Some(name)) => name.clone(),
@@ -63,7 +63,7 @@ pub fn short_title(lock: &Lock) -> String {
     }
 }
 
-/// The name of a lock, or the number of locks, with the call site that acquires it.
+/// The name of a lock, or the number of locks, with the call site that acquires them.
 pub fn title(lock: &Lock) -> String {
     let place = lock.sites.first().map_or("unknown place", |site| &site.place);
     let name = lock.name.as_deref().or(lock.lies.as_deref()).unwrap_or(&lock.address);
@@ -82,7 +82,7 @@ fn independence(lock: &Lock) -> Vec<String> {
                 "   none of its sections was traced to its end, so none could be compared"
                     .to_owned()
             }
-            // The advice already says that too few sections were traced.
+            // The advice says already that too few sections were traced.
             _ if lock.advice.iter().any(|one| matches!(one.advice, Advice::TooFewSections)) => {
                 return Vec::new();
             }
@@ -119,7 +119,7 @@ fn independence(lock: &Lock) -> Vec<String> {
     lines
 }
 
-/// The objects that the sections' data belongs to.
+/// The objects that the data of the sections belongs to.
 fn data(lock: &Lock) -> Option<String> {
     let worth_naming = lock.data.iter().filter(|data| data.share >= LITTLE);
     let named = worth_naming.take(NAMED).map(|data| {
@@ -217,8 +217,8 @@ fn sections(site: &Site) -> Vec<String> {
     lines
 }
 
-/// The number of instructions in a section; if tracing stopped in every section, the mean number of
-/// those that were traced.
+/// The number of instructions in a section. If tracing stopped early in every section, it is the
+/// mean number of instructions that were traced.
 fn length(site: &Site) -> String {
     if site.stopped == site.traced {
         let each = site.total_instructions / site.traced.max(1);

@@ -1,5 +1,5 @@
-//! `syncline inspect`: runs a program with the tracing library in it, and says what its critical
-//! sections touch.
+//! `syncline inspect`: runs a program with the tracing library loaded, and says which data its
+//! critical sections touch.
 
 pub mod args;
 mod choose;
@@ -33,20 +33,21 @@ use of_recording::trace_of;
 pub use report::free_memory;
 use syncline_present::number::{self, counted};
 
-/// The library that traces.
+/// The library that traces critical sections.
 const LIBRARY: &str = "libsyncline_tracer.so";
-/// The variables that give the library the trace's folder.
+/// The environment variables that tell the library the folder of the trace.
 const FOLDER: [&str; 3] = ["SYNCLINE_TRACE", "SYNCLINE_TRACE_ID", "SYNCLINE_TRACE_OTHERS"];
-/// The variable that names another library instead, for developers of Syncline.
+/// The environment variable that names another file for this library, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
 
-/// The size of a trace that is read within about a second, in bytes.
+/// A trace up to this size, in bytes, is read within about a second.
 const QUICK: u64 = 16 << 20;
 
-/// The size of the blocks in which the file system counts a file's space, in bytes.
+/// The size of the blocks in which the file system counts the space of a file, in bytes.
 const BLOCK: u64 = 512;
 
-/// Traces and reports. Returns the program's own exit status if the program was run.
+/// Traces a program and reports, or reports on an existing trace. If a program was run, returns its
+/// exit status.
 pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.read {
         report::print(args, folder)?;
@@ -73,7 +74,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     let traced = tidy(&folder, &output, args.from.as_deref());
     folder.remove_older();
     if told_to_end() && traced.bytes > QUICK {
-        // Standard error may be closed.
+        // An error is ignored: standard error may be closed.
         let _ = writeln!(stderr(), "syncline: asked to end (SIGTERM), so no report is made now");
     } else if !args.trace_only {
         hear_signals();
@@ -91,29 +92,29 @@ fn prepare(args: &Inspect, program: &Path) -> Result<(PathBuf, String, u64), Fai
     Ok((library, wanted, largest_file(args.max_size)?))
 }
 
-/// The number of system-call filters (seccomp) that this process runs under, such as a container's.
-/// Programs that run under more filters are left alone.
+/// The number of system-call filters (seccomp) that this process runs under, such as those of a
+/// container. Processes with more filters than this are not traced.
 fn filters() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The folder for the trace. With --from, and without -o, it lies in the recording's folder.
+/// The folder for the trace. With --from and without -o, it is in the recording's folder.
 fn output(args: &Inspect) -> PathBuf {
     let of_recording = || args.from.as_deref().map(trace_of);
     args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
 }
 
-/// What was traced.
+/// What is known about the trace after the run.
 struct Traced {
-    /// The bytes that the files take on disk.
+    /// The bytes that the trace's files take on the disk.
     bytes: u64,
-    /// Whether a process found no room on the disk.
+    /// Whether the disk had no room for a process's file.
     full: bool,
 }
 
-/// Cuts the files to their used length, and prints on standard error what was traced.
+/// Cuts the files to the length that is used, and prints what was traced on standard error.
 fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
     let writers = Writers::of_newer(folder.path());
     let (mut files, mut bytes, mut dropped, mut full) = (0, 0, 0, false);
@@ -124,12 +125,12 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
         full |= header.disk_full != 0;
         dropped += header.dropped;
         let used = header.arena_offset.saturating_add(header.arena_used);
-        // A file that is still written to must keep its size, or its process would die.
+        // If a process still writes to the file, cutting it would kill the process.
         if !writers.has(&path, header.pid) && meta.len() > used {
-            // If this fails, the file stays longer than needed, but takes no more space.
+            // An error is ignored: then the file stays longer than needed, but takes no more space.
             let _ = file.set_len(used);
         }
-        // The space that the file uses, not its length.
+        // This counts the space that the file takes, which can be less than its length.
         bytes += BLOCK * meta.blocks();
     });
     if writers.processes().is_empty() {
@@ -138,13 +139,13 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
     let processes = counted(files as usize, "process");
     if dropped > 0 {
         let records = counted(dropped as usize, "record");
-        // Standard error may be closed.
+        // An error is ignored: standard error may be closed.
         let _ = writeln!(
             stderr(),
             "syncline: {records} did not fit, and tracing stopped there; give more room with --max-size"
         );
     }
-    // Standard error may be closed; the trace is complete nevertheless.
+    // An error is ignored: standard error may be closed, and the trace is complete nevertheless.
     let _ = writeln!(
         stderr(),
         "syncline: traced {processes} to {} ({})\nsyncline: `syncline inspect --read {}` shows this again{}",

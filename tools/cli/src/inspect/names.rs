@@ -1,4 +1,4 @@
-//! Names for the addresses of a trace, from the program's files as they are on disk now.
+//! Finds names for the addresses in a trace, in the program's files as they are on the disk now.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -10,24 +10,25 @@ use syncline_code::symbols::on_stack::Part;
 use syncline_conflicts::Names;
 use syncline_trace::{StackPart, Trace};
 
-/// The names of one process.
+/// Finds the names for one process.
 pub struct Named<'a> {
     symbols: Symbols,
-    /// The names of the process's files, without their folders.
+    /// The names of the process's files, without the folders.
     files: HashSet<String>,
-    /// The contents of stacks that the trace has kept.
+    /// The parts of stacks whose contents the trace has kept.
     stacks: &'a [StackPart],
-    /// The variables on stacks that were looked up, by address; `None` if none was found.
+    /// For each address on a stack that was looked up, its variable, or `None` if none was found.
     on_stack: HashMap<u64, Option<String>>,
 }
 
 impl<'a> Named<'a> {
-    /// The files that names come from; none of them is read yet.
+    /// The files from which names come. None of them is read yet.
     pub fn library() -> Rc<Library> {
         Library::new(&syncline_analysis::Options::default().debug_dirs)
     }
 
-    /// The names of the traced process, from files that other processes may have mapped as well.
+    /// Finds the names for a traced process. Files that other processes have mapped as well are
+    /// shared in `library`.
     pub fn of(trace: &'a Trace, library: &Rc<Library>) -> Named<'a> {
         let files = trace.modules.iter().map(|module| module.path());
         let files = files.map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
@@ -39,12 +40,12 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// The variable on a stack that an address lies in.
+    /// The variable on a stack that contains this address.
     fn on_stack(&mut self, address: u64) -> Option<String> {
         let (symbols, stacks) = (&mut self.symbols, self.stacks);
         let find = || {
-            // Stacks are reused. So the contents count that were kept when this word was first
-            // written, or the nearest word.
+            // A stack's memory is reused. So this takes the contents that were kept when this word
+            // was first written or, if there are none, those of the nearest word.
             let part = |s: &'a StackPart| Part { start: s.start, words: &s.words };
             let around = stacks.iter().filter(|s| part(s).covers(address));
             let nearest = around.min_by_key(|s| s.written.abs_diff(address & !7))?;
@@ -53,7 +54,7 @@ impl<'a> Named<'a> {
         self.on_stack.entry(address).or_insert_with(find).clone()
     }
 
-    /// The files, among those needed for names, that another build has replaced since the run.
+    /// The files that were needed for names and are now another build than during the run.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
         self.symbols.replaced()
     }
@@ -67,14 +68,15 @@ impl Names for Named<'_> {
     }
 
     fn line(&mut self, instruction: u64) -> String {
-        // `stack` expects return addresses, which lie behind the call.
+        // `stack` expects a return address, which comes after the call.
         let stack = self.symbols.stack(&[instruction.wrapping_add(1)]);
         let Some(&innermost) = stack.frames.first() else { return format!("{instruction:#x}") };
         let frame = self.symbols.frame(innermost);
         match frame.file_line() {
             Some(_) => name::frame(frame),
-            // Without line numbers, all instructions of a function count as one line, and so do all
-            // that are outside of functions, such as the linkage table's.
+            // Without line numbers, all instructions of a function count as one line. All
+            // instructions outside of functions, such as those of the linkage table, count as one
+            // line too.
             None => match frame.function.split_once("+0x") {
                 Some((file, _)) if self.files.contains(file) => format!("{file} (no function)"),
                 Some((function, _)) => function.to_owned(),
@@ -92,8 +94,8 @@ impl Names for Named<'_> {
     }
 }
 
-/// A name without its offset: `name (binary)` for `name+0x8 (binary)`, and `binary (no variable)`
-/// for `binary+0x8`.
+/// A name without its offset: `name+0x8 (binary)` becomes `name (binary)`, and `binary+0x8` becomes
+/// `binary (no variable)`.
 fn without_offset(name: &str) -> String {
     match name.rsplit_once("+0x") {
         None => name.to_owned(),

@@ -1,5 +1,5 @@
-//! The traces of `syncline inspect`, for the findings of a recording: the trace in the recording's
-//! folder, or another one that is named.
+//! Traces of `syncline inspect` that a report on a recording uses: the trace in the recording's
+//! folder, or another one that the user names.
 
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use syncline_trace::{Trace, trace_files};
 
 use super::names::Named;
 
-/// The name of the folder for a recording's own trace, in the recording's folder.
+/// The name of the folder, within a recording's folder, for the trace of the recorded program.
 const TRACE: &str = "trace";
 
-/// The path of the trace in a recording's folder. It need not exist.
+/// The path of the trace in a recording's folder. There may be no trace.
 pub fn trace_of(recording: &Path) -> PathBuf {
     let folder = match recording.parent() {
         Some(parent) if recording.is_file() => parent,
@@ -24,12 +24,11 @@ pub fn trace_of(recording: &Path) -> PathBuf {
     folder.join(TRACE)
 }
 
-/// The inspections for a recorded program: from the named trace, or from those in the recordings'
-/// folders.
+/// What was traced of a recorded program: from the trace that the user names or, if none is named,
+/// from those in the recordings' folders.
 ///
-/// # Errors
-/// If the named trace can't be read or has no call site. An unreadable one in a recording's folder
-/// is skipped, with a message on standard error.
+/// If the named trace can't be read or has no call site. A trace in a recording's folder that can't
+/// be read is skipped, with a message on standard error.
 pub fn inspections<'a>(
     recordings: impl IntoIterator<Item = &'a Path>,
     named: Option<&Path>,
@@ -42,14 +41,15 @@ pub fn inspections<'a>(
     }
     for folder in recordings.into_iter().map(trace_of).filter(|folder| folder.is_dir()) {
         if let Err(error) = read(&folder, &mut inspections) {
-            // Standard error may be closed; the report is what it would be without a trace.
+            // An error is ignored: standard error may be closed, and the report is made as without
+            // a trace.
             let _ = writeln!(stderr(), "syncline: can't read all of {}: {error}", folder.display());
         }
     }
     Ok(inspections)
 }
 
-/// Adds what the traces of a folder say of each call site.
+/// Adds what the traces in a folder say about each call site.
 fn read(folder: &Path, inspections: &mut Inspections) -> Result<()> {
     let options = Options { window: Options::WINDOW, processors: 1 };
     let library = Named::library();
@@ -92,7 +92,8 @@ fn add(trace: &Trace, facts: &LockFacts, lock: &Lock, inspections: &mut Inspecti
     }
 }
 
-/// The verdict on a lock's data, from all advice but that on the length of sections.
+/// The verdict on a lock's data. It comes from the first advice that is not about the length of
+/// sections.
 fn data(lock: &Lock) -> Data {
     let of_data = |p: &&Proposal| !matches!(p.advice, Advice::Shorten { .. });
     match lock.advice.iter().find(of_data).map(|proposal| proposal.advice) {
@@ -111,7 +112,7 @@ fn data(lock: &Lock) -> Data {
     }
 }
 
-/// A return address as a position in a file; `None` if no file was mapped there.
+/// The position of a return address in a file, or `None` if no file was mapped there.
 fn in_file(trace: &Trace, address: u64) -> Option<InFile> {
     let call = address.wrapping_sub(1);
     let module = trace.modules.iter().find(|m| (m.start..m.end).contains(&call))?;

@@ -1,4 +1,4 @@
-//! The report on a trace: one report for each process, and messages on files that can't be read.
+//! The report on a trace: one part for each process, and messages about files that can't be read.
 
 use std::io::{BufWriter, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ use crate::progress::Bar;
 use crate::terminal::style;
 use syncline_present::number::{self, counted};
 
-/// The most processes that the text reports on; a build may have thousands.
+/// The most processes that the text reports on, since a build may have thousands.
 const PROCESSES: usize = 8;
-/// A trace of this many bytes or more takes some seconds to read, so that is announced.
+/// Reading a trace of this many bytes or more takes some seconds, so a message says that first.
 const LARGE: u64 = 64 << 20;
 
-/// Prints what a trace says.
+/// Prints the report on a trace.
 pub fn print(args: &Inspect, folder: &Path) -> Result<(), Failure> {
     let files = trace_files(folder).map_err(unreadable)?;
     if files.is_empty() {
@@ -47,8 +47,8 @@ fn unreadable(error: Error) -> Failure {
     Failure::new(REPORT_FAILED, error).hint("`syncline inspect -- PROGRAM` makes a trace")
 }
 
-/// The reports on all processes whose file can be read. A process that was killed at its start, or
-/// found no room, may have left an incomplete file.
+/// The reports on all processes whose files can be read. If a process was killed at its start, or
+/// the disk had no room, its file may be incomplete.
 fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     let mut reports: Vec<Report> = Vec::new();
     let mut failed: Vec<Error> = Vec::new();
@@ -68,7 +68,7 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
             }
         };
         let mut names = Named::of(&trace, &library);
-        // Reading and analysis each have a bar, because they take about equally long.
+        // Reading and analysis take about equally long, so each has its own progress bar.
         let mut bar = Bar::new();
         let facts = facts_with(&trace, options, &mut |done, of| bar.show_part(done, of));
         drop(bar);
@@ -76,7 +76,8 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
         for path in names.replaced() {
             say(&format!("{path} has been replaced by another build: its addresses have no names"));
         }
-        // Freeing a large trace takes seconds, and the process ends anyway.
+        // This leaks the trace on purpose: freeing a large trace takes seconds, and the process
+        // ends soon.
         mem::forget(trace);
         reports.push(report);
     }
@@ -90,8 +91,8 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     Ok(reports)
 }
 
-/// The bytes that sections may take in memory: a quarter of the free memory, because computing
-/// their facts takes about as much again; but at least 256 MiB.
+/// How many bytes the sections may take in memory. It is a quarter of the free memory, because
+/// computing the facts about them takes about as much again, but at least 256 MiB.
 pub fn free_memory() -> u64 {
     const PART: u64 = 4;
     const LEAST: u64 = 256 << 20;
@@ -101,8 +102,8 @@ pub fn free_memory() -> u64 {
     kilobytes.map_or(LEAST, |kilobytes: u64| (kilobytes * 1024 / PART).max(LEAST))
 }
 
-/// Prints a message beside the report. Standard error may be closed; the report is the same without
-/// the message.
+/// Prints a message that is not part of the report. An error is ignored: standard error may be
+/// closed, and the report does not depend on the message.
 fn say(what: &str) {
     let _ = writeln!(stderr(), "syncline: {what}");
 }
@@ -114,8 +115,8 @@ fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
         writeln!(out)?;
         return Ok(out.flush()?);
     }
-    // Processes without a traced section are left out, unless no process has one. Those that were
-    // left alone are always shown.
+    // Processes without a traced section are left out, except if no process has one. Processes that
+    // were not traced on purpose are always shown.
     let some = reports.iter().any(|report| report.traced > 0);
     let speak = |report: &&Report| !some || report.traced > 0 || report.left_alone.is_some();
     let speaking: Vec<&Report> = reports.iter().filter(speak).collect();

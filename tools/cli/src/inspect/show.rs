@@ -1,4 +1,5 @@
-//! The report on a trace as text: the locks that matter most, each in a paragraph, then the tables.
+//! The report on a trace, as text: the locks that matter most, with a paragraph each, and then the
+//! tables.
 
 use std::fmt::Write as _;
 
@@ -10,16 +11,16 @@ use super::lock::{about, paragraph};
 use super::tables;
 use syncline_present::terminal::{Style, wrapped};
 
-/// The number of locks that get a paragraph: three fill a screen.
+/// The number of locks that get a paragraph. Three of them fill a screen.
 const DETAILED: usize = 3;
-/// A mean with a larger uncertainty than this is not printed.
+/// If the uncertainty of a mean is larger than this share, the mean is not printed.
 const KNOWN: f64 = 0.25;
 
-/// The largest budget that is proposed, in percent. Instead of a larger one, everything may be
-/// traced.
+/// The largest budget that is proposed, in percent. If more would be needed, the text proposes to
+/// trace everything.
 const LARGEST_BUDGET: f64 = 500.0;
 
-/// The report on one process.
+/// The report on one process, as text.
 pub fn text(report: &Report, style: &Style) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
@@ -67,7 +68,7 @@ pub fn text(report: &Report, style: &Style) -> String {
         );
     }
     text.push_str(&all_locks(report));
-    // The locks with most to gain come first.
+    // The locks with the most to gain come first.
     let mut order: Vec<&Lock> = report.locks.iter().collect();
     let saves = |lock: &Lock| lock.advice.first().map_or(0.0, |p| p.saves_at_most);
     order.sort_by(|a, b| saves(b).total_cmp(&saves(a)));
@@ -83,11 +84,12 @@ pub fn text(report: &Report, style: &Style) -> String {
     text
 }
 
-/// The cost of inspecting, and whether it is within the budget.
+/// What inspecting cost, and whether it was within the budget.
 fn cost(report: &Report) -> String {
     let took = duration(report.cost_seconds + report.besides_seconds);
     let Some(budget) = report.budget else {
-        // Without a budget, the cost is only estimated, and not compared with the program's time.
+        // Without a budget, the cost is only an estimate, and is not compared with the program's
+        // time.
         return format!("  inspecting took about {took} of processor time\n");
     };
     let Some(slowdown) = report.slowdown() else { return String::new() };
@@ -109,7 +111,7 @@ fn cost(report: &Report) -> String {
     text
 }
 
-/// Why there is no traced section.
+/// Why no critical section was traced.
 fn why_none(report: &Report) -> String {
     let acquisitions = report.untraced_acquisitions;
     if report.left_alone.is_some() && acquisitions == 0 {
@@ -126,7 +128,7 @@ fn why_none(report: &Report) -> String {
     )
 }
 
-/// The line on locks without a traced section; empty if there are none.
+/// The line about locks of which no section was traced. It is empty if there are none.
 fn untraced(report: &Report) -> String {
     if report.untraced_locks == 0 {
         return String::new();
@@ -146,7 +148,7 @@ fn untraced(report: &Report) -> String {
     text + "\n"
 }
 
-/// How long a run, or how large a budget, would be needed for a result on a lock.
+/// How long a run would have to be, or how large a budget, for a result on this lock.
 fn too_few(lock: &TooFew, report: &Report) -> String {
     let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
@@ -169,7 +171,7 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
             // Writing to a text never fails.
             let _ = write!(text, ", or --budget {budget} and a run as long as this one");
         }
-        // Instead of a larger budget, everything may be traced.
+        // A larger budget than this is not proposed: without any budget, everything can be traced.
         _ if report.budget.is_some() && acquisitions >= enough => {
             text.push_str(", or --budget 0 and a run as long as this one");
         }

@@ -1,4 +1,4 @@
-//! Tables 2 and 3 of the Syncchar paper, for the locks that were traced.
+//! Tables 2 and 3 of the Syncchar paper, for the traced locks.
 
 use syncline_conflicts::{Lock, Report};
 use syncline_present::number::{count, duration, percent};
@@ -6,11 +6,11 @@ use syncline_present::terminal::{Cell, Style, cell, table};
 
 use super::lock::short_title;
 
-/// The number of rows of Table 2.
+/// The most rows of Table 2.
 pub const CONTENDED: usize = 15;
-/// The number of rows of Table 3.
+/// The most rows of Table 3.
 pub const HELD: usize = 10;
-/// Table 2's columns.
+/// The titles of Table 2's columns.
 pub const CONTENDED_TITLES: [&str; 7] = [
     "acquired",
     "contended",
@@ -21,8 +21,8 @@ pub const CONTENDED_TITLES: [&str; 7] = [
     "most contended locks",
 ];
 
-/// The most contended locks: how many of the sections that waited conflict with those that they
-/// waited for (Table 2).
+/// Table 2, the most contended locks. It says how many of the sections that waited for another
+/// section conflict with that section.
 pub fn contended(report: &Report, style: &Style) -> String {
     let mut locks: Vec<&Lock> = report.locks.iter().filter(|lock| lock.contended > 0).collect();
     locks.sort_by_key(|lock| std::cmp::Reverse(lock.contended));
@@ -45,8 +45,8 @@ pub fn contended(report: &Report, style: &Style) -> String {
     written(style, CONTENDED_TITLES, locks.iter().take(CONTENDED).map(row).collect())
 }
 
-/// The locks that were held longest, each section compared with the last ones of its lock (Table
-/// 3).
+/// Table 3, the locks that were held longest. Each of their sections is compared with the last
+/// sections of its lock.
 pub fn window(report: &Report, style: &Style) -> String {
     let row = |lock: &Lock| {
         let pairs = &lock.window;
@@ -69,12 +69,12 @@ pub fn window(report: &Report, style: &Style) -> String {
     written(style, titles, report.locks.iter().take(HELD).map(row).collect())
 }
 
-/// A cell with this text, or with a dash if the value is unknown.
+/// A cell with this text or, if the value is unknown, with a dash.
 pub fn or_dash(text: String, is_known: bool) -> Cell {
     if is_known { cell(text) } else { cell("-") }
 }
 
-/// A table as text.
+/// Formats a table as text.
 pub fn written<const N: usize>(style: &Style, titles: [&str; N], rows: Vec<[Cell; N]>) -> String {
     let mut text = Vec::new();
     table::write(&mut text, style, titles, rows).expect("memory takes all");

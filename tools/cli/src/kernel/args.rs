@@ -96,9 +96,9 @@ pub struct Kernel {
     pub json: bool,
 }
 
-/// The default folder for recordings of kernels.
+/// The folder for a recording of a kernel if none is given.
 pub const DEFAULT: &str = "syncline-kernel";
-/// The least memory with which a kernel boots, in mebibytes.
+/// The least memory that a kernel needs to boot, in mebibytes.
 const LEAST_MEMORY: u64 = 256;
 
 fn load(text: &str) -> Result<Load, String> {
@@ -128,7 +128,7 @@ fn scale(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "expected a number from 1 on".to_owned())
 }
 
-/// Reads the size of the guest's memory, and returns it in mebibytes.
+/// Reads the size of the guest's memory. Returns it in mebibytes.
 fn memory(text: &str) -> Result<u32, String> {
     match parse_size(text)? >> 20 {
         mebibytes if mebibytes < LEAST_MEMORY => Err("a kernel needs 256M or more".to_owned()),

@@ -1,8 +1,8 @@
-//! `syncline kernel`: boots a kernel in QEMU, follows its sections while a load runs, and says what
-//! they touch.
+//! `syncline kernel`: boots a kernel in QEMU, follows its critical sections while a load runs, and
+//! says which data they touch.
 //!
-//! In order: find the kernel, the plugin and the guest's first process; make the folder; learn the
-//! kernel's symbols and types, if it is a new one; run the load; then tidy the folder and report.
+//! The steps: find the kernel, the plugin and the guest's first process; make the folder; learn the
+//! kernel's symbols and types, if the kernel is new; run the load; complete the folder; report.
 
 pub mod args;
 mod progress;
@@ -28,18 +28,20 @@ use args::Kernel;
 use progress::Console;
 use say::{failure, say};
 
-/// The plugin, and the variable that names another, for developers of Syncline.
+/// The plugin of QEMU, and the environment variable that names another file for it, for developers
+/// of Syncline.
 const PLUGIN: [&str; 2] = ["libsyncline_kernel_plugin.so", "SYNCLINE_KERNEL_PLUGIN"];
-/// The guest's first process, and the variable that names another.
+/// The guest's first process, and the environment variable that names another file for it.
 const INIT: [&str; 2] = ["syncline-kernel-init", "SYNCLINE_KERNEL_INIT"];
 
-/// Runs and reports, or reports on an earlier recording.
+/// Runs a load and reports, or reports on an existing recording.
 pub fn run(args: &Kernel) -> Result<ExitCode, Failure> {
     let outcome = match &args.read {
         Some(folder) => report::print(args, folder),
         None => record(args),
     };
-    // No program's exit status is passed on, so a failure has no other status than this.
+    // This command never passes on a program's exit status, so all of its failures have this
+    // status.
     outcome.map_err(|failure| failure.with_status(REPORT_FAILED))
 }
 
@@ -81,7 +83,8 @@ fn record(args: &Kernel) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The settings of the run. Refuses what can be refused before anything is changed.
+/// The settings of the run. Checks everything that can make the command fail, before anything is
+/// changed.
 fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
     if machine::qemu().is_none() {
         return Err(failure(machine::missing()));
@@ -109,8 +112,8 @@ fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
     })
 }
 
-/// Refuses a guest with more memory than is free on this machine: this machine's kernel would kill
-/// a program.
+/// Refuses a guest that has more memory than this machine has free: otherwise, this machine's
+/// kernel would kill a program.
 fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -125,7 +128,7 @@ fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     }
 }
 
-/// The folder that keeps unpacked kernels, and what was learned of them.
+/// The folder for unpacked kernels, and for what was learned about kernels.
 fn cache() -> Result<PathBuf, Failure> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".cache"));
@@ -142,11 +145,11 @@ fn cache() -> Result<PathBuf, Failure> {
     Ok(cache)
 }
 
-/// A flag that is set when a user asks for the end, by SIGINT, SIGTERM or SIGHUP.
+/// Returns a flag that is set when a user ends the command, by SIGINT, SIGTERM or SIGHUP.
 fn ends() -> Result<Arc<AtomicBool>, Failure> {
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // A second signal ends Syncline at once.
+        // The second signal ends Syncline at once.
         let second = Arc::clone(&ends);
         signal_hook::flag::register_conditional_default(signal, second)
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&ends)))
@@ -168,7 +171,7 @@ fn announced(settings: &Settings) -> String {
     )
 }
 
-/// Cuts the trace to its used length. Returns whether the disk was full.
+/// Cuts the trace to the length that is used. Returns whether the disk was full.
 fn tidy(folder: &Folder) -> bool {
     let mut full = false;
     folder.for_each_file("trace", |path, file, meta| {
@@ -176,7 +179,7 @@ fn tidy(folder: &Folder) -> bool {
         full |= header.disk_full != 0;
         let used = header.arena_offset.saturating_add(header.arena_used);
         if meta.len() > used {
-            // If this fails, the file stays longer than needed, but takes no more space.
+            // An error is ignored: then the file stays longer than needed, but takes no more space.
             let _ = file.set_len(used);
         }
     });

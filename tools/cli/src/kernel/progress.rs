@@ -1,4 +1,4 @@
-//! The display while a guest runs: the time that it has run, and the last line of its console.
+//! What is shown while a guest runs: the time since its start, and the last line of its console.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -9,11 +9,11 @@ use syncline_present::terminal::printable;
 /// How often the displayed time is updated.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A line on standard error, if that is a terminal. It is removed when this value is dropped.
+/// A line on standard error, if standard error is a terminal. Dropping this value removes the line.
 pub struct Console(Option<ProgressBar>);
 
 impl Console {
-    /// A line that begins with `what`, the name of what is being done.
+    /// Shows a line that begins with `what`, the name of the present step.
     pub fn new(what: &str) -> Console {
         if !stderr().is_terminal() {
             return Console(None);

@@ -18,13 +18,13 @@ use crate::inspect::free_memory;
 use crate::progress::Bar;
 use crate::terminal::style;
 
-/// The name and version of the JSON document. The number changes when a field is removed, or changes its
-/// meaning; new fields may come at any time.
+/// The name and version of the JSON document. The version changes when a field is removed or gets
+/// another meaning. New fields may be added without a new version.
 const SCHEMA: &str = "syncline-kernel/1";
-/// The most breaches of the invariants that are printed one by one.
+/// The most violations of the invariants that are printed.
 const BREACHES: usize = 8;
 
-/// Prints the report on a recording. Fails if the recording contradicts itself.
+/// Prints the report on a recording. If the recording contradicts itself, the exit status says so.
 pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
     let hint = "`syncline kernel` makes a recording of a kernel";
     let unreadable = |error| failure(error).hint(hint);
@@ -54,7 +54,8 @@ pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
         out.write_all(show::text(&about, &counts, of_kernel.as_ref(), &report, &style()).as_bytes())
     };
     written.and_then(|()| out.flush()).map_err(|error| Failure::new(REPORT_FAILED, error))?;
-    // Freeing a large trace takes seconds, and the process ends anyway.
+    // This leaks the trace on purpose: freeing a large trace takes seconds, and the process ends
+    // soon.
     std::mem::forget(trace);
     let broken: u64 = INVARIANTS.iter().filter_map(|name| counts.get(*name)).sum();
     if broken == 0 {

@@ -1,4 +1,4 @@
-//! What this command says besides its report: what went wrong, and remarks.
+//! The messages of this command besides its report: errors and remarks.
 
 use std::io::{Write, stderr};
 
@@ -11,8 +11,8 @@ pub fn failure(error: Error) -> Failure {
     Failure::new(REPORT_FAILED, error)
 }
 
-/// Prints a message beside the report. Standard error may be closed; the report is the same without
-/// the message.
+/// Prints a message that is not part of the report. An error is ignored: standard error may be
+/// closed, and the report does not depend on the message.
 pub fn say(what: &str) {
     let _ = writeln!(stderr(), "syncline: {what}");
 }

@@ -1,5 +1,6 @@
-//! The report on a recording of a kernel as text: the run, Tables 2 and 3 of the Syncchar paper by
-//! classes of locks, and what the sections of the classes that were held longest conflict on.
+//! The report on a recording of a kernel, as text. It has the run, Tables 2 and 3 of the Syncchar
+//! paper with a row for each class of locks, and, for the classes that were held longest, on what
+//! their sections conflict.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use syncline_present::terminal::{Style, cell, wrapped};
 
 use crate::inspect::tables::{CONTENDED, CONTENDED_TITLES, HELD, or_dash, written};
 
-/// The number of call sites of a class that are named.
+/// The most call sites of a class that are listed.
 const SITES: usize = 3;
 
 /// The whole report.
@@ -86,8 +87,8 @@ fn sums(about: &About, report: &Report) -> String {
     text
 }
 
-/// The lines that say how far the figures can be trusted: breaches of the invariants, the kernel's
-/// own counts, dropped sections, and how closely the processors were kept together.
+/// The lines that say how far the figures can be trusted: violations of the invariants, the
+/// kernel's own counts, sections that were dropped, and how far the processors ran apart.
 fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> String {
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     if counts.is_empty() {
@@ -146,8 +147,8 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
     text
 }
 
-/// The most contended classes: how many of the sections that waited conflict with those that they
-/// waited for (Table 2).
+/// Table 2, the most contended classes. It says how many of the sections that waited for another
+/// section conflict with that section.
 fn contended(report: &Report, style: &Style) -> String {
     let mut rows: Vec<&Row> = report.rows.iter().filter(|row| row.contended > 0).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.contended));
@@ -169,9 +170,9 @@ fn contended(report: &Report, style: &Style) -> String {
     written(style, CONTENDED_TITLES, rows.iter().take(CONTENDED).map(cells).collect())
 }
 
-/// The classes that were held longest, each section compared with the last ones of its lock (Table
-/// 3). Conflicts are a share of the pairs and, as in the paper, a share of the sections: those with
-/// any conflict.
+/// Table 3, the classes that were held longest. Each of their sections is compared with the last
+/// sections of its lock. The table has the share of pairs that conflict and, as in the paper, the
+/// share of sections with any conflict.
 fn longest(report: &Report, style: &Style) -> String {
     let cells = |row: &Row| {
         let compared = |text: String| or_dash(text, row.pairs > 0);
@@ -190,7 +191,7 @@ fn longest(report: &Report, style: &Style) -> String {
     written(style, titles, report.rows.iter().take(HELD).map(cells).collect())
 }
 
-/// What a class conflicts on, and where it is taken.
+/// On what the sections of a class conflict, and where its locks are taken.
 fn detail(row: &Row) -> String {
     let mut text = format!("  {}", row.class);
     if row.locks > 1 {

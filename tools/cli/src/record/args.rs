@@ -85,7 +85,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The windows of time that --every and --keep ask for; `None` without --every.
+    /// The windows of time that --every and --keep request; `None` without --every.
     pub fn windows(&self) -> Option<Wanted> {
         let every = self.every?;
         Some(Wanted { every, keep: self.keep as usize, most: self.max_size })

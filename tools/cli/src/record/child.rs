@@ -1,9 +1,10 @@
-//! Runs the program and waits for its end.
+//! Runs the program, and waits until it ends.
 //!
-//! Syncline must not die of a signal that is meant for the program. It blocks those
-//! signals and reads them one by one instead: signals that a process sent to Syncline are passed
-//! on; signals from the terminal have already reached the program (both are in its foreground
-//! group) and are dropped. The program starts with the signal state that Syncline was started with.
+//! A signal that is meant for the program must not end Syncline. So Syncline blocks such signals,
+//! and reads them one by one. A signal that a process sent to Syncline is passed on to the program.
+//! A signal from the terminal has already reached the program, because both are in the terminal's
+//! foreground group, and is dropped. The program starts with the signal state with which Syncline
+//! was started.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,7 +23,7 @@ use syncline_recording::Ending;
 use super::inherited::Signals;
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
-/// The signals that go to the program.
+/// The signals that are meant for the program.
 const PASSED_ON: [Signal; 6] = [
     Signal::SIGINT,
     Signal::SIGQUIT,
@@ -32,34 +33,35 @@ const PASSED_ON: [Signal; 6] = [
     Signal::SIGUSR2,
 ];
 
-/// The signals that ask for an end.
+/// The signals by which a user asks for the end of the program.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// Whether Syncline got SIGTERM and passed it on.
+/// Whether Syncline has got SIGTERM and passed it on.
 static TOLD_TO_END: AtomicBool = AtomicBool::new(false);
 
-/// Whether a user asked for the program's end, by a signal to Syncline or from the terminal.
+/// Whether a user has asked for the end of the program, by a signal to Syncline or from the
+/// terminal.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a user asked for the program's end, by a signal to Syncline or from the terminal. Then
-/// no further run is wanted.
+/// Whether a user has asked for the end of the program, by a signal to Syncline or from the
+/// terminal. Then no further run is started.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Relaxed)
 }
 
-/// Whether Syncline got SIGTERM while the program ran: its sender waits for Syncline's end, so no
-/// report that takes long is made.
+/// Whether Syncline has got SIGTERM while the program ran. The sender waits for Syncline to end, so
+/// Syncline makes no report that takes long.
 pub fn told_to_end() -> bool {
     TOLD_TO_END.load(Relaxed)
 }
 
-/// The running program, and the signals that Syncline reads meanwhile.
+/// The running program, and the signals that Syncline reads while it runs.
 pub struct Recorded {
     child: Child,
     signals: SignalFd,
 }
 
-/// The signal state from before the first program was started. Every program starts with it.
+/// The signal state from before the first run. The program starts with this state in every run.
 fn inherited() -> nix::Result<&'static Signals> {
     static INHERITED: OnceLock<Signals> = OnceLock::new();
     match INHERITED.get() {
@@ -71,7 +73,7 @@ fn inherited() -> nix::Result<&'static Signals> {
     }
 }
 
-/// Starts the program under the name that the user gave it, with these environment variables added.
+/// Starts the program under the name that the user gave, with these environment variables added.
 ///
 /// # Errors
 /// With [`NOT_FOUND`], [`CANNOT_RECORD`] or [`RECORD_FAILED`] if it can't be started.
@@ -88,8 +90,8 @@ pub fn start(
 
     let mut start = Command::new(program);
     start.arg0(&command[0]).args(&command[1..]).envs(variables);
-    // SAFETY: between fork and exec only functions that are safe in signal handlers may
-    // run; `restore` calls sigaction and pthread_sigmask, and allocates nothing.
+    // SAFETY: between fork and exec, only functions that are safe in signal handlers may run.
+    // `restore` calls sigaction and pthread_sigmask, and allocates nothing.
     let child =
         unsafe { start.pre_exec(move || inherited.restore()) }.spawn().map_err(|error| {
             let status = match error.kind() {
@@ -104,15 +106,15 @@ pub fn start(
 }
 
 impl Recorded {
-    /// Its process number.
+    /// The program's process number.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Passes signals on until the program ends, and says how it ended.
+    /// Passes signals on to the program until it ends. Returns how it ended.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the program can't be waited for or signals can't be read.
+    /// With [`RECORD_FAILED`], if waiting for the program or reading signals fails.
     pub fn wait(mut self) -> Result<Ending, Failure> {
         loop {
             if let Some(status) =
@@ -136,8 +138,9 @@ impl Recorded {
         }
     }
 
-    /// Sends a signal to the program. The program was not waited for yet, so the process number is
-    /// still its own. If it has just ended, the signal has no effect, as it would without Syncline.
+    /// Sends a signal to the program. Syncline has not waited for the program's end yet, so the
+    /// process number still belongs to it. If the program has just ended, the signal has no effect,
+    /// just as without Syncline.
     fn pass_on(&self, signal: Signal) {
         if signal == Signal::SIGTERM {
             TOLD_TO_END.store(true, Relaxed);
@@ -146,12 +149,12 @@ impl Recorded {
     }
 }
 
-/// Lets signals end Syncline again, after the program has ended and only a report is left to make.
-/// Signals that arrived while the program ran were meant for the program, and are discarded.
+/// Lets signals end Syncline again. Called when the program has ended and only a report is left to
+/// do. Signals that arrived while the program ran were meant for the program, and are discarded.
 pub fn hear_signals() {
     let passed_on: SigSet = PASSED_ON.into_iter().collect();
     let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
-    // If the kernel refuses, signals stay blocked: the report is made nevertheless.
+    // If the kernel refuses this, signals stay blocked, and the report is made nevertheless.
     let Ok(signals) = SignalFd::with_flags(&passed_on, flags) else { return };
     while let Ok(Some(_)) = signals.read_signal() {}
     let _ = passed_on.thread_unblock();

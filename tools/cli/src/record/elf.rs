@@ -1,8 +1,7 @@
-//! Whether an executable is loaded by a dynamic loader that can load our library.
+//! Checks whether an executable's dynamic loader can load our library.
 //!
 //! The library is x86-64 code that calls glibc. So it can be loaded into a program only if the
-//! program is for the same machine, and names a loader (a static program names none) which is
-//! glibc's.
+//! program is for x86-64 and names glibc's loader. A static program names no loader.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -12,10 +11,11 @@ use syncline_code::executable::{Executable, Sanitizer, sanitizer_of};
 
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND};
 
-/// Makes sure that the library can get into this executable.
+/// Checks that our library can be loaded into this executable.
 ///
 /// # Errors
-/// With [`CANNOT_RECORD`] and the reason; with [`NOT_FOUND`] if its loader is missing.
+/// With [`CANNOT_RECORD`] and the reason, or with [`NOT_FOUND`] if the executable's loader is
+/// missing.
 pub fn check(path: &Path) -> Result<(), Failure> {
     let refuse = |why: &str, hint: &str| {
         let message = format!("can't load a library into {}: {why}", path.display());
@@ -73,10 +73,10 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Makes sure that this executable was not built with LeakSanitizer, which has its own allocator.
+/// Checks that this executable was not built with LeakSanitizer, which brings its own allocator.
 ///
 /// # Errors
-/// With [`CANNOT_RECORD`], if it was.
+/// With [`CANNOT_RECORD`], if it was built so.
 pub fn check_allocator(path: &Path) -> Result<(), Failure> {
     if sanitizer_of(path) != Some(Sanitizer::Leak) {
         return Ok(());
@@ -89,8 +89,8 @@ pub fn check_allocator(path: &Path) -> Result<(), Failure> {
     Err(Failure::message(CANNOT_RECORD, message).hint("build it without -fsanitize=leak"))
 }
 
-/// Whether the executable is a loader. A loader names no loader itself, but `ld.so ./app` loads our
-/// library as well.
+/// Whether the executable is itself a loader. A loader names no loader, but `ld.so ./app` loads our
+/// library.
 fn is_loader(path: &Path) -> bool {
     let name = |path: &Path| Some(path.file_name()?.as_bytes().starts_with(b"ld-"));
     name(path) == Some(true) || path.canonicalize().ok().and_then(|p| name(&p)) == Some(true)

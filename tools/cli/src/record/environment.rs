@@ -1,15 +1,15 @@
-//! The environment through which `record` talks to the preload library.
+//! The environment variables by which `record` gives the preload library its options.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `LD_PRELOAD` | the library, then what was there already |
-//! | `SYNCLINE_RECORDING` | the folder, absolute |
-//! | `SYNCLINE_RECORDING_ID` | its identity: the numbers of its device and inode, `DEVICE:INODE` |
-//! | `SYNCLINE_RECORDING_OTHERS` | name of its subfolder for processes of other users; empty if none |
+//! | `LD_PRELOAD` | the library, and after it what was there before |
+//! | `SYNCLINE_RECORDING` | the folder's absolute path |
+//! | `SYNCLINE_RECORDING_ID` | the folder's device and inode numbers, `DEVICE:INODE` |
+//! | `SYNCLINE_RECORDING_OTHERS` | the name of the subfolder for other users' processes; empty if none |
 //! | `SYNCLINE_CLOCK` | 1: time stamp counter; 2: `CLOCK_MONOTONIC` |
-//! | `SYNCLINE_TICKS_PER_SECOND` | rate of that clock |
-//! | `SYNCLINE_MAX_SIZE` | bytes that the file of one process may take |
-//! | `SYNCLINE_TIMELINE` | 1: every acquisition is timed and logged; 0: waits are logged |
+//! | `SYNCLINE_TICKS_PER_SECOND` | how many ticks of that clock a second has |
+//! | `SYNCLINE_MAX_SIZE` | the most bytes of one process's file |
+//! | `SYNCLINE_TIMELINE` | 1: every acquisition is timed and logged; 0: only waits are logged |
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -17,15 +17,16 @@ use std::path::PathBuf;
 
 use syncline_recording::clock::Clock;
 
-/// The variables for the folder: its path, its identity, its subfolder.
+/// The variables that describe the folder: its path, its device and inode numbers, and its
+/// subfolder.
 pub const FOLDER: [&str; 3] =
     ["SYNCLINE_RECORDING", "SYNCLINE_RECORDING_ID", "SYNCLINE_RECORDING_OTHERS"];
 
-/// The options for the library.
+/// The options for the preload library.
 pub struct Environment {
-    /// The library itself.
+    /// The path of the library.
     pub library: PathBuf,
-    /// The clock that it reads.
+    /// The clock that the library reads.
     pub clock: Clock,
     /// The most bytes that the file of one process may take.
     pub max_size: u64,
@@ -34,8 +35,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The variables to set. `folder` has those that say where the library makes its files, as
-    /// returned by [`Folder::variables`](super::Folder::variables).
+    /// The environment variables to set. `folder` has the ones that say where the library makes its
+    /// files; [`Folder::variables`](super::Folder::variables) returns them.
     pub fn variables(
         &self,
         folder: [(&'static str, OsString); 3],
@@ -53,8 +54,8 @@ impl Environment {
     }
 }
 
-/// The value of `LD_PRELOAD`. Syncline's library comes first, so that no other library is between
-/// the program and it.
+/// The value of `LD_PRELOAD`. Syncline's library comes first, so that no other library is called
+/// between the program and it.
 pub fn preload(library: &std::path::Path, present: Option<&OsStr>) -> OsString {
     let mut value = library.as_os_str().to_owned();
     if let Some(present) = present.filter(|present| !present.is_empty()) {

@@ -1,5 +1,5 @@
-//! After the program has ended: cuts the files to the length that they use, and says what was
-//! recorded and what to do next.
+//! What is done after the program has ended: cut the files to the length that is used, and tell the
+//! user what was recorded and what to do next.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -16,23 +16,22 @@ use crate::quoted::typed;
 use crate::terminal::to_terminal;
 use syncline_present::number::{self, counted};
 
-/// The state of a folder after the program's end.
+/// The state of a recording's folder after the program has ended.
 pub struct Tidied {
-    /// No process recorded anything.
+    /// Whether no process has recorded anything.
     pub empty: bool,
-    /// A process found no room on the disk.
+    /// Whether the disk had no room for a process.
     pub full: bool,
-    /// A process still writes.
+    /// Whether a process still writes to the folder.
     pub in_use: bool,
 }
 
-/// Tidies the folder and tells the user, on standard error, what is in it.
+/// Cuts the folder's files, and tells the user on standard error what was recorded.
 pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> Tidied {
     tidy(folder, shown, &Writers::of_newer(folder.path()))
 }
 
-/// Tidies the folder of a process that ran before Syncline attached to it, and tells the user what
-/// is in the folder.
+/// Like [`tidy_and_summarize`], for a process that ran before Syncline attached to it.
 pub fn tidy_of_older(folder: &Folder, shown: &Path) -> Tidied {
     tidy(folder, shown, &Writers::of(folder.path()))
 }
@@ -42,7 +41,7 @@ fn tidy(folder: &Folder, shown: &Path, writers: &Writers) -> Tidied {
     let mut processes = BTreeSet::new();
     let mut full = false;
     folder.for_each_file("syncline", |path, file, meta| {
-        // An empty file is that of a process that could not begin.
+        // An empty file belongs to a process that could not begin to record.
         full |= meta.len() == 0;
         let Some(read) = ProcessFile::read(&file, meta) else { return };
         full |= read.header.disk_full != 0;
@@ -57,13 +56,14 @@ fn tidy(folder: &Folder, shown: &Path, writers: &Writers) -> Tidied {
     Tidied { empty: files.is_empty(), full, in_use: running > 0 }
 }
 
-/// Tells the user what to do next.
+/// Tells the user which command to run next.
 pub fn say_what_to_do(folder: &Path) {
     say(&format!("syncline: now run `syncline report {}`\n", typed(folder)));
 }
 
 fn say(text: &str) {
-    // Standard error may be closed; the recording is complete nevertheless.
+    // An error is ignored: standard error may be closed, and the recording is complete
+    // nevertheless.
     let _ = stderr().write_all(to_terminal(text).as_bytes());
 }
 
@@ -102,16 +102,16 @@ fn summary(
     text
 }
 
-/// The header of a process's file, and the file's size.
+/// What is needed of a process's file: its header and its size.
 struct ProcessFile {
     header: Header,
-    /// The space that it takes on disk.
+    /// The space that the file takes on the disk.
     bytes: u64,
 }
 
 impl ProcessFile {
-    /// Reads the header; `None` if it can't be read, or the file is not a recording of this
-    /// version.
+    /// Reads the header. Returns `None` if it can't be read, or if the file is not a recording of
+    /// this version.
     fn read(mut file: &File, meta: &Metadata) -> Option<ProcessFile> {
         let mut header = Header::zeroed();
         file.read_exact(bytes_of_mut(&mut header)).ok()?;
@@ -119,8 +119,8 @@ impl ProcessFile {
         ours.then_some(ProcessFile { header, bytes: meta.blocks() * 512 })
     }
 
-    /// Cuts the file to its used length. If this fails, the file stays longer than needed, but
-    /// takes no more space.
+    /// Cuts the file to the length that is used. If this fails, the file stays longer than needed,
+    /// but takes no more space.
     fn cut(&self, file: &File, meta: &Metadata) {
         let used = self.header.arena_used.min(self.header.arena_capacity).checked_mul(UNIT);
         let length = used.and_then(|used| used.checked_add(self.header.arena_offset));

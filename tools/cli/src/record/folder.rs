@@ -1,13 +1,13 @@
-//! The folder that a recording or a trace is written to.
+//! The folder to which a recording or a trace is written.
 //!
-//! Only its owner may list it or write to it. Root may record a program that continues as another
-//! user; the new processes of such a program make their files in a subfolder, as
-//! [`syncline_recording::folder`] says. While root records, other users may pass through the folder
-//! to that subfolder, but may neither list the folder nor write to it.
+//! Only its owner may list it or write to it. But root may record a program that continues as
+//! another user. Then the program's new processes make their files in a subfolder, as
+//! [`syncline_recording::folder`] describes. So if root records, other users may pass through the
+//! folder to this subfolder, but may neither list the folder nor write to it.
 //!
-//! Only recordings are ever deleted: a recording that is already there becomes `DIR.old`, and an
-//! older one of that name is removed after the program has ended. A folder with anything else in it
-//! is left alone and refused.
+//! Only recordings are ever deleted. A recording that is already in the place becomes `DIR.old`. An
+//! older recording of that name is deleted after the program has ended. A folder that has anything
+//! else in it is refused and not changed.
 
 mod kind;
 mod old;
@@ -32,32 +32,33 @@ use kind::{Kind, kind_of};
 use old::{give_back, keep_as_old, remove_older};
 use parts::{failed, not_ours};
 
-/// The least space, in bytes, with which a recording is of any use.
+/// The least free space, in bytes, with which a recording is useful.
 const LEAST_SPACE: u64 = 16 << 20;
-/// The mode of a folder: other users must not see addresses and arguments.
+/// The mode of the folder. Other users must not see addresses and arguments.
 const MODE: u32 = 0o700;
-/// The mode of a folder that other users may pass through, to the subfolder for them.
+/// The mode of the folder if other users may pass through it to their subfolder.
 const MODE_WITH_OTHERS: u32 = 0o711;
-/// The mode of the subfolder for other users: they may make files there and remove their own, but
-/// not list the files.
+/// The mode of the subfolder for other users. They may make files there and remove their own files,
+/// but may not list the files.
 const MODE_OF_OTHERS: u32 = 0o1733;
 
-/// A folder of our own, empty so far.
+/// A folder that Syncline has made or taken, for a new recording.
 pub struct Folder {
     opened: folder::Folder,
     /// The subfolder for other users, if root records.
     others: Option<folder::Folder>,
     made: bool,
-    /// Whether a recording was moved away for it.
+    /// Whether a recording was moved away to make room for it.
     moved: bool,
 }
 
 impl Folder {
-    /// Makes the folder, after moving away a recording that is already there.
+    /// Makes the folder. A recording that is already in the place is moved away first.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if something other than a recording is there, if that recording is
-    /// still being written, or if the disk or the access rights don't allow it.
+    /// With [`RECORD_FAILED`], if there is something other than a recording in the place, if a
+    /// process still writes to the recording there, or if the disk or the access rights don't allow
+    /// it.
     pub fn create(path: &Path) -> Result<Folder, Failure> {
         let path = absolute(path).map_err(|e| Failure::new(RECORD_FAILED, e))?;
         let (made, moved) = match kind_of(&path)? {
@@ -73,21 +74,21 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Its path, absolute.
+    /// The absolute path of the folder.
     pub fn path(&self) -> &Path {
         self.opened.path()
     }
 
-    /// The open folder.
+    /// The folder, opened.
     pub fn opened(&self) -> &folder::Folder {
         &self.opened
     }
 
-    /// The environment variables that give the library in the program the folder's path, its
-    /// identity, and the name of its subfolder for processes of other users.
+    /// The environment variables that describe the folder to the library in the program: its path,
+    /// its device and inode numbers, and the name of its subfolder for other users' processes.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the folder's identity can't be read.
+    /// With [`RECORD_FAILED`], if the folder's device and inode numbers can't be read.
     pub fn variables(
         &self,
         [path, identity, name]: [&'static str; 3],
@@ -101,7 +102,7 @@ impl Folder {
         ])
     }
 
-    /// Calls a function for each file that has this extension and can be opened.
+    /// Calls a function for each file with this extension that can be opened.
     pub fn for_each_file(&self, ending: &str, mut each: impl FnMut(PathBuf, File, &Metadata)) {
         for path in folder::files(self.path(), ending).unwrap_or_default() {
             let in_others = path.parent() != Some(self.path());
@@ -114,8 +115,8 @@ impl Folder {
         }
     }
 
-    /// Undoes what [`Folder::create`] did, if nothing was recorded. What can't be removed is empty
-    /// and harmless.
+    /// Undoes what [`Folder::create`] did, because nothing was recorded. Errors are ignored: what
+    /// can't be removed is empty and harmless.
     pub fn discard(&self) {
         self.close();
         if self.made {
@@ -126,19 +127,19 @@ impl Folder {
         }
     }
 
-    /// Removes the recording that was named `DIR.old` before the present one. Removing takes long
-    /// if there are thousands of files, so it is done after the program has ended. What can't be
-    /// removed now is removed the next time, or refused then.
+    /// Deletes the recording that had the name `DIR.old` before the present one got it. If it has
+    /// thousands of files, this takes long, so it is done after the program has ended. Errors are
+    /// ignored: what can't be deleted now is deleted or refused the next time.
     pub fn remove_older(&self) {
         let _ = remove_older(self.path());
     }
 
-    /// Withdraws other users' access. Called after the last process has stopped writing.
+    /// Ends other users' access to the folder. Called when no process writes to it any more.
     pub fn close(&self) {
         let Some(others) = &self.others else { return };
         let name = others.path().file_name().unwrap_or_default();
-        // If the subfolder is not empty, it has recordings in it: it stays, without access for
-        // others.
+        // A subfolder that is not empty has recordings in it. It stays, but other users can't
+        // access it any more.
         if unlinkat(&self.opened, name, UnlinkatFlags::RemoveDir).is_err() {
             let _ = fchmod(others, Mode::from_bits_truncate(MODE));
         }
@@ -148,7 +149,7 @@ impl Folder {
     }
 
     fn check_space(&self) -> Result<(), Failure> {
-        // If the space can't be queried, writing will find out.
+        // If the free space is unknown, a lack of it shows when files are written.
         let free = fstatvfs(&self.opened)
             .map_or(u64::MAX, |fs| fs.blocks_available().saturating_mul(fs.fragment_size()));
         if free < LEAST_SPACE {
@@ -164,7 +165,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes the subfolder for other users, if there may be any.
+    /// Makes the subfolder for other users, if processes of other users may be recorded.
     fn let_others_in(&mut self) -> Result<(), Failure> {
         if !getuid().is_root() {
             return Ok(());
@@ -189,11 +190,11 @@ fn unguessable() -> io::Result<OsString> {
     Ok(format!("{OTHERS}{:032x}", u128::from_ne_bytes(number)).into())
 }
 
-/// The size that a process's file may have: what was asked for, or less if a limit on this process
-/// (`ulimit -f`) would end the program.
+/// The size that a process's file may have: the requested size, or less if there is a limit on this
+/// process (`ulimit -f`), since a larger file would end the program.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if it is too small for a recording.
+/// With [`RECORD_FAILED`], if this size is too small for a recording.
 pub fn largest_file(asked: u64) -> Result<u64, Failure> {
     let limit = getrlimit(Resource::RLIMIT_FSIZE).map_or(u64::MAX, |(soft, _)| soft);
     let size = asked.min(limit);
@@ -243,7 +244,8 @@ fn make_in(parent: &impl AsFd, name: &OsStr, path: &Path) -> Result<folder::Fold
     folder::Folder::open_in(parent.as_fd(), name, path).map_err(|e| Failure::new(RECORD_FAILED, e))
 }
 
-/// Opens an empty folder that the user made. It keeps its access rights, so these must be safe.
+/// Opens an empty folder that the user has made. The folder keeps its access rights, so they are
+/// checked.
 fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
     const WRITABLE_BY_ALL: u32 = 0o002;
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -1,12 +1,13 @@
-//! How long processors had nothing to do, as the kernel counts it.
+//! How long processors were idle, by the kernel's counts.
 
 use std::fs;
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
-/// Seconds since the machine was started in which the processors that this process may use had nothing
-/// to do, all of them together, in steps of a hundredth. `None` if the kernel does not say.
+/// For how many seconds processors were idle since the machine was started. It is the sum over the
+/// processors that this process may use, in steps of a hundredth of a second. `None` if the kernel
+/// does not say.
 pub fn so_far() -> Option<f64> {
     let usable = sched_getaffinity(Pid::from_raw(0)).ok()?;
     let ticks = sysconf(SysconfVar::CLK_TCK).ok()??;
@@ -14,12 +15,13 @@ pub fn so_far() -> Option<f64> {
     Some(idle as f64 / ticks as f64)
 }
 
-/// What came since an earlier [`so_far`].
+/// How much the value of [`so_far`] has grown since an earlier call.
 pub fn since(before: Option<f64>) -> Option<f64> {
     Some((so_far()? - before?).max(0.0))
 }
 
-/// The sum over these processors, from the text of `/proc/stat`. Waiting for a device counts as idle.
+/// The sum of idle ticks over these processors, from the text of `/proc/stat`. Waiting for a device
+/// counts as idle.
 fn idle_ticks(stat: &str, usable: &CpuSet) -> Option<u64> {
     let mut sum = None;
     for line in stat.lines() {
@@ -60,7 +62,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(100));
         let grown = so_far().unwrap() - before;
         let processors = std::thread::available_parallelism().unwrap().get() as f64;
-        // The kernel counts in steps of a hundredth of a second for each processor.
+        // The kernel counts in steps of a hundredth of a second, for each processor.
         assert!(grown >= 0.0 && grown <= (began.elapsed().as_secs_f64() + 0.02) * processors);
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the library to preload.
+//! Finds the library that is preloaded.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,15 @@ use crate::failure::{Failure, RECORD_FAILED};
 
 /// The library that records.
 pub const LIBRARY: &str = "libsyncline_recorder.so";
-/// The variable that names another library instead, for developers of Syncline.
+/// The environment variable that names another file for this library, for developers of Syncline.
 pub const OVERRIDE: &str = "SYNCLINE_PRELOAD";
 
-/// Finds the library of this name: the one that a variable names, otherwise the one next to this
-/// executable (as a build leaves it), otherwise the one in `../lib/syncline` (as it is installed).
+/// Finds the library with this name. If an environment variable names a file, it is that file.
+/// Otherwise it is the file next to this executable, as a build leaves it, or else the one in
+/// `../lib/syncline`, where it is installed.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if there is none or the loader could not take its path.
+/// With [`RECORD_FAILED`], if there is no such file, or if the loader can't take its path.
 pub fn find(name: &str, variable: &str) -> Result<PathBuf, Failure> {
     let candidates = candidates(name, variable)?;
     let found = candidates.iter().find(|path| path.is_file());
@@ -30,10 +31,10 @@ pub fn find(name: &str, variable: &str) -> Result<PathBuf, Failure> {
 }
 
 /// Finds another file that is installed with Syncline, in the same folders. It is not preloaded, so
-/// any path will do.
+/// its path may contain any characters.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if there is none.
+/// With [`RECORD_FAILED`], if there is no such file.
 pub fn find_part(name: &str, variable: &str) -> Result<PathBuf, Failure> {
     let candidates = candidates(name, variable)?;
     let found = candidates.iter().find_map(|path| path.canonicalize().ok().filter(|p| p.is_file()));
@@ -54,7 +55,8 @@ fn candidates(name: &str, variable: &str) -> Result<Vec<PathBuf>, Failure> {
     Ok(vec![beside.join(name), beside.join("../lib/syncline").join(name)])
 }
 
-/// `LD_PRELOAD` is a list that spaces and colons separate, with no way to quote them.
+/// Refuses a path that `LD_PRELOAD` can't contain: spaces and colons separate its entries, and
+/// can't be quoted.
 fn loadable(library: PathBuf) -> Result<PathBuf, Failure> {
     let bytes = library.as_os_str().as_encoded_bytes();
     if bytes.iter().any(|b| b.is_ascii_whitespace() || *b == b':') {

@@ -1,7 +1,7 @@
-//! `syncline record -p PID`: records a process that already runs.
+//! `syncline record -p PID`: records a process that is already running.
 //!
-//! In order: attach, having made the process's file; wait until the time is over, the user asks for
-//! the end, or the process ends; detach; then tidy the folder and say what there is to read.
+//! The steps: make the process's file and attach; wait until the time is over, the user asks for
+//! the end, or the process ends; detach; complete the folder and say what was recorded.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -27,9 +27,9 @@ use super::library::{LIBRARY, OVERRIDE, find as find_library};
 use super::{args, finish, idle, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
-/// How often to check that the process still runs.
+/// The time between two checks whether the process is still running.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often to check for newly loaded modules.
+/// The time between two checks for newly loaded modules.
 const FOLLOW: Duration = Duration::from_millis(100);
 
 /// Records the process.
@@ -45,7 +45,7 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
     }
     let detached = process.detach();
     if let Some(keeper) = keeper {
-        // After detaching, the last window gets all that was counted.
+        // This comes after detaching, so the last window gets everything that was counted.
         keeper.stop();
     }
     let folder = detached?;
@@ -60,10 +60,11 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A flag that becomes true when the user asks this command to end, by SIGINT, SIGTERM or SIGHUP.
+/// Returns a flag that becomes true when the user asks this command to end, by SIGINT, SIGTERM or
+/// SIGHUP.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if a signal handler can't be registered.
+/// With [`RECORD_FAILED`], if a signal handler can't be installed.
 pub fn ends() -> Result<Arc<AtomicBool>, Failure> {
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -73,24 +74,25 @@ pub fn ends() -> Result<Arc<AtomicBool>, Failure> {
     Ok(ends)
 }
 
-/// A process that Syncline has attached to, and records into a folder.
+/// A process that Syncline has attached to and records.
 pub struct Process {
     attached: Attached,
     folder: Folder,
     session: Session,
-    /// `None` if it could not be started; then loops that only wait are not seen.
+    /// The sampler of the process's threads, or `None` if it could not be started; then loops that
+    /// only wait are not found.
     sampler: Option<Sampler>,
     started: Instant,
-    /// [`idle::so_far`] at that moment.
+    /// The value of [`idle::so_far`] when the recording began.
     idle: Option<f64>,
     looked: Instant,
 }
 
 impl Process {
-    /// Attaches, and says so on standard error.
+    /// Attaches to a process, and prints that on standard error.
     ///
     /// # Errors
-    /// With the statuses of [`failure`](crate::failure); the folder is removed then.
+    /// With the exit statuses of [`failure`](crate::failure). Then the folder is removed again.
     pub fn attach(
         pid: u32,
         output: &Path,
@@ -115,7 +117,7 @@ impl Process {
             Attached::new(pid, &wanted).map_err(failure)
         });
         let attached = attached.inspect_err(|_| {
-            // The file is empty, and of no use.
+            // The file is empty and useless.
             let _ = fs::remove_file(&path);
             folder.discard();
         })?;
@@ -132,13 +134,13 @@ impl Process {
         Ok(Process { attached, folder, session, sampler, started: now, idle, looked: now })
     }
 
-    /// Whether the process still runs.
+    /// Whether the process is still running.
     pub fn goes_on(&self) -> bool {
         self.attached.goes_on()
     }
 
-    /// Starts to record modules that were loaded since the last call. If that fails, the next call
-    /// tries again.
+    /// Starts to record modules that were loaded since the last call. An error is ignored, since
+    /// the next call tries again.
     pub fn follow(&mut self) {
         if self.looked.elapsed() >= FOLLOW {
             let _ = self.attached.follow();
@@ -146,17 +148,17 @@ impl Process {
         }
     }
 
-    /// Starts to keep windows of time of the process.
+    /// Starts to keep windows of time of this process.
     pub fn keep_windows(&self, wanted: keeper::Wanted) -> Keeper {
         session::keep_windows(&self.folder, &self.session, wanted)
     }
 
-    /// Detaches, says so on standard error, and returns the folder with the recording. A process that has
-    /// ended is no error.
+    /// Detaches, prints that on standard error, and returns the folder with the recording. It is no
+    /// error if the process has ended.
     ///
     /// # Errors
-    /// With the statuses of [`failure`](crate::failure), if the process stays attached. Then the
-    /// next command that attaches to it ends the recording.
+    /// With the exit statuses of [`failure`](crate::failure), if the process stays attached. Then
+    /// the recording ends when another command attaches to the process.
     pub fn detach(mut self) -> Result<Folder, Failure> {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
         self.session.idle = idle::since(self.idle);
@@ -181,7 +183,7 @@ impl Process {
     }
 }
 
-/// Prints what became of the processes that the process has forked meanwhile.
+/// Prints what happened to the processes that this process has forked meanwhile.
 fn say_of_children(children: &Children) {
     if children.left > 0 {
         say(&format!(
@@ -197,8 +199,8 @@ fn say_of_children(children: &Children) {
     }
 }
 
-/// The process's command line. A program that overwrites its command line with a status leaves
-/// zeros behind it.
+/// The command line of a process. Zeros at its end are removed: a program that overwrites its
+/// command line with a status leaves some.
 fn command(pid: u32) -> Vec<OsString> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -231,6 +233,7 @@ fn failure(error: Error) -> Failure {
 }
 
 fn say(text: &str) {
-    // Standard error may be closed, and there is nowhere else to say so.
+    // An error is ignored: standard error may be closed, and there is no other place for the
+    // message.
     let _ = writeln!(stderr(), "{text}");
 }

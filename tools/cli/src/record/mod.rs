@@ -1,8 +1,8 @@
-//! `syncline record`: runs a program with the preload library in it.
+//! `syncline record`: runs a program with the preload library loaded.
 //!
-//! In order: find the program and make sure that it can be recorded; find the library;
-//! make the folder; start the program with the environment that the library reads; wait,
-//! passing signals on; then tidy the folder and say what there is to read.
+//! The steps: find the program and check that it can be recorded; find the library; make the
+//! folder; start the program with the environment variables that the library reads; wait, and pass
+//! signals on; complete the folder and say what was recorded.
 
 pub mod args;
 mod child;
@@ -39,19 +39,20 @@ pub use library::{find as find_library, find_part};
 pub use program::refuse_leak_checker;
 pub use run::run_in;
 
-/// The file that a program's name stands for, if a library can be preloaded into it.
+/// The file that a program's name stands for. It is checked that a library can be preloaded into
+/// it.
 ///
 /// # Errors
-/// With the statuses of [`failure`](crate::failure) for programs that don't exist or can't be
-/// recorded.
+/// With the exit statuses that [`failure`](crate::failure) has for programs that don't exist or
+/// can't be recorded.
 pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
     let program = program::find(name)?;
     program::check(&program)?;
     Ok(program)
 }
 
-/// Records the program. Returns its own exit status (of several runs, that of the first that
-/// failed), unless a recording is incomplete.
+/// Records the program. Returns the program's own exit status, unless a recording is incomplete. If
+/// there are several runs, it is the status of the first run that failed.
 pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     if let Some(pid) = args.pid {
         return live::run(args, pid);

@@ -1,10 +1,10 @@
-//! Programs that gain privileges when they start.
+//! Programs that get more privileges when they start.
 //!
-//! For such programs the kernel sets `AT_SECURE`, and the loader then ignores our library. The
-//! kernel's rule: the user or group that the program runs as differs from the one that starts it,
-//! or, for any user but root, it gains capabilities. So root can record a program that is setuid
-//! root, since nothing changes. If the file system or the process forbids gaining privileges, the
-//! program gains none and can be recorded.
+//! For such a program the kernel sets `AT_SECURE`, and then the loader ignores our library. The
+//! kernel sets it if the program runs as another user or group than the one that starts it or, for
+//! users other than root, if the program gets capabilities. So root can record a program that is
+//! setuid root, since nothing changes. If the file system or the process does not allow a program
+//! to get privileges, the program gets none, and can be recorded.
 
 use std::fs::{File, metadata};
 use std::io::{BufRead, BufReader};
@@ -17,12 +17,12 @@ use nix::unistd::{getgid, getuid};
 use crate::failure::{CANNOT_RECORD, Failure};
 
 const SETUID: u32 = 0o4000;
-/// The setgid bit and the group's right to execute. Without that right, the setgid bit used to mean
-/// mandatory locking, and changes no group.
+/// The setgid bit, and the group's right to execute. Without that right the setgid bit changes no
+/// group; it used to mean mandatory locking.
 const SETGID_AND_EXECUTE: u32 = 0o2010;
 const CAPABILITIES: &str = "security.capability";
 
-/// Makes sure that starting this executable changes no privileges.
+/// Checks that this executable starts without other privileges.
 ///
 /// # Errors
 /// With [`CANNOT_RECORD`] and the reason.
@@ -53,8 +53,8 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     Err(Failure::message(CANNOT_RECORD, message).hint(hint))
 }
 
-/// Whether the file gives capabilities: a flag in the first byte makes them effective at once, and
-/// the words that follow list those that are permitted.
+/// Whether the file has capabilities for the program: those that a flag makes effective at once, or
+/// those that are permitted.
 fn gains_capabilities(path: &Path) -> bool {
     match xattr::get_deref(path, CAPABILITIES) {
         Ok(Some(value)) => gives(&value),
@@ -62,15 +62,16 @@ fn gains_capabilities(path: &Path) -> bool {
     }
 }
 
-/// Whether this `vfs_cap_data` of the kernel's gives capabilities. It consists of a word of version
-/// and flags, then, for each 32 capabilities, a word of permitted and a word of inheritable ones.
+/// Whether this value of the kernel's `vfs_cap_data` gives a program capabilities. It begins with a
+/// word that holds the version and flags. Then follow, for each 32 capabilities, a word of
+/// permitted ones and a word of inheritable ones.
 fn gives(value: &[u8]) -> bool {
     let effective = value.first().is_some_and(|flags| flags & 1 != 0);
     let permitted = |pair: &[u8]| pair.iter().take(4).any(|&b| b != 0);
     effective || value.iter().as_slice().get(4..20).unwrap_or_default().chunks(8).any(permitted)
 }
 
-/// Whether this process or the file system keeps programs from gaining privileges.
+/// Whether the file system or this process does not allow programs to get privileges.
 fn forbidden(path: &Path) -> bool {
     let nosuid = statvfs(path).is_ok_and(|fs| fs.flags().contains(FsFlags::ST_NOSUID));
     nosuid || no_new_privileges()

@@ -1,6 +1,6 @@
-//! Finds the program as `execvp` does, and makes sure that it can be recorded.
+//! Finds the program as `execvp` does, and checks that it can be recorded.
 //!
-//! The program may be a script whose first line names an interpreter, so the check follows scripts
+//! The program may be a script whose first line names an interpreter. So the check follows scripts
 //! to the executable that runs them.
 
 use std::env;
@@ -15,18 +15,18 @@ use nix::unistd::{AccessFlags, access};
 use super::{elf, privilege};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND};
 
-/// The folders to search if `PATH` is not set: those of the C library.
+/// The folders that are searched if `PATH` is not set; the C library uses these too.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
-/// The longest chain of scripts, each of which is the interpreter of the one before. The kernel
-/// gives up after this many.
+/// The longest chain of scripts in which each is the interpreter of the one before. The kernel
+/// follows no more.
 const SCRIPT_LEVELS: u32 = 5;
-/// The most bytes that the kernel reads of a script's first line.
+/// The kernel reads at most this many bytes of a script's first line.
 const FIRST_LINE: usize = 256;
 
 /// Finds the file that this name stands for.
 ///
 /// # Errors
-/// With [`NOT_FOUND`], or with [`CANNOT_RECORD`] if nothing that was found can be executed.
+/// With [`NOT_FOUND`], or with [`CANNOT_RECORD`] if there are such files but none can be executed.
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let path = env::var_os("PATH").unwrap_or_else(|| OsString::from(DEFAULT_PATH));
     find_in(name, &path)
@@ -68,11 +68,11 @@ fn executable(file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes sure that the loader will put the library into this program.
+/// Checks that the loader will load the library into this program.
 ///
 /// # Errors
-/// With [`CANNOT_RECORD`] and the reason; with [`NOT_FOUND`] if its interpreter or its loader is
-/// missing.
+/// With [`CANNOT_RECORD`] and the reason, or with [`NOT_FOUND`] if the program's interpreter or
+/// loader is missing.
 pub fn check(program: &Path) -> Result<(), Failure> {
     check_executable(program, |program| {
         elf::check(program)?;
@@ -80,15 +80,15 @@ pub fn check(program: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Makes sure that a library can intercept this program's allocator.
+/// Checks that a library can intercept the calls of this program's allocator.
 ///
 /// # Errors
-/// Same errors as [`check`].
+/// In the same cases as [`check`].
 pub fn refuse_leak_checker(program: &Path) -> Result<(), Failure> {
     check_executable(program, elf::check_allocator)
 }
 
-/// Checks the executable behind a program, which may be a script.
+/// Checks the executable that runs a program. The program may be a script.
 fn check_executable(
     program: &Path,
     check: impl Fn(&Path) -> Result<(), Failure>,
@@ -97,7 +97,8 @@ fn check_executable(
     for _ in 0..SCRIPT_LEVELS {
         let mut start = [0; FIRST_LINE];
         let Ok(length) = File::open(&program).and_then(|mut file| file.read(&mut start)) else {
-            // A program that may be executed need not be readable. It is assumed to be recordable.
+            // A program can be executed even if it can't be read. Then it is taken for one that can
+            // be recorded.
             return Ok(());
         };
         program = match kind(&start[..length]) {
@@ -133,13 +134,12 @@ fn kind(start: &[u8]) -> Kind {
     } else if start.contains(&0) {
         Kind::Other
     } else {
-        // `execvp` hands text without a first line of this kind to the shell.
+        // `execvp` passes a text without such a first line to the shell.
         Kind::Script("/bin/sh".into())
     }
 }
 
-/// The interpreter that the first line of a script names, either directly or as an argument of
-/// `env`.
+/// The interpreter that the first line of a script names, directly or as an argument of `env`.
 fn interpreter(line: &[u8]) -> OsString {
     let line = line.split(|&b| b == b'\n').next().unwrap_or_default();
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());

@@ -13,18 +13,18 @@ use super::folder::Folder;
 use super::{child, idle, session};
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// A program that has ended.
+/// A run of a program, which has ended.
 pub struct Run {
     ending: Ending,
-    /// Whether the disk had no room to note in `session.json` how it ended.
+    /// Whether the disk had no room to record in `session.json` how the program ended.
     no_room: bool,
 }
 
 /// Runs a program that writes to the folder, with these environment variables added, and writes the
-/// folder's session. The folder is discarded if the program can't be started.
+/// folder's session file. If the program can't be started, the folder is discarded.
 ///
 /// # Errors
-/// Same errors as `child::start` and its `wait`.
+/// In the same cases as `child::start` and its `wait`.
 pub fn run_in(
     folder: &Folder,
     program: &Path,
@@ -34,11 +34,11 @@ pub fn run_in(
     run(folder, program, command, variables, None, false)
 }
 
-/// Runs a program like [`run_in`], but also samples its threads and, if `windows` is given, keeps
+/// Like [`run_in`], but also samples the program's threads. If `windows` is given, also keeps
 /// windows of time.
 ///
 /// # Errors
-/// Same errors as [`run_in`].
+/// In the same cases as [`run_in`].
 pub fn run_sampled(
     folder: &Folder,
     program: &Path,
@@ -63,7 +63,7 @@ fn run(
     session::write(&session, folder);
     let keeper = windows.map(|wanted| session::keep_windows(folder, &session, wanted));
     let mut running = Living::of(folder.path());
-    // Without samples, loops that only wait are not seen.
+    // If there are no samples, loops that only wait are not found.
     let sampler = samples.then(|| Sampler::start(move || running.numbers()).ok()).flatten();
     let ending = child.wait();
     if let Some(keeper) = keeper {
@@ -82,13 +82,13 @@ fn run(
 }
 
 impl Run {
-    /// Whether the program ended with status 0, and the session could note that.
+    /// Whether the program ended with status 0, and the session file says so.
     pub fn succeeded(&self) -> bool {
         matches!(self.ending, Ending::Status(0)) && !self.no_room
     }
 
-    /// The program's exit status, if the recording is complete. `full` says whether a process found
-    /// the disk full.
+    /// The program's exit status, if the recording is complete. `full` says whether the disk was
+    /// full for a process.
     ///
     /// # Errors
     /// With [`RECORD_FAILED`] if the recording is incomplete. The message says how the program
@@ -108,8 +108,8 @@ impl Run {
     }
 }
 
-/// The exit status that tells scripts how the program ended: its own, or 128 and the signal's
-/// number.
+/// The exit status that tells scripts how the program ended: the program's own, or 128 plus the
+/// number of the signal that ended it.
 fn exit_code(ending: Ending) -> ExitCode {
     match ending {
         Ending::Status(status) => ExitCode::from(status as u8),

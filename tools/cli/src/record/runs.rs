@@ -1,5 +1,5 @@
-//! The runs of a program, one after the other, each recorded in a folder of its own: the first in
-//! the folder that the user named, the others in folders inside it.
+//! The runs of a program, one after another. Each is recorded in a folder of its own: the first run
+//! in the folder that the user named, and further runs in folders within that one.
 
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::folder::Folder;
 use super::run::{Run, run_sampled};
 use crate::failure::Failure;
 
-/// The options of every run.
+/// What all runs have in common.
 pub struct Runs<'a> {
     pub args: &'a args::Record,
     /// The program's file.
@@ -24,15 +24,15 @@ pub struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// Records all runs. If the user asks for the program's end, no further run follows.
+    /// Records all runs. If the user asks for the end of the program, there is no further run.
     ///
     /// # Errors
-    /// Same errors as [`Folder::create`], [`run_sampled`] and [`Run::exit_code`].
+    /// In the same cases as [`Folder::create`], [`run_sampled`] and [`Run::exit_code`].
     pub fn record_all(self, first: &Folder) -> Result<ExitCode, Failure> {
         let (mut run, mut tidied) = self.record(1, first)?;
         let further = self.further(&mut run, &mut tidied);
-        // The folders of further runs lie inside the first, and processes of other users reach them
-        // through it.
+        // The first folder is closed only here: the folders of further runs are within it, and
+        // other users' processes reach them through it.
         if !tidied.in_use {
             first.close();
         }
@@ -44,7 +44,8 @@ impl Runs<'_> {
         run.exit_code(tidied.full)
     }
 
-    /// Records the runs after the first. `run` becomes the first run that failed.
+    /// Records the runs after the first. If a run fails and none has failed before, `run` becomes
+    /// that run.
     fn further(&self, run: &mut Run, tidied: &mut Tidied) -> Result<(), Failure> {
         for number in 2..=self.args.runs {
             if tidied.full || interrupted() {
@@ -68,7 +69,8 @@ impl Runs<'_> {
     fn record(&self, number: u32, folder: &Folder) -> Result<(Run, Tidied), Failure> {
         let runs = self.args.runs;
         if runs > 1 {
-            // Standard error may be closed, and there is nowhere else to say so.
+            // An error is ignored: standard error may be closed, and there is no other place for
+            // the message.
             let _ = writeln!(stderr(), "syncline: run {number} of {runs}");
         }
         let variables = self.environment.variables(folder.variables(environment::FOLDER)?);

@@ -1,4 +1,4 @@
-//! The content of `session.json`.
+//! The session file `session.json`, which describes the run.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write, stderr};
@@ -11,7 +11,7 @@ use syncline_recording::{Error, Session};
 
 use super::folder::Folder;
 
-/// The session of a program that was just started.
+/// The session of a program that has just been started.
 pub fn begin(command: &[OsString], pid: u32) -> Session {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Session {
@@ -28,12 +28,13 @@ pub fn begin(command: &[OsString], pid: u32) -> Session {
     }
 }
 
-/// Writes the session. The program runs already, and its recording is worth more than this file: if
-/// the folder is gone or its disk is full, a message says so and the program continues. Returns
-/// `false` only if the disk was full.
+/// Writes the session file. If the folder is gone or its disk is full, this only prints a message:
+/// the program is running already, and its recording is worth more than this file. Returns `false`
+/// only if the disk was full.
 pub fn write(session: &Session, folder: &Folder) -> bool {
     let Err(error) = session.write(folder.opened()) else { return true };
-    // Standard error may be closed, and there is nowhere else to say so.
+    // An error is ignored: standard error may be closed, and there is no other place for the
+    // message.
     let _ = writeln!(stderr(), "syncline: {error}");
     let Error::Io { source, .. } = error else { return true };
     !matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
@@ -42,7 +43,8 @@ pub fn write(session: &Session, folder: &Folder) -> bool {
 /// Starts to keep windows of time of a running program.
 pub fn keep_windows(folder: &Folder, session: &Session, wanted: Wanted) -> Keeper {
     Keeper::start(folder.path(), session, wanted, |window, error| {
-        // Standard error may be closed, and there is nowhere else to say so.
+        // An error is ignored: standard error may be closed, and there is no other place for the
+        // message.
         let _ = writeln!(stderr(), "syncline: window {window} is not kept: {error}");
     })
 }

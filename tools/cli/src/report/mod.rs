@@ -1,4 +1,4 @@
-//! `syncline report`: reads a recording and shows what it says, as text, JSON or a page.
+//! `syncline report`: reads a recording and reports on it, as text, JSON or an HTML page.
 
 pub mod args;
 mod questions;
@@ -43,12 +43,14 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     }
     for recording in recordings() {
         if let Err(error) = syncline_experiments::add_to(&mut analysis, recording) {
-            // Standard error may be closed; the report is what it would be without an experiment.
+            // An error is ignored: standard error may be closed, and the report is made as without
+            // an experiment.
             let _ = writeln!(stderr(), "syncline: what `whatif` has measured is not used: {error}");
         }
     }
     if !options.inspections.is_empty() && !uses_trace(&analysis) {
-        // Standard error may be closed; the report is what it would be without a trace.
+        // An error is ignored: standard error may be closed, and the report is made as without a
+        // trace.
         let _ = writeln!(
             stderr(),
             "syncline: the trace of `inspect` is not used: it has other call sites, or is of \
@@ -59,7 +61,7 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a recording without windows of time, whose end has no counts of its own.
+/// Refuses a recording without windows of time: it has no separate counts for the end of the run.
 fn require_windows(recording: &Path) -> Result<(), Failure> {
     match folder::windows(recording) {
         Ok(windows) if windows.is_empty() => Err(Failure::message(
@@ -72,7 +74,7 @@ fn require_windows(recording: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Reads a recording. `options` have what `inspect` has found out about its sections.
+/// Reads a recording. `options` contain what `inspect` has found out about critical sections.
 fn read(recording: &Path, options: &Options) -> Result<Analysis> {
     let mut bar = Bar::new();
     let mut analysis = Analysis::load_with_progress(recording, options, &mut |at| bar.show(&at))?;
@@ -94,7 +96,7 @@ fn show(analysis: &Analysis, args: &args::Report) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Whether the trace has any of the analysis's call sites.
+/// Whether the analysis uses the trace: whether a call site is in both.
 fn uses_trace(analysis: &Analysis) -> bool {
     let mut sites = analysis.processes.iter().flat_map(|process| &process.sites);
     sites.any(|site| site.inspected.is_some())
@@ -107,7 +109,7 @@ fn page(analysis: &Analysis, path: &Path) -> Result<()> {
         Ok(out.flush()?)
     };
     write().with_context(|| format!("can't write {}", path.display()))?;
-    // Standard error may be closed; the page is written nevertheless.
+    // An error is ignored: standard error may be closed, and the page is written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }

@@ -1,12 +1,13 @@
-//! Completes the commands that answer open questions, with the recording and its program.
+//! Completes the commands that the report proposes for open questions, by the names of the
+//! recording and of its program.
 
 use std::path::Path;
 
 use syncline_analysis::Analysis;
 use syncline_analysis::model::{Answer, Recorded};
 
-/// Adds this recording and its program to the `inspect` commands of the findings and of the
-/// remaining waiting.
+/// Adds this recording and its program to the `inspect` commands that the findings and the
+/// remaining waiting propose.
 pub fn complete(analysis: &mut Analysis, recording: &Path) {
     let whole = analysis.session.as_ref().map(|session| session.command.as_slice());
     for process in &mut analysis.processes {

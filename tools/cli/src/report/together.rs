@@ -1,4 +1,5 @@
-//! Several recordings of one program: the named ones, and the further runs in the folder of each.
+//! Several recordings of one program: those that the user names, and the further runs in each one's
+//! folder.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use syncline_recording::folder::runs;
 
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// The recordings that were named, each followed by its further runs.
+/// The recordings that the user named, each followed by its further runs.
 pub fn with_further_runs(named: &[PathBuf]) -> Vec<Run> {
     let mut all = Vec::new();
     for recording in named {
@@ -20,17 +21,18 @@ pub fn with_further_runs(named: &[PathBuf]) -> Vec<Run> {
 
 /// One of the recordings that are read together.
 pub struct Run {
-    /// Its folder, or the file of one process.
+    /// Its folder, or the file of a single process.
     pub recording: PathBuf,
-    /// Whether the user named it. Then it must be readable.
+    /// Whether the user named it. If so, it must be readable.
     named: bool,
 }
 
-/// Reads the recordings as one. Further runs that can't be read, such as those without any recorded
-/// call, are left out.
+/// Reads the recordings as one. A further run that can't be read is left out; it may have no
+/// recorded call.
 ///
 /// # Errors
-/// Same errors as `read`, for a named recording. Also if they are not recordings of one program.
+/// In the same cases as `read`, for a recording that the user named. Also if the recordings are not
+/// of one program.
 pub fn read(
     recordings: &[Run],
     read: impl Fn(&Path) -> Result<Analysis, Failure>,

@@ -186,7 +186,7 @@ pub enum Memory {
     Spread,
 }
 
-/// Reads a count, from 1 to 4096.
+/// Reads a number from 1 to 4096.
 fn count() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=4096)
 }
@@ -196,7 +196,7 @@ fn parse_pause(text: &str) -> Result<Pause, String> {
         "none" => Ok(Pause::None),
         "transfer" => Ok(Pause::Transfer),
         cycles => match cycles.parse() {
-            // With longer pauses, a run would take too long.
+            // With a longer pause, a run would take too long.
             Ok(cycles) if cycles <= 1_000_000_000 => Ok(Pause::Cycles(cycles)),
             _ => Err("expected a number of cycles, `none` or `transfer`".to_owned()),
         },

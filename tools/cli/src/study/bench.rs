@@ -1,4 +1,4 @@
-//! `syncline bench`: stress tests of atomic operations, locks, and what is built of them.
+//! `syncline bench`: stress tests of atomic operations, of locks, and of structures built of locks.
 
 use std::io::{Write, stdout};
 use std::process::ExitCode;
@@ -15,12 +15,12 @@ use super::args::{Bench, Memory, Placement, Stress, Test};
 use super::machine::{WRONG, machine};
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// The acquisitions of a free lock by each thread, or the messages between two threads: on this
-/// machine, and on a simulated one.
+/// How often each thread acquires a free lock, or how many messages two threads exchange; first for
+/// this machine, then for a simulated one.
 const TURNS: (u32, u32) = (20_000, 200);
-/// The seconds that are measured: on this machine, and on a simulated one.
+/// The measured time in seconds; first for this machine, then for a simulated one.
 const SECONDS: (f64, f64) = (0.1, 200e-6);
-/// The default time for warming up, as a share of the measured time.
+/// The default time before the measurement, as a share of the measured time.
 const WARM_UP: f64 = 0.2;
 
 /// Runs a test, and prints the result.
@@ -61,7 +61,7 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures on two machines. Pauses of `transfer` are equally long on both.
+/// Measures on two machines. A pause of `transfer` takes equally long on both.
 fn measure_both(
     test: &Test,
     stress: &Stress,
@@ -89,9 +89,9 @@ fn measure_both(
     Ok((both, shown))
 }
 
-/// The default pause, as in the figures. There is none if there are many locks, since a thread's
-/// next lock is another one anyway, and none for structures built of locks, whose contention
-/// depends on their size.
+/// The default pause, which is also that of the figures. There is none if there are many locks,
+/// since a thread takes another lock next anyway. There is none for structures built of locks
+/// either: their contention depends on their size.
 fn default_pause(test: &Test) -> Pause {
     match test {
         Test::Atomics(_) | Test::Locks { locks: 1, uncontended: false, .. } => Pause::Transfer,
@@ -112,7 +112,7 @@ fn measure(test: &Test, stress: &Stress, target: &Target) -> Result<(Vec<Line>, 
     let turns = here_or_there(target, TURNS);
     let pause = stress.pause.unwrap_or(default_pause(test));
     let request = |locks| request(stress, target, locks, pause);
-    // By default, the memory of structures built of locks is where the machine puts it.
+    // By default, the memory of structures built of locks is where the machine places it.
     let built = || {
         let mut request = request(1);
         request.load.homes = homes(stress.memory.unwrap_or(Memory::Machine));

@@ -1,10 +1,10 @@
-//! The machine that a user names.
+//! Finds the machine that a user names.
 
 use syncline_study::target::{self, Target};
 
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// The machine with this name, or described by the file with this name.
+/// The machine with this name, or the one that the file with this name describes.
 pub fn machine(name: &str) -> Result<Target, Failure> {
     Target::named(name).map_err(|error| match error {
         target::Error::Unknown { .. } => Failure::new(WRONG, error),
@@ -14,5 +14,5 @@ pub fn machine(name: &str) -> Result<Target, Failure> {
     })
 }
 
-/// The exit status for errors in the command line that clap does not detect.
+/// The exit status for errors in the command line that clap does not find.
 pub const WRONG: u8 = 2;

@@ -1,4 +1,5 @@
-//! `syncline study`: figures of what synchronization costs, as a page and as CSV.
+//! `syncline study`: measures what synchronization costs, and writes figures as a page and as CSV
+//! files.
 
 pub mod args;
 mod bench;
@@ -36,12 +37,12 @@ pub fn run(args: &args::Study) -> Result<ExitCode, Failure> {
     for figure in &book.figures {
         println!("{}: {}.", figure.id, figure.says);
     }
-    // Standard error may be closed; the files are written nevertheless.
+    // An error is ignored: standard error may be closed, and the files are written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", args.out.join(PAGE).display());
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name of the page's file.
+/// The file name of the page.
 const PAGE: &str = "study.html";
 
 fn write(book: &Book, titles: &[String], folder: &Path) -> anyhow::Result<()> {
@@ -58,7 +59,7 @@ fn write(book: &Book, titles: &[String], folder: &Path) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// The ids of figures that are given by short names: `5` is `figure-5`.
+/// The ids of the figures that these names stand for; `5` stands for `figure-5`.
 fn ids(names: &[String]) -> Result<Vec<String>, Failure> {
     let known: Vec<&str> = study::plans(&[]).iter().map(|plan| plan.id).collect();
     let find = |name: &String| {
@@ -81,7 +82,7 @@ fn targets(names: &[String]) -> Result<Vec<Target>, Failure> {
     names.iter().flat_map(all).map(|name| machine(&name)).collect()
 }
 
-/// A bar on standard error, if that is a terminal.
+/// A progress bar on standard error, if standard error is a terminal.
 fn bar(length: u64) -> ProgressBar {
     if !stderr().is_terminal() {
         return ProgressBar::hidden();

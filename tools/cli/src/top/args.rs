@@ -41,7 +41,8 @@ pub struct Top {
     pub once: bool,
 }
 
-/// Reads a recording's path. Refuses the number of a process, unless a recording has that name.
+/// Reads the path of a recording. If it is the number of a process and there is no recording with
+/// this name, it is refused.
 fn recording(path: OsString) -> Result<PathBuf, String> {
     let number = path.to_str().and_then(|text| text.parse::<u32>().ok());
     let path = PathBuf::from(path);

@@ -1,8 +1,8 @@
-//! `syncline top`: what a running program waits for now.
+//! `syncline top`: shows what a running program waits for now.
 //!
-//! This command reads the recording of a running program again and again, and shows what happened
-//! between two readings. On a terminal it is a screen that is refreshed; otherwise it is a sequence
-//! of plain tables.
+//! The command reads the recording of a running program again and again, and shows what happened
+//! between two readings. On a terminal it shows a screen that is refreshed, and otherwise it prints
+//! plain tables.
 
 pub mod args;
 mod plain;
@@ -17,10 +17,10 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::record::live::{self, Process};
 use watch::Watch;
 
-/// The most bytes that the file of a process takes if this command attaches to the process.
+/// The most bytes of the file that records a process, if this command attaches to the process.
 const LARGEST: u64 = 1 << 30;
 
-/// Shows the recording until its program ends or the user has seen enough.
+/// Shows the recording until its program ends or the user leaves.
 pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
     match args.pid {
         Some(pid) => process(args, pid)?,
@@ -29,8 +29,8 @@ pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a process that already runs, and records it into a temporary folder. However this ends,
-/// the command detaches from the process.
+/// Shows a process that is already running, and records it into a temporary folder. At the end the
+/// command always detaches from the process, also after an error.
 fn process(args: &args::Top, pid: u32) -> Result<(), Failure> {
     let failed = |e| Failure::new(REPORT_FAILED, e);
     let ends = live::ends()?;

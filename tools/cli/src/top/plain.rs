@@ -1,4 +1,4 @@
-//! Plain tables, one after the other, for a pipe or a file.
+//! Prints plain tables, one after another, to a pipe or a file.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::thread::sleep;
@@ -10,9 +10,9 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::terminal::style;
 use syncline_present::terminal::{Style, cell, table, wrapped};
 
-/// The most locks in one table.
+/// The most locks that a table has.
 const ROWS: usize = 20;
-/// How often the command checks whether it was asked to end.
+/// The time between two checks whether a user has asked the command to end.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Prints a table after each interval.
@@ -44,8 +44,7 @@ fn write(text: &str) -> Result<(), Failure> {
         .map_err(|e| Failure::new(REPORT_FAILED, e))
 }
 
-/// A table for a terminal of this width. For a pipe or a file (`None`), its lines are as long as
-/// they need to be.
+/// A table for a terminal of this width. With `None`, for a pipe or a file, lines are never broken.
 fn text(command: &str, view: &View, terminal: Option<usize>) -> String {
     let style = |width| Style { color: false, width };
     let lines = terminal.map_or_else(Style::default, style);

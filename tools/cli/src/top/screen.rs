@@ -1,4 +1,4 @@
-//! The live screen.
+//! The screen that is refreshed.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,14 @@ use super::view::{COLUMNS, View};
 use super::watch::Watch;
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// The longest time from the first view, which is shown at once and covers hardly any time, to the
-/// second.
+/// The longest time between the first and the second view. The first view is shown at once, so it
+/// covers hardly any time.
 const FIRST: Duration = Duration::from_millis(200);
-/// How often to check whether the user asked for the end.
+/// The time between two checks whether the user wants to leave.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Shows the screen until the user quits or the program ends; restores the terminal in either case.
+/// Shows the screen until the user leaves or the program ends. Afterwards the terminal is as
+/// before.
 pub fn show(watch: &mut Watch, interval: Duration) -> Result<(), Failure> {
     let mut terminal = ratatui::try_init().map_err(|e| Failure::new(REPORT_FAILED, e))?;
     let ended = renew(watch, interval, &mut terminal);
@@ -30,7 +31,8 @@ pub fn show(watch: &mut Watch, interval: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Renews the screen until the end. Returns whether the program ended before the user left.
+/// Refreshes the screen until the user leaves or the program ends. Returns whether the program
+/// ended first.
 fn renew(
     watch: &mut Watch,
     interval: Duration,
@@ -86,8 +88,8 @@ fn draw(frame: &mut Frame, command: &str, view: &View) {
     frame.render_widget(Line::from(explained).dim(), help);
 }
 
-/// The lines that these texts need. Words are not broken, so up to a quarter of each line may stay
-/// free.
+/// The number of lines that these texts need. It is an estimate: words are not broken, so up to a
+/// quarter of each line may stay empty.
 fn room_for(texts: &[String], width: u16) -> u16 {
     let filled = usize::from(width * 3 / 4).max(1);
     texts.iter().map(|text| text.chars().count().div_ceil(filled) as u16).sum()

@@ -1,4 +1,4 @@
-//! What is shown: the locks of all processes in one table, the costliest first.
+//! What is shown: the locks of all processes in one table, with the most costly first.
 
 use std::cmp::Ordering;
 
@@ -7,30 +7,31 @@ use syncline_analysis::{LockRates, Rates};
 
 use syncline_present::number::{counted, percent, rate};
 
-/// A lock that costs more than this share of a thread's time stands out.
+/// A lock that costs more than this share of a thread's time is highlighted.
 const NOTABLE: f64 = 0.1;
 
-/// The columns and their widths; the last one takes the rest.
+/// The columns with their widths. The last column gets the rest of the line.
 pub const COLUMNS: [(&str, usize); 6] =
     [("WAITED", 8), ("NOW", 4), ("CONTENDED", 9), ("CALLS/S", 10), ("LOCK", 32), ("MOSTLY AT", 0)];
 
-/// One look at a recording.
+/// What one reading of a recording shows.
 #[derive(Debug, PartialEq)]
 pub struct View {
-    /// The whole program in one line.
+    /// A line about the whole program.
     pub headline: String,
-    /// Threads that can't go on, a paragraph for each cycle of them or for each other kind.
+    /// A paragraph for each group of threads that can't go on, such as a cycle of waiting threads.
     pub stuck: Vec<String>,
-    /// The locks, then futexes and events: a thread that waits for one of these may be idle.
+    /// The locks, and after them futexes and events, since a thread that waits for one of these may
+    /// just be idle.
     pub rows: Vec<Row>,
 }
 
-/// One lock.
+/// The row of a lock.
 #[derive(Debug, PartialEq)]
 pub struct Row {
-    /// The texts, in the order of [`COLUMNS`].
+    /// The texts of the row, in the order of [`COLUMNS`].
     pub cells: [String; 6],
-    /// Whether it costs much.
+    /// Whether the lock is highlighted.
     pub notable: bool,
 }
 
@@ -79,7 +80,7 @@ fn stuck(stuck: &Stuck) -> String {
     format!("{title}  {meaning}: {}", stuck.why)
 }
 
-/// The sum. Without any numbers it is 0, where `Iterator::sum` gives -0.
+/// The sum of these numbers. It is 0 if there are none; `Iterator::sum` would return -0 then.
 fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |sum, number| sum + number)
 }
@@ -110,7 +111,7 @@ pub mod tests {
     use syncline_analysis::model::Trap;
     use syncline_recording::Primitive;
 
-    /// A process of three threads with a busy lock, a quiet one, and an idle worker.
+    /// A process with three threads and a busy lock, a quiet lock, and an idle worker.
     pub fn example() -> Rates {
         let lock = |primitive, name: &str, calls, waits, waited, waiting| LockRates {
             name: name.to_owned(),
@@ -160,7 +161,7 @@ pub mod tests {
         );
     }
 
-    /// A process of three threads, two of which are in a deadlock.
+    /// A process with three threads, two of which are in a deadlock.
     pub fn example_of_a_deadlock() -> Rates {
         let why = "thread 7 (one) waits for a; thread 8 (two) waits for b.".to_owned();
         let stuck = Stuck { trap: Trap::Deadlock, threads: vec![0, 1], seconds: 3.0, why };

@@ -1,4 +1,4 @@
-//! Reads a recording repeatedly while its program runs.
+//! Reads a recording again and again while its program runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::quoted::typed;
 use crate::record::live::Process;
 
-/// A recording that is read repeatedly.
+/// A recording that is read again and again.
 pub struct Watch {
     recording: PathBuf,
     pub command: String,
     live: Live,
     /// The process, if this command has attached to it.
     pub process: Option<Process>,
-    /// Set when the user asks for the end.
+    /// Set when the user asks the command to end.
     pub ends: Arc<AtomicBool>,
 }
 
@@ -32,7 +32,7 @@ impl Watch {
             process: None,
             ends: Arc::default(),
         };
-        // Later readings show what happened since this one.
+        // The first reading; later ones show what has happened since.
         watch.look()?;
         if !watch.goes_on() {
             let shown = recording.display();
@@ -43,13 +43,13 @@ impl Watch {
         Ok(watch)
     }
 
-    /// What has happened since the last reading.
+    /// Reads the recording. Returns what has happened since the last reading.
     pub fn look(&mut self) -> Result<View, Failure> {
         if let Some(process) = &mut self.process {
             process.follow();
         }
         let rates = self.live.look().map_err(|e| Failure::unreadable(&self.recording, e))?;
-        // The program runs for a moment before its session is written.
+        // The session file is written only shortly after the program has started.
         if self.command.is_empty()
             && let Ok(Some(session)) = Session::read(folder(&self.recording))
         {
@@ -65,7 +65,7 @@ impl Watch {
         !Writers::of(&folder).processes().is_empty()
     }
 
-    /// What to say when the program has ended.
+    /// The text to print when the program has ended.
     pub fn farewell(&self) -> String {
         if self.process.is_some() {
             return "the process has ended".to_owned();
@@ -73,13 +73,13 @@ impl Watch {
         format!("the program has ended; now run `syncline report {}`", typed(&self.recording))
     }
 
-    /// Whether the user asked for the end, by a signal.
+    /// Whether the user has asked the command to end, by a signal.
     pub fn is_over(&self) -> bool {
         self.ends.load(Relaxed)
     }
 }
 
-/// The folder of a recording, which may be named by one of its files.
+/// The folder of a recording. The recording may be given as one of its files.
 fn folder(recording: &Path) -> &Path {
     if recording.is_dir() { recording } else { recording.parent().unwrap_or(recording) }
 }

@@ -58,12 +58,12 @@ pub struct Tune {
     pub program: Program,
 }
 
-/// By default, the program is run with an undecided lock up to this many times as often as before
-/// the first verdict.
+/// How many times as many runs as before the first verdict an undecided lock gets by default, at
+/// most.
 const PATIENCE: usize = 4;
 
 impl Tune {
-    /// The numbers of runs after which the locks at a call site are judged.
+    /// The numbers of runs after which the locks at a call site are compared.
     pub fn looks(&self) -> Looks {
         let most = self.at_most.unwrap_or((PATIENCE * self.runs).min(MOST_RUNS));
         Looks::several(self.runs.min(most), most)

@@ -1,4 +1,4 @@
-//! `syncline tune`: finds a lock for each call site that costs time, and writes a policy.
+//! `syncline tune`: finds the best lock for each call site that costs time, and writes a policy.
 
 pub mod args;
 mod show;
@@ -29,11 +29,11 @@ use args::Tune;
 const NOTHING: &str =
     "No lock cost this program time that another lock could save; nothing was tried.\n";
 
-/// How often the program is recorded: waiting times differ from run to run, most of all if threads
-/// outnumber the processors.
+/// How often the program is recorded. Several recordings are needed because waiting times differ
+/// from run to run, most of all if there are more threads than processors.
 const RECORDINGS: usize = 3;
 
-/// Tunes, writes the policy and prints what was tried.
+/// Finds the locks, writes the policy, and prints what was tried.
 pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let interrupted = notice_interrupts().map_err(|e| Failure::new(RECORD_FAILED, e))?;
@@ -55,7 +55,7 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
         bar.finish_and_clear();
         return say(NOTHING);
     };
-    // The recorded program may be one that the command starts.
+    // The recorded program can be another one, which the command has started.
     let tuned = match Path::new(&process.executable).is_file() {
         true => PathBuf::from(&process.executable),
         false => program.clone(),
@@ -115,7 +115,7 @@ fn experiment(args: &Tune, program: &Path) -> Experiment {
     }
 }
 
-/// Checks, before minutes of measuring, that the policy can be written. An existing file is not
+/// Checks that the policy can be written, before measuring takes minutes. An existing file is not
 /// changed.
 fn check_writable(path: &Path) -> Result<(), Failure> {
     let is_new = !path.exists();
@@ -129,7 +129,7 @@ fn check_writable(path: &Path) -> Result<(), Failure> {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| not_written(path, error))?;
-    // Standard error may be closed; the file is written nevertheless.
+    // An error is ignored: standard error may be closed, and the file is written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }
@@ -140,15 +140,15 @@ fn not_written(path: &Path, error: io::Error) -> Failure {
         .hint("`-o FILE` names another file for the policy")
 }
 
-/// Records one run, under the load if there is one. `None` if the run makes no call that is
-/// recorded.
+/// Records a run. If there is a load, it runs against the program. Returns `None` if the run has no
+/// call that is recorded.
 fn record(
     args: &Tune,
     program: &Path,
     interrupted: impl Fn() -> bool + Copy,
 ) -> Result<Option<Process>, Failure> {
     let failed = |e: io::Error| Failure::new(RECORD_FAILED, e);
-    // The program may continue as another user, who needs access to the folder.
+    // The program may continue as another user, so other users may pass through the folder.
     let passable = Permissions::from_mode(0o711);
     let folder = tempfile::Builder::new().permissions(passable).tempdir().map_err(failed)?;
     let recording = folder.path().join("recording");
@@ -163,7 +163,7 @@ fn record(
     }
 }
 
-/// The process of a recording that waited most.
+/// The process of a recording that comes first: the one that waited most.
 fn load(recording: &Path) -> Result<Process, Failure> {
     let analysis = Analysis::load(recording, &Options::default())
         .map_err(|error| Failure::unreadable(recording, error))?;
@@ -172,7 +172,7 @@ fn load(recording: &Path) -> Result<Process, Failure> {
     })
 }
 
-/// The build ids of the files that the targets' offsets are in, by file name.
+/// The build ids of the files that the targets' offsets refer to, by file name.
 fn build_ids(files: &Files, targets: &[Target]) -> std::collections::BTreeMap<String, String> {
     let offsets = targets.iter().flat_map(|target| &target.offsets);
     let names = offsets.filter_map(|offset| offset.rsplit_once('+')).map(|(file, _)| file);

@@ -1,4 +1,4 @@
-//! What a search has tried, as text for the terminal and as a comment in the policy.
+//! Formats what was tried, as text for the terminal and as a comment in the policy.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use syncline_try::{Comparison, Verdict};
 use crate::attempt::show::{gain, given_up, open};
 use syncline_present::number::counted;
 
-/// Everything that was tried, including locks that lost.
+/// Everything that was tried, also the locks that were not faster.
 pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
@@ -82,7 +82,7 @@ fn said(comparison: &Comparison) -> String {
     }
 }
 
-/// The comment at the beginning of a policy.
+/// The comment at the beginning of the policy file.
 pub fn comment(search: &Search<'_>, command: &[OsString]) -> Vec<String> {
     let command: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let mut lines = vec![format!("Measured by `syncline tune` on: {}", command_line(&command))];

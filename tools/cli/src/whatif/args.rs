@@ -75,7 +75,7 @@ pub enum What {
 }
 
 impl What {
-    /// The corresponding value of a report.
+    /// The value that a report has for this.
     pub fn delayed(self) -> Delayed {
         match self {
             What::Section => Delayed::Section,
@@ -86,7 +86,7 @@ impl What {
     }
 }
 
-/// The most call sites for which the delay library has counters.
+/// The most call sites: the delay library has counters for so many.
 pub const MOST_PLACES: usize = 5;
 
 fn parse_places(text: &str) -> Result<usize, String> {

@@ -28,18 +28,18 @@ use crate::record::{find_library, find_program, preload};
 use crate::terminal::style;
 use recorded::{Recorded, targets};
 
-/// The delay library.
+/// The library that delays threads.
 const LIBRARY: &str = "libsyncline_delay.so";
-/// The variable that names another library instead, for developers of Syncline.
+/// The environment variable that names another file for this library, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_DELAY_LIBRARY";
 
-/// Slows down the call sites, and prints the results.
+/// Slows down the call sites in turn, and prints the results.
 pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let library = find_library(LIBRARY, OVERRIDE)?;
     let recorded = Recorded::of(args)?;
     let targets = targets(args, recorded.as_ref())?;
-    // The call sites may be in a process that the command starts, not in the command itself.
+    // The call sites may be in another program, which the command has started.
     let slowed_file = recorded.as_ref().and_then(Recorded::executable).unwrap_or(&program);
     let places = places(&targets, &files(slowed_file)?)?;
     let failed = |e: std::io::Error| Failure::new(RECORD_FAILED, e);
@@ -98,7 +98,7 @@ fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     }
 }
 
-/// The rate of the time-stamp counter, with which delays are measured.
+/// The rate of the time-stamp counter, by which delays are measured.
 fn ticks_per_second() -> Result<f64, Failure> {
     let clock = Clock::choose();
     match clock.kind {
@@ -110,7 +110,7 @@ fn ticks_per_second() -> Result<f64, Failure> {
     }
 }
 
-/// The failure that the command reports if nothing was measured.
+/// The failure to report if nothing was measured.
 fn explain(args: &args::WhatIf, error: Error) -> Failure {
     let failed = match error {
         Error::Run(failed) => failed,
@@ -149,11 +149,12 @@ fn print(
     stdout().write_all(text.as_bytes()).map_err(|e| Failure::new(RECORD_FAILED, e))
 }
 
-/// Saves the result where reports find it, unless it is of another build than the recording.
+/// Saves the result in the recording, where reports find it. It is not saved if the program is
+/// another build than the recorded one.
 fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
     if let Some(path) = recorded.built_again() {
         let shown = recorded.path.display();
-        // Standard error may be closed.
+        // An error is ignored: standard error may be closed.
         let _ = writeln!(
             stderr(),
             "syncline: not saved in {shown}: {path} is not the build that was recorded"
@@ -165,7 +166,7 @@ fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
         Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
     })?;
     if saved.is_some() {
-        // Standard error may be closed; the result is saved nevertheless.
+        // An error is ignored: standard error may be closed, and the result is saved nevertheless.
         let shown = typed(&recorded.path);
         let _ = writeln!(stderr(), "syncline: `syncline report {shown}` shows this as well");
     }

@@ -1,4 +1,5 @@
-//! The call sites to slow down: those that the user names, or those of a recording of the program.
+//! Finds the call sites to slow down: those that the user names, or those of a recording of the
+//! program.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +13,16 @@ use crate::failure::{Failure, RECORD_FAILED};
 
 /// A recording of the program.
 pub struct Recorded {
-    /// Its path.
+    /// The path of the recording.
     pub path: PathBuf,
-    /// The process that waited most.
+    /// The process that waited most in the recording.
     pub process: Process,
 }
 
 impl Recorded {
-    /// The named recording, or the one in the default folder if it is of the same command. `None`
-    /// if the default one can't be read or is of another command, or if the recording has no
-    /// process.
+    /// The recording that the user names. If none is named, it is the one in the default folder, if
+    /// it can be read and has the same command. `None` if there is no such recording, or if it has
+    /// no process.
     pub fn of(args: &WhatIf) -> Result<Option<Recorded>, Failure> {
         let path = match &args.from {
             Some(path) => path.clone(),
@@ -43,24 +44,23 @@ impl Recorded {
         Ok(process.map(|process| Recorded { path, process }))
     }
 
-    /// A file of the process that is another build now than the one that was recorded.
+    /// A file of the process that is now another build than the recorded one, if there is one.
     pub fn built_again(&self) -> Option<&str> {
         built_again(&self.process)
     }
 
-    /// The file that the process ran; `None` if it is gone.
+    /// The file that the process ran, or `None` if it does not exist any more.
     pub fn executable(&self) -> Option<&Path> {
         let path = Path::new(&self.process.executable);
         path.is_file().then_some(path)
     }
 }
 
-/// The call sites to slow down: all that `--site` names, or the first `--places` ones of the
-/// report.
+/// The call sites to slow down: all that `--site` names or, without `--site`, the first ones of the
+/// report, at most `--places`.
 ///
-/// # Errors
-/// If there are none, if `--site` names more than [`MOST_PLACES`], or, without `--site`, if there
-/// is no recording or the program was built again since it was recorded.
+/// If there are none, or if `--site` names more than [`MOST_PLACES`]. Without `--site`, also if
+/// there is no recording, or if the program was built again after it was recorded.
 pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>, Failure> {
     let process = recorded.map(|recorded| &recorded.process);
     if !args.site.is_empty() {
@@ -87,8 +87,8 @@ pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>
     }
 }
 
-/// Refuses a program that was built again: the addresses of a recording are those of the files that
-/// were recorded.
+/// Refuses a program that was built again, since the addresses in a recording belong to the
+/// recorded files.
 fn refuse_another_build(process: &Process) -> Result<(), Failure> {
     match built_again(process) {
         None => Ok(()),

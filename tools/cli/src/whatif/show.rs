@@ -1,4 +1,4 @@
-//! The outcome as text.
+//! Formats the results as text.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use syncline_targets::sites::Target;
 
 use syncline_present::terminal::{Style, wrapped};
 
-/// The results of all call sites. An interval needs `enough` rounds.
+/// The results of all call sites. An interval needs at least `enough` rounds.
 pub fn table(
     measured: &[(Target, WhatIf)],
     unreached: &[Target],

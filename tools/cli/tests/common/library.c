@@ -1,5 +1,5 @@
-// Before this: `header`, the first bytes of a process file, and `PID`, where its process
-// number is.
+// This code comes after definitions of `header`, the first bytes of a process file, and of `PID`,
+// the offset of the process number in it.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

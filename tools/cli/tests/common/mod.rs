@@ -1,9 +1,9 @@
-//! What the tests of the built command share: a folder for files, a C compiler, and a stand-in for
+//! What the tests of the built command need: a temporary folder, a C compiler, and a stand-in for
 //! the preload library.
 //!
-//! The stand-in, `library.c`, fulfils the library's contract and does nothing more: it writes its
-//! environment to a file, and leaves a process file with a header. So these tests are about the
-//! command alone.
+//! The stand-in, `library.c`, does only what the command needs from the library: it writes its
+//! environment variables to a file, and leaves a process file with a header. So these tests test
+//! the command alone.
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
@@ -20,7 +20,7 @@ use syncline_recording::layout::{
 };
 use tempfile::TempDir;
 
-/// A folder that is removed at the end of the test.
+/// A temporary folder, which is removed at the end of the test.
 pub struct Sandbox(TempDir);
 
 impl Sandbox {
@@ -32,7 +32,7 @@ impl Sandbox {
         self.0.path().join(name)
     }
 
-    /// Compiles a C program.
+    /// Compiles a C program in this folder.
     pub fn program(&self, name: &str, code: &str, flags: &[&str]) -> PathBuf {
         let (source, program) = (self.path(&format!("{name}.c")), self.path(name));
         fs::write(&source, code).unwrap();
@@ -40,7 +40,7 @@ impl Sandbox {
         program
     }
 
-    /// Writes a file that may be executed.
+    /// Writes an executable file in this folder.
     pub fn executable(&self, name: &str, content: &[u8]) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         let path = self.path(name);
@@ -49,7 +49,7 @@ impl Sandbox {
         path
     }
 
-    /// `syncline record` in this folder, with the stand-in.
+    /// The command `syncline record` in this folder, with the stand-in as the library.
     pub fn record(&self) -> Command {
         let mut command = syncline();
         command.arg("record").current_dir(self.0.path());
@@ -58,7 +58,7 @@ impl Sandbox {
     }
 }
 
-/// The command under test.
+/// The command that is tested.
 pub fn syncline() -> Command {
     Command::new(env!("CARGO_BIN_EXE_syncline"))
 }
@@ -77,7 +77,7 @@ pub fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// The stand-in, compiled once.
+/// The path of the stand-in, which is compiled only once.
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let (_, library) = LIBRARY.get_or_init(|| {
@@ -96,10 +96,10 @@ pub fn library() -> &'static Path {
     library
 }
 
-/// The length of the stand-in's file after it was cut.
+/// The length of the stand-in's file after `record` has cut it.
 pub const USED: u64 = 8192 + 3 * 64;
 
-/// A process with two thread records that were never used, and nothing else.
+/// The beginning of a process file with two thread records that were never used, and nothing else.
 fn header_bytes() -> Vec<u8> {
     let region = |record_size: usize, count| Region {
         offset: HEADER_SIZE as u64,

@@ -1,5 +1,5 @@
 /* A module whose critical sections are known to the byte: what they touch, how often each lock
- * is taken, and which of them conflict. It prints the addresses of its locks and data. */
+ * is taken, and which sections conflict. It prints the addresses of its locks and data. */
 #include <linux/bit_spinlock.h>
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -11,7 +11,7 @@
 
 #define TIMES 200
 
-/* Each task has words of its own, on a cache line of their own; all tasks use `shared`. */
+/* Each task has its own words in its own cache line. All tasks use `shared`. */
 static struct {
 	unsigned long word[8];
 } own[2] __aligned(64);
@@ -33,7 +33,7 @@ static unsigned long wanted, held, wants, passed;
 static unsigned long plain;
 static DECLARE_COMPLETION(ended);
 
-/* The compiler may neither omit nor merge any of the accesses. */
+/* With these, the compiler may neither omit nor merge an access. */
 #define GET(place) READ_ONCE(place)
 #define SET(place, value) WRITE_ONCE(place, value)
 
@@ -70,22 +70,22 @@ static int task(void *data)
 	unsigned long me = (unsigned long)data, flags, n;
 
 	for (n = 0; n < TIMES; n++) {
-		/* Sections that touch the task's own words only. */
+		/* Sections that touch only words of their own task. */
 		spin_lock(&apart_lock);
 		SET(own[me].word[0], GET(own[me].word[1]));
 		spin_unlock(&apart_lock);
 
-		/* Sections that all write one word. */
+		/* Sections that all write to one word. */
 		spin_lock_bh(&together_lock);
 		SET(shared, GET(shared) + 1);
 		spin_unlock_bh(&together_lock);
 
-		/* A byte in the middle of a word. */
+		/* Sections that write a byte in the middle of a word. */
 		raw_spin_lock_irqsave(&irq_lock, flags);
 		SET(byte[3], (unsigned char)n);
 		raw_spin_unlock_irqrestore(&irq_lock, flags);
 
-		/* Readers of a word that no task writes. */
+		/* Sections that read a word to which no task writes. */
 		read_lock(&rw_lock);
 		GET(own[1 - me].word[2]);
 		read_unlock(&rw_lock);
@@ -94,7 +94,7 @@ static int task(void *data)
 		SET(own[me].word[3], n);
 		mutex_unlock(&mutex_lock_);
 
-		/* A writer that continues as a reader. */
+		/* A section that begins as a writer and continues as a reader. */
 		down_write(&sem_lock);
 		SET(own[0].word[4], n);
 		downgrade_write(&sem_lock);
@@ -125,7 +125,7 @@ static int task(void *data)
 
 		meet(me, n);
 
-		/* A try that always fails, since the lock is held. */
+		/* An attempt that always fails, since the lock is held. */
 		spin_lock(&apart_lock);
 		if (spin_trylock(&apart_lock))
 			pr_emerg("truth: a lock was taken twice\n");

@@ -1,5 +1,5 @@
-# Chromium, with all its processes and without its sandbox, runs workers and paints.
-# $1 is the folder.
+# Runs workers and paints in Chromium, with all of its processes and without its sandbox. $1 is the
+# folder.
 cd "$1"
 cat >page.html <<'HTML'
 <title>work</title><body><ul id=list></ul><canvas id=picture width=200 height=200></canvas>

@@ -1,5 +1,5 @@
-# Java's monitors, locks, tables and collector. It prints three sums, and a count of a parallel
-# stream. $1 is the folder, $2 the number of threads.
+# Uses Java's monitors, locks, tables and garbage collector. Prints three sums, and a count of a
+# parallel stream. $1 is the folder, and $2 the number of threads.
 cd "$1"; threads=$2
 cat >Work.java <<'JAVA'
 import java.util.*;

@@ -1,5 +1,5 @@
-# PostgreSQL: processes that share memory, workers of parallel queries, and a client with threads.
-# $1 is the folder, $2 the number of clients, at most 16.
+# PostgreSQL: processes that share memory, workers of parallel queries, and a client with several
+# threads. $1 is the folder, and $2 the number of clients, at most 16.
 cd "$1"; threads=$2
 PATH=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH
 # PostgreSQL refuses to run as root.

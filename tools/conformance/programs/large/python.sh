@@ -1,5 +1,5 @@
-# Python's threads, queues, pools of threads and of processes, and SQLite. It prints sums. $1 is the
-# folder, $2 the number of threads.
+# Uses Python's threads, queues, pools of threads and of processes, and SQLite. Prints sums. $1 is
+# the folder, and $2 the number of threads.
 cd "$1"; threads=$2
 cat >work.py <<'PYTHON'
 import concurrent.futures, hashlib, queue, sqlite3, sys, threading, zlib

@@ -1,5 +1,6 @@
 # Redis with threads for input and output, a forked process that saves, and a list that another
-# thread frees. $1 is the folder. More threads than processors are of no use: they spin.
+# thread frees. $1 is the folder. There are only two threads for input and output, because they
+# spin: more of them than processors would be of no use.
 cd "$1"
 redis-server --port 0 --unixsocket "$1/socket" --save '' --daemonize no --dir "$1" \
     --io-threads 2 --io-threads-do-reads yes --lazyfree-lazy-user-del yes >log 2>&1 &

@@ -1,7 +1,7 @@
 #!/bin/sh
 # GLib's own tests of objects that threads share, all at the same time. Its recursive mutexes and
-# reader-writer locks are the C library's; its plain mutexes are futexes of its own, whose test
-# takes longer than all others.
+# reader-writer locks are those of the C library. Its plain mutexes are its own, made of futexes;
+# their test takes longer than all other tests.
 said=$PWD
 cd /usr/libexec/installed-tests/glib || exit
 run() {

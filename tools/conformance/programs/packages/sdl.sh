@@ -1,5 +1,5 @@
 #!/bin/sh
-# SDL's own tests of threads, semaphores, atomics and timers. It needs no screen.
+# SDL's own tests of threads, semaphores, atomic operations and timers. They need no screen.
 said=$PWD/said
 export SDL_VIDEODRIVER=dummy
 cd /usr/libexec/installed-tests/SDL2 || exit

@@ -1,4 +1,5 @@
-//! A program under test: `parking_lot`'s locks, whose waits are visible if they block.
+//! A program to be recorded: it uses the locks of `parking_lot`. Waits for these are visible if
+//! they block.
 
 use parking_lot::{Condvar, Mutex, ReentrantMutex, RwLock};
 use std::thread;
@@ -31,7 +32,7 @@ fn contend() {
     println!("mutex {}, rwlock {:?}", mutex.into_inner(), rwlock.into_inner());
 }
 
-/// Has waits that certainly block, because the holder sleeps.
+/// Has waits that block for certain, because the holder of the lock sleeps.
 fn block() {
     let (mutex, condvar) = (Mutex::new(0), Condvar::new());
     thread::scope(|scope| {

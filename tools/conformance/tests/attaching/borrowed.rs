@@ -1,4 +1,4 @@
-//! The thread that Syncline borrows goes on with everything it had.
+//! The thread that `syncline record -p` borrows in a process keeps its registers and its stack.
 
 use std::process::Command;
 
@@ -7,7 +7,8 @@ use syncline_conformance::{Program, scratch};
 use crate::attach;
 use crate::changing::Asked;
 
-/// Checks that the program gives this answer before, while and after it is attached to.
+/// Checks that the program gives this answer before Syncline attaches, while it is attached, and
+/// after it has detached.
 #[track_caller]
 fn always_answers(mut asked: Asked, answer: &str, of: &str) {
     let folder = scratch();
@@ -19,16 +20,17 @@ fn always_answers(mut asked: Asked, answer: &str, of: &str) {
     asked.ends();
 }
 
-/// A thread in a system call keeps its vector registers, also on a processor whose extended state
-/// has parts that the program may not use, such as tiles.
+/// A borrowed thread, which waits in a system call, keeps its vector registers. This holds even if
+/// the processor's extended state has parts that the program may not use, such as tiles.
 #[test]
 fn vector_registers_are_kept() {
     let program = Program::compile("vectors.c");
     always_answers(Asked::start(&mut Command::new(program.path())), "same", "vectors");
 }
 
-/// A thread in a system call keeps its tiles: 8 KiB that the frame on its stack must hold. Where the
-/// stack is too small for that, another thread is borrowed.
+/// A borrowed thread keeps its tiles (the registers of AMX): 8 KiB, for which Syncline's frame on
+/// the thread's stack needs room. If the stack is too small for that, Syncline borrows another
+/// thread.
 #[test]
 fn tiles_are_kept() {
     let program = Program::compile("tiles.c");
@@ -44,8 +46,8 @@ fn tiles_are_kept() {
     }
 }
 
-/// The kernel makes the first thread's stack longer only when the thread touches it. The frame may
-/// lie below what the thread has touched.
+/// The kernel extends the first thread's stack only when the thread touches it. Syncline's frame
+/// may be below everything that the thread has touched.
 #[test]
 fn a_stack_that_has_not_grown_yet() {
     let program = Program::compile("deep_stack.c");

@@ -85,9 +85,9 @@ fn a_library_that_is_opened_later() {
     asked.ends();
 }
 
-/// Functions that the program gets from `dlsym` while it is recorded are counted in this and each
-/// later recording, even in a thread that calls them all the time. Between recordings, their calls
-/// go to the C library.
+/// Calls of functions that the program gets from `dlsym` during a recording are counted in that
+/// recording and in each later one, even if a thread calls them all the time. Between recordings,
+/// these calls go to the C library.
 #[test]
 fn functions_that_are_fetched() {
     let program = Program::compile("fetches.c");
@@ -101,8 +101,8 @@ fn functions_that_are_fetched() {
         let files = process_files(recording).expect("a recording");
         ProcessFile::open(&files[0]).expect("it is whole").header.pointers_missed
     };
-    // Each time there are two more pairs of pointers, all of which are called. The first pair is
-    // not recorded.
+    // In each round the program gets two more pairs of pointers and then calls all pairs. The first
+    // pair, which it got before any recording, is not recorded.
     for (recording, fetched) in [2, 4].into_iter().enumerate() {
         let recording = folder.path().join(recording.to_string());
         let command = attach(pid, &recording, &[]);
@@ -129,7 +129,8 @@ fn functions_that_are_fetched() {
     asked.ends();
 }
 
-/// A lock that is held when recording begins is unknown until it is released, which the report says.
+/// A lock that was acquired before recording began is not recorded until it is released. The report
+/// says that there was one.
 #[test]
 fn a_lock_that_is_held_already() {
     let program = Program::compile("locks_when_asked.c");
@@ -150,7 +151,7 @@ fn a_lock_that_is_held_already() {
     asked.ends();
 }
 
-/// What Syncline has read about a program does not hold for the next program that the process
+/// What Syncline has read about a program is not used for the next program that the process
 /// executes.
 #[test]
 fn a_process_that_executes_other_programs() {
@@ -164,12 +165,14 @@ fn a_process_that_executes_other_programs() {
             record(process.id(), &recording).args(["--for", "1s"]).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("attached to process"), "{said}");
-        // Syncline may attach during the last program but one, which is then replaced.
+        // Syncline may attach while the last program but one runs. The last program then replaces
+        // it.
         assert!(said.contains("detached") || said.contains("has ended"), "{said}");
         let status = process.wait().expect("it ends");
         assert!(status.success(), "after {milliseconds} ms: {status}; {said}");
     };
-    // All at the same time: the last program sleeps for longer than everything else takes.
+    // All processes run at the same time: the last program sleeps for longer than everything else
+    // takes.
     scope(|all| {
         for milliseconds in [10, 20, 30, 40, 50, 60] {
             let attached_after = &attached_after;
@@ -178,8 +181,9 @@ fn a_process_that_executes_other_programs() {
     });
 }
 
-/// Processes that are forked meanwhile are recorded, and Syncline detaches from them when it
-/// detaches from the first process. If the command is killed, the next one does so.
+/// Processes that the program forks during a recording are recorded, and Syncline detaches from
+/// them when it detaches from the first process. If the command is killed, the next `record -p`
+/// detaches from them.
 #[test]
 fn processes_that_are_forked() {
     let program = Program::compile("forks.c");
@@ -220,9 +224,9 @@ fn processes_that_are_forked() {
     asked.ends();
 }
 
-/// Threads that come and go, small stacks, signals, libraries that are opened and closed, forks,
-/// other programs, waits of all kinds: the program checks itself, and says at its end whether all
-/// was right.
+/// A program with threads that come and go, small stacks, signals, libraries that it opens and
+/// closes, forks, other programs that it executes, and waits of all kinds. It checks itself, and
+/// prints at its end whether everything was right.
 #[test]
 fn a_program_that_does_everything() {
     let program = Program::compile("restless.c");

@@ -1,4 +1,4 @@
-//! Processes in other namespaces: of files, of users, and of process and thread numbers.
+//! Attaching to processes in other namespaces: mount, user and PID namespaces.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::changing::Asked;
 use crate::refused::says_still_runs;
 use crate::{ROUND, Running, attach, counted};
 
-/// A command that starts a program with another folder for temporary files, other process numbers
-/// and other users than Syncline's; `None` if that is not allowed here.
+/// A command that starts a program in mount, user and PID namespaces of its own, with a `/tmp` of
+/// its own; `None` if this system does not allow that.
 fn elsewhere(program: &Path) -> Option<Command> {
     const INSIDE: &str = "mount -t tmpfs none /tmp && exec \"$0\"";
     let start = |program: &Path| {
@@ -61,8 +61,8 @@ fn a_process_in_other_namespaces() {
     }
 }
 
-/// Samples have the numbers that processes and threads have in their own namespace, as the
-/// recording does.
+/// Samples identify processes and threads by their numbers in their own namespace, as the recording
+/// does.
 #[test]
 fn samples_of_processes_in_another_namespace() {
     let program = Program::compile("forks.c");

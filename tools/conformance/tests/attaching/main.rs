@@ -1,5 +1,5 @@
-//! `syncline record -p PID`: what a running process does while it is recorded is counted exactly.
-//! Afterwards the process is as before, whatever becomes of the command.
+//! Tests of `syncline record -p PID`: the operations of a running process are counted exactly while
+//! it is recorded. Afterwards the process is as before, even if the command is killed.
 //!
 //! `SYNCLINE_ATTACH_TIMES` is the number of repetitions: 100 for a thorough run.
 
@@ -28,17 +28,18 @@ use syncline_recording::{Op, ProcessFile, process_files};
 /// The number of acquisitions in one round, by the program's own count.
 const ROUND: u64 = 40_000;
 
-/// The number of repetitions: by default `short`, as many as tests have time for.
+/// The number of repetitions: `SYNCLINE_ATTACH_TIMES`, or `short` if that is not set.
 fn times(short: usize) -> usize {
     let asked = std::env::var("SYNCLINE_ATTACH_TIMES").ok();
     asked.map_or(short, |times| times.parse().expect("SYNCLINE_ATTACH_TIMES is a number"))
 }
 
-/// The running program, whose tables of calls all lie in read-only pages.
+/// The program `attached.c`, running. It is linked so that all its tables of the C library's
+/// addresses are in read-only pages.
 struct Running {
     child: Child,
-    /// The program's process number. It is not the child's if the child only leads into another
-    /// namespace.
+    /// The program's process number. It differs from the child's if the child is a command that
+    /// starts the program in another namespace.
     pid: u32,
     output: BufReader<ChildStdout>,
     program: Program,
@@ -51,7 +52,7 @@ impl Running {
         Running::start_by(|program| Command::new(program))
     }
 
-    /// Starts the program by a command that `command` makes from its path.
+    /// Starts the program with the command that `command` returns for the program's path.
     fn start_by(command: impl FnOnce(&Path) -> Command) -> Running {
         let program = Program::compile_with("attached.c", &["-Wl,-z,relro,-z,now"]);
         let mut command = command(program.path());
@@ -98,7 +99,7 @@ impl Running {
         (lines, bytes)
     }
 
-    /// Attaches, and returns after that is done.
+    /// Starts `syncline record -p`, and returns when it has attached.
     fn attach(&self, folder: &Path) -> Recording {
         self.attach_with(folder, &[])
     }
@@ -109,7 +110,7 @@ impl Running {
     }
 }
 
-/// Attaches to a process, and returns after that is done.
+/// Starts `syncline record -p` for this process, and returns when it has attached.
 fn attach(pid: u32, folder: &Path, arguments: &[&str]) -> Recording {
     let said = folder.with_extension("said");
     let child = record(pid, folder)
@@ -131,7 +132,7 @@ impl Drop for Running {
     }
 }
 
-/// A command that records.
+/// A running `syncline record -p`.
 struct Recording {
     child: Child,
 }
@@ -153,7 +154,7 @@ fn record(pid: u32, folder: &Path) -> Command {
     command
 }
 
-/// The acquisitions of a lock in the recording of one process, which continues to run.
+/// The number of acquisitions of a lock in the recording of a single process that still runs.
 fn counted(folder: &Path, lock: u64) -> u64 {
     let files = process_files(folder).expect("a recording");
     assert_eq!(files.len(), 1);
@@ -185,7 +186,8 @@ fn rounds_are_counted_while_attached_and_tables_are_as_before() {
     }
 }
 
-/// The processor time of each thread of a process so far, in nanoseconds, by the scheduler's count.
+/// The processor time that each thread of a process has used so far, in nanoseconds, by the
+/// scheduler's count. The keys are thread numbers.
 fn used(pid: u32) -> HashMap<u32, i64> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs").map(Result::unwrap);
     let of = |entry: fs::DirEntry| {
@@ -198,7 +200,8 @@ fn used(pid: u32) -> HashMap<u32, i64> {
 
 #[test]
 fn what_threads_used_before_is_not_theirs_in_the_recording() {
-    /// A scheduler's tick, in nanoseconds. The count of a running thread may be that old.
+    /// A scheduler's tick, in nanoseconds. The scheduler updates the count of a running thread at
+    /// least once a tick.
     const TICK: i64 = 10_000_000;
     let folder = scratch();
     let mut running = Running::start();
@@ -242,7 +245,7 @@ fn a_command_that_is_killed_is_mended_by_the_next() {
     };
     kill(running.attach(&folder.path().join("killed")).child);
     running.round();
-    // The command is killed while it attaches, at moments that lie closer together at the
+    // The command is killed while it attaches, at moments that are closer together at the
     // beginning.
     let moments = times(12);
     for n in 0..moments {

@@ -6,7 +6,7 @@ use syncline_conformance::scratch;
 
 use crate::Running;
 
-/// The memory of a process in kilobytes, by a field of its status.
+/// The value of a field in a process's `/proc/PID/status`, in kilobytes.
 fn kilobytes(pid: u32, field: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a size");
@@ -17,7 +17,7 @@ fn kilobytes(pid: u32, field: &str) -> u64 {
 /// the memory of the one before.
 #[test]
 fn memory_does_not_grow_with_each_recording() {
-    /// The kilobytes of some pages that the program itself touches.
+    /// Kilobytes allowed for pages that the program itself touches meanwhile.
     const SOME: u64 = 200;
     let folder = scratch();
     let mut running = Running::start();
@@ -33,8 +33,8 @@ fn memory_does_not_grow_with_each_recording() {
     assert!(after[7] < after[1] + SOME, "kilobytes after each: {after:?}");
 }
 
-/// The touched pages of the recorder's data and code stay in memory; the tables that were searched
-/// do not.
+/// The touched pages of the recorder's data and code stay in memory; the tables in which the
+/// recorder searched do not.
 #[test]
 fn little_memory_is_taken_by_the_first_recording() {
     let folder = scratch();

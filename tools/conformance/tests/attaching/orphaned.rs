@@ -1,5 +1,5 @@
-//! Processes that were forked while a thread of their parent was in the loader: in them, the
-//! loader's lock stays held for ever, by a thread that they don't have.
+//! Processes that were forked while a thread of their parent was in the loader. In such a process
+//! the loader's lock stays held for ever, since the thread that holds it does not exist there.
 
 use std::fs::{self, File};
 use std::mem::offset_of;
@@ -13,9 +13,10 @@ use syncline_recording::live::State;
 use crate::changing::{Asked, counted};
 use crate::{attach, record, stopped};
 
-/// Syncline detaches from them without that lock, even from a process that was made without the C
-/// library, and from one that has threads of its own by now. If the latter has opened a library,
-/// the lock is needed, and the call that waits for the lock is given up.
+/// Syncline detaches from such processes without the loader's lock. This holds even for a process
+/// that was forked without the C library, and for one that has started threads since. If the
+/// process with threads has opened a library, the lock is needed, and Syncline gives up the call
+/// that waits for the lock.
 #[test]
 fn processes_that_have_the_loaders_lock_for_ever() {
     let program = Program::compile("forks_in_loader.c");
@@ -25,8 +26,8 @@ fn processes_that_have_the_loaders_lock_for_ever() {
     assert!(with > Duration::from_secs(2) && with > without, "{with:?}, else {without:?}");
 }
 
-/// The time that it takes to detach from a process and from the three that it has forked while it
-/// held the lock.
+/// The time that Syncline takes to detach from a process and from the three processes that it has
+/// forked while it held the loader's lock.
 fn time_to_leave(program: &mut Command) -> Duration {
     let folder = scratch();
     let mut asked = Asked::start(program);
@@ -50,8 +51,8 @@ fn time_to_leave(program: &mut Command) -> Duration {
     time
 }
 
-/// A page that was writable when a process was forked, because its contents were being exchanged,
-/// is read-only in that process in the end.
+/// Syncline makes a page writable while it changes the page's contents. If the process forks at
+/// that moment, the page is nevertheless read-only in the child in the end.
 #[test]
 fn a_page_that_was_open_when_a_process_was_forked() {
     let program = Program::compile("opens_later.c");
@@ -64,7 +65,7 @@ fn a_page_that_was_open_when_a_process_was_forked() {
     let access = || maps().lines().find(|line| line.starts_with(&page)).map(str::to_owned);
     let command = attach(pid, &folder.path().join("recording"), &[]);
     assert!(access().is_some_and(|line| line.contains(" rw-p ")));
-    // Writes the state that such a process finds.
+    // Gives the recorder the state that it would have in a child that was forked at that moment.
     let start = maps().lines().find(|line| line.contains("memfd:syncline-recorder")).map(|line| {
         u64::from_str_radix(line.split('-').next().expect("a range"), 16).expect("hex")
     });
@@ -81,8 +82,8 @@ fn a_page_that_was_open_when_a_process_was_forked() {
     asked.ends();
 }
 
-/// A process that was forked while the loader's lock was held can't open the recorder: the command
-/// says so, and the process is as before.
+/// In a process that was forked while the loader's lock was held, the recorder can't be opened: the
+/// command says so, and the process is as before.
 #[test]
 fn a_process_that_can_open_no_library() {
     let program = Program::compile("forks_in_loader.c");

@@ -1,5 +1,5 @@
-//! Processes that can't be attached to are refused, with the reason, before anything is touched.
-//! Processes that look odd but can be attached to are not refused.
+//! Syncline refuses processes that it can't attach to, and says why, before it changes anything in
+//! them. It does not refuse processes that look odd but can be attached to.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -96,7 +96,8 @@ fn programs_that_do_not_suit() {
     let file = Program::compile_with("attached.c", &["-static"]);
     let still = There::start(Command::new(file.path()));
     refused(still.0.id(), 126, "statically linked");
-    // Which C library the program uses is judged by the loader's name, although it is glibc here.
+    // Syncline judges by the loader's name which C library a program uses. Here the name is musl's,
+    // although the loader is glibc's.
     let folder = scratch();
     let musl = "ld-musl-x86_64.so.1";
     std::os::unix::fs::symlink("/lib64/ld-linux-x86-64.so.2", folder.path().join(musl)).unwrap();
@@ -139,14 +140,15 @@ fn processes_that_are_stopped_or_traced_or_recorded() {
         command.args(["record", "-o"]).arg(&recording).arg("--").arg(program);
         command
     });
-    // The session is written after the program has started.
+    // The file with the session is written only after the program has started.
     let session = || syncline_recording::Session::read(&recording).expect("it can be read");
     let session = eventually("a session", session);
     refused(session.pid, 126, "has been recorded since its start");
     drop(recorded);
 }
 
-/// If `ptrace_scope` is not 0, a process of the same user is refused with the same words.
+/// Attaching to a process of another user is refused. If `ptrace_scope` is not 0, a process of the
+/// same user is refused with the same words.
 #[test]
 fn processes_of_other_users() {
     if !getuid().is_root() {
@@ -203,8 +205,8 @@ fn sandboxes_that_forbid_what_is_needed() {
     }
 }
 
-/// The frames of a stack that is not the thread's own are read without `process_vm_readv`, which
-/// many services may not call.
+/// Syncline reads the frames of a stack that is not the thread's own without `process_vm_readv`,
+/// which the sandboxes of many services forbid.
 #[test]
 fn a_sandbox_that_forbids_what_can_be_done_without() {
     if !getuid().is_root() {

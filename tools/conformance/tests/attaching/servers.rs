@@ -1,8 +1,10 @@
-//! Servers under load, attached to again and again: no request is lost, and none answered wrongly.
+//! Servers under load, to which Syncline attaches again and again: no request is lost, and no
+//! answer is wrong.
 //!
-//! A server that is not installed is skipped with a message: `./x setup` installs most. The virtual
-//! machines check themselves; the clients of other servers check the answers. A thorough run prints
-//! the server's speed and memory before the first recording and after the last.
+//! A server that is not installed is skipped with a message: `./x setup` installs most. The
+//! programs of the virtual machines (CPython and Java) check themselves; for the other servers,
+//! clients check the answers. A thorough run prints the server's speed and memory before the first
+//! recording and after the last.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -45,9 +47,9 @@ fn is_missing(path: &str) -> bool {
     missing
 }
 
-/// Attaches to a process and detaches, again and again, while it is under load. Each call of a
-/// client makes some requests, and returns their number; it panics if one fails. Requests must
-/// succeed all the time, attached or not.
+/// Attaches to a process and detaches, again and again, while it is under load. Each call of
+/// `client` makes some requests and returns their number. It panics if a request fails, whether
+/// Syncline is attached or not.
 fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
     let (ends, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     let thorough = std::env::var_os("SYNCLINE_ATTACH_TIMES").is_some();
@@ -131,7 +133,7 @@ impl Used {
         Used { at: Instant::now(), processor: processor.expect("numbers") }
     }
 
-    /// The speed since then, and the memory now, as text.
+    /// The speed since `self` was read, and the memory now, as text.
     fn until_now(&self, pid: u32, answers: u64) -> String {
         let rate = answers as f64 / self.at.elapsed().as_secs_f64();
         let each = (Used::of(pid).processor - self.processor) as f64 * 1e4 / answers as f64;
@@ -330,14 +332,16 @@ fn postgresql() {
     assert!(tool("pgbench").args(["-i", "-q"]).output().expect("it starts").status.success());
     let mut bench = tool("pgbench");
     bench.args(["-c", "2", "-T", "3600"]).stdout(Stdio::null()).stderr(Stdio::null());
-    // It is dropped before the server, which waits for its clients.
+    // The benchmark is dropped before the server, since the server waits for its clients before it
+    // ends.
     let mut bench = Server::start(&mut bench);
     let backend = "select max(pid) from pg_stat_activity where application_name = 'pgbench' \
                    having count(*) = 2";
     let pid = eventually("a client", || query(backend).filter(|pid| !pid.is_empty()));
     let count =
         || query("select count(*) from pgbench_history").and_then(|n| n.parse::<u64>().ok());
-    // A session is a forked process with one thread, whose stack still has what `fork` left there.
+    // The server forks a process for each session. It has one thread, whose stack still has what
+    // `fork` left there.
     under_load(pid.parse().expect("a number"), 1, |_| {
         let before = count().expect("an answer");
         eventually("a transaction", || count().filter(|&n| n > before)) - before
@@ -350,7 +354,7 @@ fn postgresql() {
     drop(server);
 }
 
-/// Attaches to a program that checks itself, and prints a line for each round that was right.
+/// Attaches to a program that checks itself and prints a line for each correct round.
 fn checks_itself(command: &mut Command) {
     let mut server = Server::start(command.stdout(Stdio::piped()));
     let output = BufReader::new(server.0.stdout.take().expect("a pipe"));
@@ -370,7 +374,8 @@ fn text(name: &str) -> std::path::PathBuf {
 
 #[test]
 fn cpython() {
-    // If `python3` is a script of a version manager, the interpreter would be another process.
+    // If `python3` is a script of a version manager, it would start the interpreter as another
+    // process.
     let real = ["/usr/bin/python3", "python3"].into_iter().find_map(|python| {
         let asked = Command::new(python).args(["-c", "import sys; print(sys.executable)"]).output();
         asked.ok().filter(|output| output.status.success()).map(|output| output.stdout)

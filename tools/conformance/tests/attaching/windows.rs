@@ -1,5 +1,5 @@
-//! Windows of time: each has its own counts, together they have all counts, and they outlive the
-//! command and the program.
+//! Windows of time (`record --every`): each has its own counts, all of them together have all
+//! counts, and they outlive the command and the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn each_window_has_its_own_counts() {
     assert_eq!(counted(&recording, running.lock), 6 * ROUND, "and the recording has all");
     assert!(says_still_runs(&recording.join("window-1")));
 
-    // Each logged event is only in the window in which it happened.
+    // Each logged event is in no window but the one in which it happened.
     for path in paths(&recording) {
         for file in process_files(&path).unwrap_or_default() {
             let file = ProcessFile::open(&file).expect("it is whole");
@@ -98,8 +98,8 @@ fn old_windows_go_and_the_last_seconds_are_shown() {
         (calls, process["seconds"].as_f64().expect("a number"))
     };
     let path = recording.to_str().expect("UTF-8");
-    // The process still runs. The end of the run begins where a window ends, so the first round is
-    // not part of it.
+    // The process still runs. The part that `--last` shows begins where a window ends, so the first
+    // round is not in it.
     let (calls, seconds) = shown(&["--json", "--last", "0.5s", path]);
     assert_eq!(calls, ROUND);
     let whole = shown(&["--json", path]);

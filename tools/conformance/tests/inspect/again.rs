@@ -1,5 +1,5 @@
 //! Sections that touch the same memory again and again. The tracer skips accesses that are known to
-//! add nothing, so here the result is computed once more, one access after the other.
+//! add nothing, so this test computes the result again, one access after the other.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,14 +9,14 @@ use syncline_trace::Section;
 
 use crate::traced::{Set, by_lock, trace};
 
-/// The accesses of each instruction of the program: offset from its address, bytes, whether it
-/// reads, whether it writes.
+/// The accesses of each instruction of the program: the offset from the address that the
+/// instruction is given, the length in bytes, whether it reads, and whether it writes.
 const INSTRUCTIONS: [&[(u64, u64, bool, bool)]; 6] = [
     &[(0, 4, true, false)],
     &[(0, 8, false, true)],
     &[(0, 16, true, false)],
     &[(0, 2, true, true)],
-    // Together with the instruction before it, whose own step is not checked.
+    // The accesses of this instruction and of the one before it, whose own step is not checked.
     &[(24, 4, false, true), (0, 8, true, false)],
     &[(0, 1, false, true)],
 ];
@@ -115,7 +115,7 @@ fn what_is_known_is_passed_over() {
     for (i, (section, expected)) in sections[&inner].iter().zip(&expected).enumerate() {
         expected.assert_is(section, &memory, &instructions, &format!("section {i}"));
     }
-    // Each outer section has accessed what three inner ones did.
+    // Each outer section contains three inner sections, and has accessed what these did.
     assert_eq!(sections[&outer].len() * 3, expected.len());
     for (i, (section, three)) in sections[&outer].iter().zip(expected.chunks(3)).enumerate() {
         let mut all = Expected::default();

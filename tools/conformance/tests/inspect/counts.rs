@@ -8,7 +8,7 @@ use crate::traced::{Traced, trace_with};
 /// Selects a call site that does not exist, so that nothing is traced.
 const NOWHERE: [(&str, &str); 1] = [("SYNCLINE_INSPECT_SITES", "site - 0x1 0x2")];
 
-/// A budget of ten times the program's own time: sections are chosen at random, and enough of them.
+/// A budget of ten times the program's own time. Sections are chosen at random, but enough of them.
 const AMPLE: u32 = 10_000;
 
 fn run(what: &str, budget: u32, environment: &[(&str, &str)]) -> (Truth, Traced) {
@@ -28,8 +28,8 @@ fn acquisitions(counts: &[&CountRecord]) -> u64 {
     counts.iter().map(|count| count.acquisitions).sum()
 }
 
-/// Each call site is counted one by one up to a certain number of acquisitions, however many other
-/// call sites there are; only then does an estimate begin.
+/// Acquisitions at a call site are counted one by one up to a certain number, however many other
+/// call sites there are. Beyond that number they are estimated.
 #[test]
 fn call_sites_are_counted_apart() {
     for budget in [0, 1] {

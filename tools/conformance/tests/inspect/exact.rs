@@ -1,5 +1,5 @@
-//! Traces of hand-written sections have exactly the address sets that the program prints for them,
-//! byte for byte.
+//! Tests that traces of hand-written critical sections have exactly the sets of addresses that the
+//! program prints, to the byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use syncline_trace::layout::{HANDLER, STOP_FORK, STOP_NONE};
 
 use crate::traced::{Set, by_lock, trace};
 
-/// A section that the program has reported.
+/// A critical section with the sets that the program has printed for it.
 struct Expected {
     process: u32,
     name: String,
@@ -59,7 +59,7 @@ fn sets_are_equal() {
         let section = section.unwrap_or_else(|| panic!("{} was not traced", case.name));
         *place += 1;
         Set::of(section).assert_equal(&case.set, &case.name);
-        // An instruction has one record, even if it is part of several blocks.
+        // Each instruction has one record, even if it is part of several blocks.
         let times: u64 = section.steps.iter().map(|step| u64::from(step.times)).sum();
         assert_eq!(times, section.record.instructions, "{}", case.name);
         let places: BTreeSet<u64> = section.steps.iter().map(|step| step.address).collect();

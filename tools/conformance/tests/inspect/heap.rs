@@ -1,4 +1,5 @@
-//! The heap block in which a word lies: known by construction, whatever was freed there before.
+//! A trace names the heap block that contains a word. The program knows the right block by
+//! construction, no matter which blocks were freed at its address before.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +34,8 @@ fn words_lie_in_the_blocks_that_the_program_says() {
     assert_eq!(serial("over"), serial("kept"), "the same block");
 }
 
-/// One `operator new` calls another, and the last one calls `malloc`. The block's place is where
-/// the program calls the first.
+/// One `operator new` calls another, and the last one calls `malloc`. The block's call site is
+/// where the program calls the first.
 #[test]
 fn a_block_of_an_operator_new_is_from_where_the_program_calls_it() {
     let program = Program::compile("inspect_new.cpp");

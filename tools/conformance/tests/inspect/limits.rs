@@ -9,7 +9,8 @@ use crate::traced::{Traced, trace_with};
 /// 256.
 const LEFT: &str = "1024";
 
-/// The program, without look-ups at first calls: these take more stack than locks do.
+/// The program, linked so that the loader looks up no function at its first call: the look-up takes
+/// more stack than locks do.
 fn small_stack() -> Program {
     Program::compile_with("small_stack.c", &["-Wl,-z,now"])
 }
@@ -50,8 +51,8 @@ fn a_program_with_many_short_threads_maps_no_more_each_time() {
     assert!(after(3) < after(0) + (64 << 10), "{said}");
 }
 
-/// Each way to enter a sandbox, in which the kernel ends the program at any system call other than
-/// the program's own.
+/// The program enters a sandbox in each possible way. There, the kernel ends the program at any
+/// system call other than the program's own.
 #[test]
 fn a_program_that_forbids_itself_system_calls_is_left_alone() {
     let program = Program::compile("sandboxed.c");
@@ -75,7 +76,7 @@ fn a_program_that_forbids_itself_system_calls_is_left_alone() {
     }
 }
 
-/// A program that only asks which sandboxes there are is traced.
+/// A program that only asks which sandboxes the kernel has is traced.
 #[test]
 fn a_program_that_only_asks_for_sandboxes_is_traced() {
     let traced = trace_with(Program::compile("sandboxed.c").path(), ["asks"], 0, &[]);

@@ -1,5 +1,5 @@
-//! The traces of `syncline inspect`: address sets are those that are known by construction, and
-//! programs behave as without tracing.
+//! The traces of `syncline inspect` have the address sets that are known by construction, and
+//! traced programs behave as without tracing.
 //!
 //! The library is preloaded directly, with the environment that the command sets, so only the
 //! tracing is tested here.

@@ -1,4 +1,4 @@
-//! Acquisitions that are so frequent that, within a budget, most are not looked at.
+//! Acquisitions that are so frequent that the tracer skips most of them to keep within a budget.
 
 use syncline_conformance::{Program, Truth};
 use syncline_trace::Trace;
@@ -23,7 +23,7 @@ fn what_is_passed_over_is_stood_for() {
         traced.traces.iter().partition(|trace| u64::from(trace.header.pid) != truth.value("child"));
     let ([parent], [child]) = (&parents[..], &children[..]) else { panic!("one trace each") };
 
-    // Five standard deviations of the error of a call site's estimate.
+    // Five standard deviations of the estimate for a call site.
     let off = truth.value("often") / 25;
     for lock in ["mutex", "rwlock", "spin"] {
         let counted = counted(parent, truth.value(lock));

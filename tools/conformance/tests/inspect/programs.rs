@@ -14,8 +14,8 @@ use syncline_trace::layout::{STOP_CLONE, STOP_NONE};
 
 use crate::traced::{preloaded, read, trace, trace_with};
 
-/// Runs a script with and without tracing, with the folder as its first parameter. Returns the
-/// traces.
+/// Runs a script with and without tracing, and checks that it behaves the same. `folder` is the
+/// script's first parameter. Returns the traces.
 fn same(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
     let words = ["-ec".as_ref(), text.as_ref(), "sh".as_ref(), folder.as_os_str()];
     let plain = Case::new(&Program::installed("/bin/sh")).args(words).plain();
@@ -24,14 +24,16 @@ fn same(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
     traced.traces
 }
 
-/// The trace of a program that is known to lock.
+/// The trace of a program, which has at least `sections` sections. If several processes ran the
+/// program, the trace with the most sections.
 #[track_caller]
 fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     let found = traces.iter().filter(|t| t.executable().ends_with(program));
     let trace = found.max_by_key(|t| t.sections.len()).expect("a trace of the program");
     assert!(trace.sections.len() >= sections, "{program}: {} sections", trace.sections.len());
-    // A server creates threads in sections, whose traces end there: some six at its start, and on a
-    // busy machine a budget leaves few other sections. Of the others, one in twenty may end early.
+    // If a section creates a thread, its trace ends there. A server has some six such sections at
+    // its start, and on a busy machine a budget leaves few other sections. Of the other sections,
+    // one in twenty may end early.
     let reasons = trace.sections.iter().map(|s| s.record.stopped);
     let stopped: Vec<u32> =
         reasons.filter(|&reason| reason != STOP_NONE && reason != STOP_CLONE).collect();
@@ -109,14 +111,14 @@ fn memcached() {
     });
     let traces = read(&traces);
     let trace = of(&traces, "memcached", 4 * KEYS);
-    // Items lie in the heap, or in memcached's own slabs of it.
+    // Items are in the heap, or in memcached's own slabs of it.
     assert!(trace.sections.iter().any(|s| !s.objects.is_empty()), "no block of the heap");
 }
 
-/// A server that is traced gives the same answers as one that runs alone. Its system tables are
-/// made without tracing, since that takes longest and is not what is tested. It has a folder of its
-/// own for temporary tables: a server that starts removes the tables there, even those of another
-/// server.
+/// A traced server gives the same answers as one that runs alone. Its system tables are made
+/// without tracing, since making them takes longest and is not tested here. It has a folder of its
+/// own for temporary tables, since a server that starts removes all tables in that folder, even
+/// those of another server.
 #[test]
 fn mariadb() {
     const STEPS: &str = r#"
@@ -149,7 +151,7 @@ fn mariadb() {
             check table shop.items; shutdown'
         wait"#;
     let folder = scratch();
-    // The default budget. The server's start alone has millions of instructions in sections. How
+    // The default budget. The server's start alone runs millions of instructions in sections. How
     // many sections are traced depends on how busy the machine is: a few hundred or, on a machine
     // with other work, eight.
     let traces = same(STEPS, folder.path(), 100);
@@ -239,7 +241,7 @@ fn a_budget() {
     let stated = stdout.lines().filter_map(|line| {
         let words: Vec<&str> = line.strip_prefix('@')?.split_whitespace().collect();
         let [_, thread, operation, _, count] = words[..] else { return None };
-        // Thread 0 stands for all threads together, which would count everything twice.
+        // Thread 0 stands for all threads together. Counting it too would count everything twice.
         let acquires = matches!(operation, "MutexLock" | "MutexTrylock" | "MutexTimedlock");
         (acquires && thread != "0").then(|| count.parse::<u64>().expect("a number"))
     });
@@ -253,11 +255,12 @@ fn a_budget() {
     assert!(sections > 0 && (sections as u64) < counted / 2, "{sections} of {counted}");
 }
 
-/// The counts of each lock of a program with more locks than a thread can keep counts of at a time.
+/// Each lock is counted in a program that has more locks than a thread can keep counts of at a
+/// time.
 #[test]
 fn counts_of_a_hundred_thousand_locks() {
     let program = Program::compile("many.c");
-    // The selected site does not exist, and there is no budget to keep.
+    // The selected call site does not exist, so nothing is traced, and there is no budget to keep.
     let nowhere = [("SYNCLINE_INSPECT_SITES", "site - 0x1 0x2")];
     let counted = counts(&trace_with(program.path(), ["distinct"], 0, &nowhere).traces);
     assert_eq!(counted.values().sum::<u64>(), 500_000);
@@ -265,7 +268,7 @@ fn counts_of_a_hundred_thousand_locks() {
     assert!(counted.values().all(|&acquisitions| acquisitions == 5));
 }
 
-/// Within a budget, one acquisition stands for others where there are many of them.
+/// Within a budget, one acquisition stands for others at a call site with many acquisitions.
 #[test]
 fn counts_within_a_budget_are_nearly_right() {
     let program = Program::compile("many.c");

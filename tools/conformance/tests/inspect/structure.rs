@@ -1,4 +1,5 @@
-//! What begins a section and what ends it: nested, recursive, waits, jumps, other kinds of locks.
+//! What begins a section and what ends it: nested and recursive locks, waits, jumps, and other
+//! kinds of locks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +37,7 @@ struct Run {
 }
 
 impl Run {
-    /// Runs the program with and without tracing, which must make no difference.
+    /// Runs the program with and without tracing, and checks that it behaves the same.
     fn of(source: &str) -> Run {
         let program = Program::compile(source);
         let plain = Case::new(&program).plain();
@@ -74,7 +75,7 @@ fn begins_and_ends() {
 
     assert_eq!(wrote("recursive"), [[6, 7, 8]]);
 
-    // `waiting`: before and after the waits, and the other thread's.
+    // `waiting`: the parts before and after the waits, and the other thread's section.
     let waits = of("waiting");
     let flags = |s: &&Section, flag: u32| s.record.flags & flag != 0;
     let find = |word: u64| {
@@ -117,8 +118,8 @@ fn begins_and_ends() {
     assert_eq!(last.record.stopped, STOP_NONE);
 }
 
-/// What a signal handler does while a section is traced does not belong to the section, wherever it
-/// interrupts it.
+/// What a signal handler does while a section is traced does not belong to the section, no matter
+/// at which point the handler interrupts the section.
 #[test]
 fn handlers_are_told_from_the_section() {
     let run = Run::of("inspect_handlers.c");
@@ -132,8 +133,8 @@ fn handlers_are_told_from_the_section() {
     assert_eq!(handled, [false, true], "it calls while libc waits, and between instructions");
 }
 
-/// The kernel knows restartable sequences by their addresses, so they run untraced, and so does the
-/// rest of the section.
+/// The kernel knows restartable sequences by their addresses, so they must run untraced, and the
+/// rest of the section does too.
 #[test]
 fn restartable_sequences_end_the_trace() {
     let run = Run::of("inspect_rseq.c");
@@ -145,7 +146,7 @@ fn restartable_sequences_end_the_trace() {
     }
 }
 
-/// Hardware transactions are aborted as they begin, and the code that runs in their place is
+/// Hardware transactions are aborted as they begin. The code that the program then runs instead is
 /// traced.
 #[test]
 fn transactions_do_not_begin() {
@@ -155,10 +156,10 @@ fn transactions_do_not_begin() {
     assert_eq!(run.of_lock("lock")[0].record.stopped, STOP_NONE);
 }
 
-/// Only the sections of certain locks and call sites.
+/// Only the sections of the locks and call sites that `SYNCLINE_INSPECT_SITES` selects are traced.
 #[test]
 fn what_is_asked_for() {
-    // The program is at the same addresses each time, which are also those in the file.
+    // The program is linked to have the same addresses each time, which are also those in the file.
     let program = Program::compile_with("inspect_structure.c", &["-no-pie", "-fno-pie"]);
     let all = trace(program.path(), [""; 0]);
     let address = addresses(&all.outcome);

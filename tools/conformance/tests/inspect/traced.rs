@@ -20,14 +20,14 @@ pub struct Traced {
     pub traces: Vec<Trace>,
 }
 
-/// A command that runs the program with the library preloaded. The budget is in thousandths; 0
-/// traces everything.
+/// A command that runs the program with the library preloaded. The budget is in thousandths of the
+/// program's time; 0 traces everything.
 pub fn preloaded(program: &Path, folder: &Path, budget: u32) -> Command {
     let mut command = Command::new(program);
     command.env("LD_PRELOAD", inspect_library()).env("SYNCLINE_TRACE", folder);
     command.env("SYNCLINE_INSPECT_BUDGET", budget.to_string());
     command.env("SYNCLINE_MAX_SIZE", (1u64 << 30).to_string());
-    // The monotonic clock: its rate needs no measuring.
+    // The monotonic clock, whose rate need not be measured.
     command.env("SYNCLINE_CLOCK", syncline_recording::layout::CLOCK_MONOTONIC.to_string());
     command.env("SYNCLINE_TICKS_PER_SECOND", "1000000000");
     command.env("SYNCLINE_FILTERS", filters());
@@ -47,7 +47,7 @@ pub fn trace<T: AsRef<OsStr>>(program: &Path, arguments: impl IntoIterator<Item 
     trace_with(program, arguments, 0, &[])
 }
 
-/// Like [`trace`], with a budget and more environment variables.
+/// Like [`trace`], with a budget in thousandths and more environment variables.
 #[track_caller]
 pub fn trace_with<T: AsRef<OsStr>>(
     program: &Path,
@@ -64,7 +64,7 @@ pub fn trace_with<T: AsRef<OsStr>>(
     Traced { outcome, traces }
 }
 
-/// The traces of a folder.
+/// The traces in a folder.
 pub fn read(folder: &Path) -> Vec<Trace> {
     let files = trace_files(folder).expect("traces");
     files.iter().map(|file| Trace::open(file).expect("a whole trace")).collect()
@@ -80,7 +80,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// The set of a section, with its stack.
+    /// The set of a section, which includes words on its stack.
     pub fn of(section: &Section) -> Set {
         let mut set = Set::default();
         for word in &section.words {
@@ -91,8 +91,8 @@ impl Set {
         set
     }
 
-    /// Checks that two sets are equal. The message of a panic has what is missing and what is too
-    /// much.
+    /// Checks that two sets are equal. If not, the panic's message lists the missing and the extra
+    /// addresses.
     #[track_caller]
     pub fn assert_equal(&self, expected: &Set, name: &str) {
         let differences = |name: &str, got: &BTreeSet<u64>, expected: &BTreeSet<u64>| {

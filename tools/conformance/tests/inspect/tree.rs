@@ -1,4 +1,5 @@
-//! The example of the Syncchar paper: the tree of Figure 1, with the sections of Table 1.
+//! Tests the example in the Syncchar paper: the tree of Figure 1, with the critical sections of
+//! Table 1.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +7,12 @@ use syncline_conformance::{Case, Program};
 
 use crate::traced::{Set, trace};
 
-/// The program's address for the paper's address 0.
+/// The address in the program that stands for address 0 in the paper.
 const BASE: u64 = 0x1000_0000;
 const POINTER: u64 = 8;
 
-/// The pointers of the paper's table: those that each section reads, and the one that it writes.
-/// `0x1000` is the address of the pointer to the root.
+/// The pointers in the paper's table: for each section, those that it reads and the one that it
+/// writes. `0x1000` is the address of the pointer to the tree's root.
 const SECTIONS: [(&[u64], u64); 3] = [
     (&[0x1000, 0x1064, 0x1032, 0x2064], 0x3032),
     (&[0x1000, 0x1032, 0x2064], 0x2032),

@@ -25,8 +25,8 @@ fn a_lock_that_is_waited_for_has_sections_however_rarely_it_is_taken() {
     assert!(of_hot >= ENOUGH, "{of_hot} of {all} sections; waited for {waited} times");
 }
 
-/// Sections of a watched lock are drawn alike: neither those that waited nor those of one call site
-/// are preferred.
+/// Sections of a watched lock are chosen with equal probability: neither those that waited nor
+/// those of one call site are preferred.
 #[test]
 fn sections_of_a_watched_lock_are_drawn_as_they_come() {
     let program = Program::compile("inspect_watched.c");
@@ -39,6 +39,6 @@ fn sections_of_a_watched_lock_are_drawn_as_they_come() {
     sites.sort_unstable();
     let all = sites.len();
     let rarer = sites.chunk_by(|a, b| a == b).map(<[u64]>::len).min().expect("sections");
-    // One in 16.
+    // The rarer call site has one section in 16.
     assert!(all >= ENOUGH && rarer * 8 < all, "{rarer} of {all}");
 }

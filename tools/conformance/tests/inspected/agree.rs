@@ -1,4 +1,4 @@
-//! The report on a program depends neither on the budget nor on the run.
+//! The report on a program's locks depends neither on the budget nor on the run.
 
 use serde_json::Value;
 use syncline_conformance::{Program, scratch};
@@ -21,14 +21,15 @@ fn independent(program: &str, budget: &str) -> (f64, f64, u64) {
     (share - off, share + off, lock["traced"].as_u64().expect("a number"))
 }
 
-/// One of the two call sites has one section in 16, but is looked at far more often than the other.
-/// Its share of the traced sections, and so the figures on pairs, must not grow for that reason.
+/// One of the two call sites has one section in 16, but the tracer looks at it far more often than
+/// at the other. Its share of the traced sections must not grow for that reason, nor may the
+/// figures on pairs change.
 #[test]
 fn intervals_of_two_budgets_touch_and_have_the_truth_in_them() {
     let program = Program::compile("inspect_watched.c").path().to_str().expect("a path").to_owned();
     let truth = 1.0 - (15.0_f64 / 16.0).powi(2);
     let [few, many] = ["10", "30"].map(|budget| independent(&program, budget));
-    // An interval contains the true value 19 times in 20. With this margin on both sides, it
+    // An interval contains the true value in 19 of 20 cases. With this margin on both sides, it
     // practically always does.
     const CHANCE: f64 = 0.02;
     let touch = few.0 - CHANCE <= many.1 && many.0 <= few.1 + CHANCE;

@@ -1,5 +1,5 @@
-//! What `syncline inspect` does when it gets SIGTERM while the program runs: it waits for the
-//! program's end, and makes a report only if that is quick.
+//! If `syncline inspect` gets SIGTERM while the program runs, it waits for the program's end, and
+//! makes a report only if that is quick.
 
 use std::fs::read_dir;
 use std::os::unix::fs::MetadataExt;
@@ -16,8 +16,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 const LARGE: u64 = 20 << 20;
 const SMALL: u64 = 1 << 20;
 
-/// Runs a program whose trace grows without end, and sends the command SIGTERM when the trace has
-/// at least `least` bytes.
+/// Runs a program whose trace grows without end, and sends SIGTERM to the command when the trace
+/// has at least `least` bytes.
 fn ended_at(least: u64) -> Output {
     inspect_library();
     let folder = scratch();

@@ -1,5 +1,5 @@
-//! The findings of a recording, without and with a trace of its sections: the workloads of
-//! SyncPerf's table whose kinds can't be distinguished by counts alone.
+//! The findings of a recording, without and with a trace of its sections. The workloads are those
+//! of SyncPerf's table whose kinds counts alone can't distinguish.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use syncline_conformance::{Outcome, preload_library, run_limited, scratch, syncl
 
 use crate::{LONGEST, inspect, text};
 
-/// The most recordings that are made: on few processors that other programs use as well, it is
+/// The most recordings that a test makes. On few processors that other programs use as well, it is
 /// random whether a recording shows contention.
 const RECORDINGS: usize = 6;
 /// The rules that may match a contended lock by its counts alone.
@@ -45,7 +45,7 @@ impl Workload {
         outcome
     }
 
-    /// Records until one of these rules has a finding at the marked line; once if there are no
+    /// Records until one of these rules has a finding at the marked line, or once if there are no
     /// rules. Returns the findings at that line.
     fn record(&self, work: &str, rules: &[&str]) -> Vec<Value> {
         let program = self.program.to_str().expect("a path");
@@ -123,7 +123,7 @@ fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     assert!(evidence(finding, "pieces of data that traced sections access") > 1000.0);
     assert!(evidence(finding, "pairs of traced sections that are independent") > 0.9);
     assert!(after.iter().all(|f| f["rule"] != "too-long-section"), "{after:#?}");
-    // The text and the page show it too, and another trace may be named.
+    // The text and the HTML page show it too, and `--trace` may name another trace.
     let told = text(&workload.run("report", &["recording"]).stdout);
     assert!(told.contains("pieces of data"), "{told}");
     workload.run("report", &["recording", "--html", "page.html"]);
@@ -151,8 +151,8 @@ fn too_long_a_section_is_told_by_what_it_touches() {
     assert!(after.iter().all(|f| f["rule"] != "too-much-data"), "{after:#?}");
 }
 
-/// Data that is local to the function but accessed in a call, which the instructions of one
-/// function do not show.
+/// Data that is local to the function but accessed in functions that it calls, which the
+/// instructions of the function alone do not show.
 #[test]
 fn local_data_is_recognised_behind_calls() {
     let workload = Workload::compile("local-data.c", &["-fno-inline"]);
@@ -165,8 +165,8 @@ fn local_data_is_recognised_behind_calls() {
     assert!(finding["advice"].as_str().expect("an advice").contains("no traced section"));
 }
 
-/// The trace of a program that was recorded several times is in the folder of the first run and
-/// holds for all of them: a finding that the trace decides does not count as a finding of one run.
+/// If a program was recorded several times, its trace is in the folder of the first run but holds
+/// for all runs. So a finding that the trace decides does not count as a finding of one run.
 #[test]
 fn a_trace_is_of_all_runs() {
     let workload = Workload::compile("local-data.c", &["-fno-inline"]);
@@ -206,8 +206,8 @@ fn inspect_site(workload: &Workload, site: &str) {
     inspect(workload.folder.path(), &words).assert_status(0);
 }
 
-/// The limit on a trace's size holds, and the output says so; tracing stops there, and counting
-/// continues.
+/// The limit on a trace's size holds, and the output says that it was reached. Tracing stops there,
+/// and counting continues.
 #[test]
 fn a_trace_that_is_full_says_so_and_counts_on() {
     const REQUESTS: u64 = 4 * 700_000 * 6 / 100;

@@ -1,5 +1,5 @@
-//! The reports of `syncline inspect` on locks whose sections are known: the program has a lock for
-//! each of some kinds of advice, and one whose sections print.
+//! The reports of `syncline inspect` on locks whose sections are known. The program has one lock
+//! for each of several kinds of advice, and one lock whose sections print.
 
 mod agree;
 mod ended;
@@ -16,7 +16,8 @@ use syncline_conformance::{Outcome, Program, inspect_library, run_limited, scrat
 /// The longest run on a loaded machine, with every section traced.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// The most runs: in one short run it is random whether threads wait, but not in this many.
+/// The most runs. Whether threads wait in one short run is random, but they do wait in one of so
+/// many.
 const RUNS: usize = 12;
 
 fn inspect(folder: &Path, words: &[&str]) -> Outcome {
@@ -30,14 +31,14 @@ fn program() -> String {
     Program::compile("inspected.c").path().to_str().expect("a path").to_owned()
 }
 
-/// The line of the program with this mark.
+/// The position, as `inspected.c:LINE`, of the program's line with this mark.
 fn line(mark: &str) -> String {
     let source = include_str!("../../programs/inspected.c");
     let number = source.lines().position(|line| line.contains(&format!("/* {mark} */")));
     format!("inspected.c:{}", number.expect("a mark") + 1)
 }
 
-/// The report on one run of the program with every section traced, which the tests share.
+/// The report on one run of the program with every section traced. All tests share it.
 fn report() -> &'static Value {
     static REPORT: OnceLock<Value> = OnceLock::new();
     REPORT.get_or_init(|| {
@@ -79,13 +80,13 @@ fn a_table_under_one_lock_is_64_pieces_and_to_be_sharded() {
     assert_eq!(lock["threads"], 4);
     assert_eq!(lock["pieces"], 64, "{lock:#}");
     assert_eq!(advice(lock), "shard");
-    // Two threads access the same one of 64 random entries with probability 1 / 64; the bounds
-    // leave room for chance.
+    // Two threads access the same one of 64 random entries with probability 1 / 64. The bounds
+    // allow for randomness.
     let conflicting = number(&lock["window"]["conflicting"]);
     assert!((0.01..0.025).contains(&conflicting), "{conflicting}");
     // Each section accesses an entry's two words, and the word with the table's address. In one
-    // section the loader looked a function up: on the way there the program reads two words of its
-    // own.
+    // section the loader looks a function up, and on the way there the program reads two words of
+    // its own.
     let site = &lock["sites"][0];
     assert_eq!(number(&site["words_written"]), 2.0, "{site:#}");
     assert!((3.0..=3.0 + 2.0 / 2400.0).contains(&number(&site["words"])), "{site:#}");
@@ -105,7 +106,7 @@ fn a_shared_counter_beside_the_table_is_to_be_split_off() {
     assert_eq!(number(&cause["share"]), 1.0);
     let written = cause["written_at"].as_str().expect("a line");
     assert!(written.contains(&line("COUNTER")), "{written}");
-    // The other causes are the entries, named by the line that allocated them.
+    // The other causes are the entries, which are named by the line that allocated them.
     let field = lock["causes"][1]["field"].as_str().expect("a field");
     assert!(field.contains("of blocks of 64 bytes") && field.contains(&line("COUNTED")), "{field}");
 }
@@ -162,7 +163,7 @@ fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
         assert!(text.contains(said), "no {said:?} in\n{text}");
     }
     // On a busy machine, threads also wait for the locks that were not selected, and a sentence
-    // names the longest wait.
+    // names the lock with the longest wait.
     let words: Vec<&str> = text.split_whitespace().collect();
     let of_locks = words.join(" ").replace("longest for table_lock", "");
     assert!(!of_locks.contains("table_lock"), "another lock than the one that was named:\n{text}");
@@ -189,8 +190,9 @@ fn the_papers_tree_is_said_to_conflict_on_the_roots_pointer() {
     assert_eq!(lock["pieces"], 1);
     let cause = &lock["causes"][0];
     assert_eq!(cause["field"], POINTER, "{cause:#}");
-    // 18 pairs of a third section with another, and 3 pairs of third sections. The other
-    // conflicting pairs are those of first sections and those of second sections.
+    // The cause has 18 pairs of a third section with another section, and 3 pairs of third
+    // sections. The other conflicting pairs are pairs of first sections and pairs of second
+    // sections.
     assert_eq!(number(&cause["share"]), 21.0 / 27.0);
     let elsewhere = "memory that is no variable's and no block's";
     let data = lock["data"].as_array().expect("data");
@@ -214,7 +216,7 @@ fn data_on_a_stack_is_named_by_its_frame_and_variable() {
     }
 }
 
-/// The report says what was not traced, and the command's status what ended the program.
+/// The report says what was not traced. The command's status says what ended the program.
 #[test]
 fn what_was_not_traced_is_told() {
     let folder = scratch();
@@ -230,7 +232,8 @@ fn what_was_not_traced_is_told() {
     assert!(text(&run.stdout).contains("it took no lock through the C library"));
     let run = inspect(folder.path(), &["--budget", "0", "--", "sh", "-c", "kill -9 $$"]);
     run.assert_status(128 + 9);
-    // One file of several that can't be read doesn't hide the others; alone it is an error.
+    // If one of several files can't be read, the report has the others; if the only file can't be
+    // read, that is an error.
     let trace = folder.path().join("syncline-trace");
     fs::write(trace.join("1.trace"), "cut").expect("a file");
     let run = inspect(folder.path(), &["--read", "syncline-trace"]);
@@ -257,8 +260,8 @@ fn a_budget_that_could_not_be_kept_is_said() {
         assert_eq!(text.contains(complaint), !kept, "{text}");
     }
     assert_eq!(report()["budget"], serde_json::Value::Null, "all was traced");
-    // Threads wait for `long_lock`, and for little else unless other programs have the processors.
-    // A budget of a thousandth only allows a few sections of it.
+    // Threads wait for `long_lock`, and for little else unless other programs use the processors. A
+    // budget of a thousandth allows tracing only a few of this lock's sections.
     let too_few = |budget: &str| said(budget).contains("  too few sections of ");
     assert!((0..RUNS).any(|_| too_few("0.1")), "in {RUNS} runs");
     assert!(!too_few("0"));

@@ -1,8 +1,10 @@
-//! Large programs, ten times each: as they are, under `syncline record`, and with other locks. They
-//! print the same, and leave no process behind. `./x matrix` runs this test.
+//! Large programs run ten times each in three ways: as they are, under `syncline record`, and with
+//! other locks. They must print the same each time, and leave no process behind. `./x matrix` runs
+//! this test.
 //!
-//! Each is a script of `programs/large`. Everything that the script starts, even clients, runs the
-//! same way. A process that outlives its parent becomes a child of this one, so none is missed.
+//! Each program is started by a script in `programs/large`. Everything that the script starts, even
+//! clients, runs in the same way. A process that outlives its parent becomes a child of the test,
+//! so the test sees every process that is left.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,8 +21,8 @@ use syncline_conformance::{Case, Outcome, Program, scratch};
 const TIMES: usize = 10;
 const THREADS: usize = 8;
 const LIMIT: u64 = 300;
-/// The time in which processes have to end by themselves: one that ends because a socket was closed
-/// takes a moment.
+/// The time in which processes have to end by themselves. A process that ends because a socket was
+/// closed takes a moment.
 const TO_END: Duration = Duration::from_secs(10);
 
 /// A script's name, a program that it needs, and the script.
@@ -33,7 +35,7 @@ const PROGRAMS: [(&str, &str, &str); 6] = [
     ("python", "/usr/bin/python3", include_str!("../../programs/large/python.sh")),
 ];
 
-/// A way to run a program: its name, and the function that does it.
+/// A way to run a program: its name, and the function that runs the program.
 type Way = (&'static str, fn(&Case) -> Outcome);
 
 const WAYS: [Way; 3] = [
@@ -110,7 +112,7 @@ fn children() -> Vec<Pid> {
 /// Ends a process, and says which it was.
 fn end(process: Pid) -> String {
     let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    // It may end by itself.
+    // The process may have ended by itself.
     let _ = kill(process, Signal::SIGKILL);
     let _ = waitpid(process, None);
     format!("{process} {}", String::from_utf8_lossy(&arguments).replace('\0', " "))

@@ -1,10 +1,11 @@
-//! Ranks are killed while they hold or want the lock of a window. The surviving ranks still acquire
-//! the lock, one at a time. The first rank that acquires it after a writer died in its section gets
-//! an error that says so; the death of a reader or waiter is no error.
+//! Tests that kill ranks while they hold the lock of a window or wait for it. The other ranks must
+//! still be able to acquire the lock, one at a time. If a writer dies while it holds the lock, the
+//! next rank that acquires it gets an error that says so. The death of a reader or of a waiting
+//! rank is no error.
 //!
-//! The scenes are in `programs/mpi_deaths.c`. Ranks are killed under Open MPI only, since the
-//! starters of the other libraries end all ranks when one dies. The code that locks a window is the
-//! same for all libraries.
+//! The scenes are in `programs/mpi_deaths.c`. These tests run only with Open MPI, because the
+//! launchers of the other MPI libraries end all ranks when one dies. The code that locks a window
+//! is the same for all libraries.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use syncline_conformance::{run_limited, scratch};
 
 use crate::libraries::{LIMIT, Mpi, all, errors, on_each, side_by_side};
 
-/// The schemes whose locks outlive a death.
+/// The schemes whose locks still work after a rank has died.
 const SCHEMES: [&str; 6] = [
     "full-support",
     "best-effort",
@@ -54,8 +55,8 @@ fn everywhere(ranks: u32, scene: &str, after: &str) {
     }
 }
 
-/// The text that the program writes at the beginning of the file. It may come late, since the
-/// starter may end before the program; waits for at most [`LIMIT`].
+/// Waits for the text that the program writes at the beginning of the file, and returns it. It can
+/// come late, because the launcher may end before the program does. Waits at most for [`LIMIT`].
 pub fn verdict(file: &std::path::Path) -> String {
     let start = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! Extreme situations: a full `/dev/shm`, a job that is aborted, thousands of windows, windows that
-//! are never to be locked.
+//! Extreme situations: a full `/dev/shm`, a job that is aborted, thousands of windows, and windows
+//! whose `info` promises that they are never locked.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const SOME: [&str; 4] = ["full-support", "fair", "message-immediate", "library"]
 
 #[test]
 fn locks_of_two_thousand_windows_are_held_at_once() {
-    // One after the other: these runs use the processors.
+    // The libraries run one after another, since these runs keep the processors busy.
     for mpi in all() {
         for scheme in ["full-support", "fair"] {
             let printed = mpi.scene(scheme, 2, &["thousands"]);

@@ -1,4 +1,5 @@
-//! Programs in Fortran, with each way to use MPI: the schemes apply to their windows too.
+//! Fortran programs, with each of the three ways to use MPI: the schemes apply to their windows
+//! too.
 
 use std::process::Command;
 

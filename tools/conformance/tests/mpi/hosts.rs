@@ -1,7 +1,7 @@
 //! Ranks on two hosts: programs have the same results under every scheme.
 //!
-//! The other host is a namespace of process numbers, from which no memory of the first host's
-//! processes can be opened.
+//! The other host is a PID namespace, in which no memory of the first host's processes can be
+//! opened.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,12 +12,12 @@ use syncline_conformance::{Program, run_limited, scratch};
 use crate::deaths::verdict;
 use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed, side_by_side};
 
-/// A namespace of process numbers: the process that keeps it alive, and the number of its first
+/// A PID namespace: the process that keeps it alive, and the number of the namespace's first
 /// process.
 struct Host(Child, u32);
 
 impl Host {
-    /// A new host; `None` if this user may not make namespaces.
+    /// A new host; `None` if this user may not create namespaces.
     fn new() -> Option<Host> {
         let apart = ["--pid", "--fork", "--mount-proc", "--kill-child"];
         if run_limited(Command::new("unshare").args(apart).arg("true"), LIMIT).status != 0 {
@@ -57,15 +57,15 @@ fn on_two(
     let program = Program::compile_by(&mpi.compiler(), program);
     command.args([":", "-n", &others.to_string(), "nsenter", "-p", "-m", "-t"]);
     command.arg(host.1.to_string()).arg(program.path()).args(words);
-    // The MPI libraries can't use shared memory either.
+    // The MPI libraries can't use shared memory between these hosts either.
     command.env("UCX_TLS", "tcp,self").env("OMPI_MCA_btl", "tcp,self");
     command
 }
 
 fn everywhere(ranks: u32, words: &[&str], expected: &str) {
     let Some(host) = Host::new() else { return };
-    // Open MPI's default windows need memory that all ranks share. MPICH 4.0.2 hangs in MPI_Finalize in
-    // half of all runs over two such hosts, without Syncline as well.
+    // Open MPI's default windows need memory that all ranks share. MPICH 4.0.2 hangs in
+    // MPI_Finalize in half of all runs on two such hosts, even without Syncline.
     for mpi in all().iter().filter(|mpi| mpi.is_by_messages()) {
         side_by_side(&SCHEMES, |scheme| {
             let mut command = on_two((mpi, &host), scheme, (ranks, ranks), "mpi_scenes.c", words);
@@ -96,8 +96,8 @@ fn a_waiter_drives_the_progress_that_the_holder_needs() {
     everywhere(1, &["progress"], "progress\n");
 }
 
-/// A rank dies on another host than the one that has the window's part. The rank that waits for the
-/// part's lock gets it, with an error that says so.
+/// A rank dies on another host than the one that has the window's memory. The rank that waits for
+/// the lock of that memory gets it, with an error that says that the holder died.
 #[test]
 fn what_a_killed_rank_held_on_another_host_is_released() {
     let Some(host) = Host::new() else { return };

@@ -1,4 +1,4 @@
-//! The MPI libraries that the tests run on, and how a program is run on one.
+//! The MPI libraries that the tests run on, and how to run a program on each of them.
 
 use std::process::Command;
 use std::thread;
@@ -9,10 +9,10 @@ use syncline_conformance::{
 };
 use tempfile::TempDir;
 
-/// How long a scene may take; half a dozen run at a time.
+/// The most time that a scene may take, while half a dozen scenes run at a time.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// The schemes, and `library`, which leaves a window to the MPI library.
+/// The names of the schemes, and `library`, which leaves a window's locks to the MPI library.
 pub const SCHEMES: [&str; 9] = [
     "full-support",
     "best-effort",
@@ -25,24 +25,25 @@ pub const SCHEMES: [&str; 9] = [
     "library",
 ];
 
-/// An MPI library: the suffix of its commands' names, and the arguments of its starter.
+/// An MPI library, with the suffix of its commands' names and the arguments of its starter.
 pub struct Mpi {
     pub name: &'static str,
-    /// For a library that `./x setup --mpi` has fetched: its folder, and its compiler there.
+    /// The folder of a library that `./x setup --mpi` has fetched, and the name of the compiler in
+    /// it; `None` for Debian's packages.
     newer: Option<(&'static str, &'static str)>,
     pub flags: &'static [&'static str],
     /// Arguments that a test adds.
     pub more: &'static [&'static str],
 }
 
-/// Open MPI. By default it refuses more ranks than processors, and polls without a pause.
+/// Open MPI. Without these flags it refuses more ranks than processors, and polls without a pause.
 pub const OPEN_MPI: Mpi = Mpi {
     name: "openmpi",
     newer: None,
     flags: &["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
     more: &[],
 };
-/// Open MPI with its windows over messages, whose targets have to take part.
+/// Open MPI with windows over messages: the target of an operation has to take part in it.
 const BY_MESSAGES: Mpi = Mpi {
     name: "openmpi",
     newer: None,
@@ -63,13 +64,13 @@ const MPICH: Mpi = Mpi { name: "mpich", newer: None, flags: &[], more: &[] };
 const NEWER: [Mpi; 3] = [
     Mpi { name: "openmpi 5", newer: Some(("openmpi", "mpicc")), flags: OPEN_MPI.flags, more: &[] },
     Mpi { name: "mpich 5", newer: Some(("mpich", "mpicc")), ..MPICH },
-    // MPICH with the standard's binary interface.
+    // MPICH with the binary interface that the MPI standard defines.
     Mpi { name: "mpich 5, libmpi_abi", newer: Some(("mpich", "mpicc_abi")), ..MPICH },
 ];
 
 thread_local! {
-    /// The folder for the starters' session files. Two of Open MPI's starters that create the
-    /// default one at the same time fail.
+    /// The folder for the starters' session files. If two of Open MPI's starters create the default
+    /// folder at the same time, they fail.
     static SESSIONS: TempDir = scratch();
 }
 
@@ -83,8 +84,7 @@ pub fn on_each(test: impl Fn(&Mpi) + Sync) {
     side_by_side(&all(), test);
 }
 
-/// Calls a function for each element, three at a time: starters sleep for most of the time that a
-/// run takes.
+/// Calls a function for each element, three at a time, since starters sleep for most of a run.
 pub fn side_by_side<T: Sync>(all: &[T], test: impl Fn(&T) + Sync) {
     let test = &test;
     for three in all.chunks(3) {
@@ -108,19 +108,19 @@ impl Mpi {
         self.newer.is_none()
     }
 
-    /// The path of a command of a fetched library.
+    /// The path of a command of a library that `./x setup --mpi` has fetched.
     fn fetched(folder: &str, command: &str) -> String {
         let path = beside_tests("../mpi").join(folder).join("bin").join(command);
         path.to_str().expect("a name").to_owned()
     }
 
-    /// Its compiler for C.
+    /// The library's compiler for C.
     pub fn compiler(&self) -> String {
         let packaged = || format!("mpicc.{}", self.name);
         self.newer.map_or_else(packaged, |(folder, compiler)| Mpi::fetched(folder, compiler))
     }
 
-    /// `syncline mpi` with these options, and a program on this many ranks.
+    /// A command that runs `syncline mpi` with these options, and the program on this many ranks.
     pub fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
         self.command_of(options, &Program::compile_by(&self.compiler(), program), ranks, words)
     }
@@ -133,8 +133,8 @@ impl Mpi {
         ranks: u32,
         words: &[&str],
     ) -> Command {
-        // The command looks for this library beside itself, so it must have been built from these
-        // sources as well.
+        // `syncline mpi` looks for this library beside itself, so the library must have been built
+        // from the present sources.
         mpi_library();
         let mut command = Command::new(syncline());
         command.arg("mpi").args(options).arg("--");
@@ -165,7 +165,7 @@ impl Mpi {
         printed(&mut command)
     }
 
-    /// Whether its windows use messages, and so can't share memory.
+    /// Whether the library's windows use messages, and so can't share memory.
     pub fn is_by_messages(&self) -> bool {
         self.flags.contains(&"pt2pt")
     }

@@ -27,8 +27,8 @@ fn sums_are_exact() {
 fn windows_of_all_kinds_are_locked() {
     let expected = "create: 0 too few\nallocate_shared: 0 too few\ncreate_dynamic: 0 too few\n";
     on_each(|mpi| {
-        // Open MPI's windows over messages can't be shared memory, so its other windows are tested
-        // instead.
+        // Open MPI's windows over messages can't be shared memory, so its default windows are
+        // tested instead.
         let mpi = if mpi.is_by_messages() { &OPEN_MPI } else { mpi };
         for scheme in SCHEMES {
             let printed = mpi.scene(scheme, 2, &["kinds", "12"]);
@@ -123,8 +123,9 @@ handled: 15
     });
 }
 
-/// Runs the scene `key` on three ranks with these keys (`-` for none); windows without a key have
-/// the scheme `default`. Returns what the scene prints and what the library says.
+/// Runs the scene `key`, in which each of three ranks gives a window the scheme in `keys` (`-` for
+/// no key). Windows without a key have the scheme `default`. Returns what the scene prints, and the
+/// library's messages.
 fn keyed(mpi: &Mpi, default: &str, keys: &str) -> (String, String) {
     let mut command = mpi.command(&["--scheme", default], "mpi_scenes.c", 3, &["key", "6"]);
     let outcome = run_limited(command.env("KEYS", keys), LIMIT);
@@ -142,13 +143,13 @@ fn the_key_chooses_for_a_window() {
             ("full-support", "library library library", "library"),
             ("writer-precedence", "- - -", "writer-precedence"),
             ("library", "- - -", "library"),
-            // A rank that gives no key has the default.
+            // A rank that gives no key gets the default.
             ("fair", "fair - fair", "fair"),
         ] {
             let (printed, said) = keyed(mpi, default, keys);
             let mapped = used != "library" && !mpi.is_by_messages();
-            // A hint that would change the window is ignored, and a wrong one is the error of the
-            // ranks that give it.
+            // A hint that would change an existing window is ignored. A wrong hint is an error in
+            // the ranks that give it.
             let expected = format!(
                 "0: none\n{used}\nbest-effort: none none none {used}\nfalse: none none none {mapped}\n\
                  no: none none INFO_VALUE {mapped}\n\

@@ -1,5 +1,5 @@
-//! Windows whose memory the ranks share behind the program's back: programs have the same results,
-//! but puts and gets are plain copies.
+//! Windows whose memory Syncline shares between the ranks, without the program's knowledge.
+//! Programs have the same results, but puts and gets are plain copies.
 //!
 //! The scenes are in `programs/mpi_memory.c`.
 
@@ -25,12 +25,13 @@ fn scene(mpi: &Mpi, scheme: &str, ranks: u32, words: &[&str]) -> Command {
 
 #[test]
 fn a_window_says_of_itself_what_it_was_made_with() {
-    // With windows over messages, the scene could not make its other window, which is a shared one.
+    // With windows over messages, the scene could not create its second window, which is a shared
+    // one.
     for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in SCHEMES {
             if mpi.name != "openmpi" && scheme == "library" {
-                // MPICH 4.0.2 reports another address than it has allocated, and newer versions
-                // report some at which no `long` may lie.
+                // MPICH 4.0.2 reports another address than the one that it has allocated, and newer
+                // versions report addresses that are not aligned for a `long`.
                 eprintln!("skipped: {} does not keep what the scene looks at", mpi.name);
                 continue;
             }
@@ -47,7 +48,7 @@ fn elements_of_all_types_come_out_where_they_should() {
 
 #[test]
 fn a_flush_comes_before_what_is_got_next() {
-    // Over messages nothing is copied.
+    // In windows over messages, nothing is copied.
     for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in ["full-support", "fair"] {
             let printed = printed(&mut scene(mpi, scheme, 2, &["flags", "50000"]));
@@ -77,7 +78,7 @@ fn memory_is_shared_unless_a_rank_forbids_it() {
             ("fair", "false false false", 0),
             ("library", "- - -", 0),
         ] {
-            // Since MPI 4.1, MPICH's own windows can be queried as well.
+            // Since MPI 4.1, the memory of MPICH's own windows can be queried as well.
             let shared = match mpi.name {
                 _ if mpi.is_by_messages() => 0,
                 "mpich 5" | "mpich 5, libmpi_abi" => 9,

@@ -1,8 +1,8 @@
-//! A headless browser, driven by the DevTools protocol over a pipe.
+//! A headless browser that is controlled by the DevTools protocol over a pipe.
 //!
-//! Messages are JSON, each ended by a zero byte; the browser reads them from descriptor 3
-//! and writes to 4. A crate that has a type for each message would be older than the browser that
-//! is installed, and would depend on a hundred other crates. So here a message is a [`Value`].
+//! Messages are JSON, each ended by a zero byte; the browser reads them from descriptor 3 and
+//! writes them to descriptor 4. Crates with a type for each message are older than the installed
+//! browser and depend on a hundred other crates. So here a message is a [`Value`].
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -149,10 +149,9 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page's script, as JSON.
+    /// The value of a JavaScript expression in the page, as JSON.
     ///
-    /// # Panics
-    /// If it throws.
+    /// # Panics If the expression throws.
     #[track_caller]
     pub fn evaluate(&self, script: &str) -> Value {
         let options = json!({"expression": script, "returnByValue": true, "awaitPromise": true});
@@ -161,10 +160,9 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true.
+    /// Waits until a JavaScript expression is true in the page.
     ///
-    /// # Panics
-    /// If it does not become true.
+    /// # Panics If the expression does not become true within 20 seconds.
     #[track_caller]
     pub fn until(&self, condition: &str) {
         let until = Instant::now() + Duration::from_secs(20);
@@ -174,8 +172,8 @@ impl Browser {
         }
     }
 
-    /// Presses a key, given by its name, such as `Enter` or `+`. After `Shift+` it is pressed
-    /// together with Shift.
+    /// Presses the key with this name, such as `Enter` or `+`. A name that begins with `Shift+`
+    /// presses the key together with Shift.
     pub fn press(&self, key: &str) {
         let (shift, key) = match key.strip_prefix("Shift+") {
             Some(key) => (8, key),
@@ -209,8 +207,8 @@ impl Browser {
         self.call("Input.insertText", json!({"text": text}));
     }
 
-    /// What went wrong since the page was opened: errors, warnings, and requests for
-    /// anything other than the page.
+    /// The errors and warnings since the page was opened, and the requests for anything other than
+    /// the page.
     pub fn complaints(&self) -> Vec<String> {
         self.call("Browser.getVersion", json!({}));
         let events = self.events.borrow();
@@ -230,7 +228,7 @@ impl Browser {
         events.iter().filter_map(complaint).collect()
     }
 
-    /// Keeps pictures of the whole page, for people to look at.
+    /// Stores pictures of the whole page, for people to look at.
     pub fn picture(&self, name: &str) {
         let [width, height] = ["innerWidth", "document.documentElement.scrollHeight"]
             .map(|size| self.evaluate(size).as_u64().expect("a size") as u32);

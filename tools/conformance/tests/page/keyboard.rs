@@ -1,4 +1,4 @@
-//! The page without a mouse, and with a screen reader.
+//! The page is usable without a mouse and with a screen reader.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn tab_to(browser: &Browser, selector: &str) {
     panic!("Tab does not reach {selector}");
 }
 
-/// The first column of a section's table, as it is shown.
+/// The first column of a section's table, in the order shown.
 fn names(browser: &Browser, section: &str) -> Vec<Value> {
     let script = format!(
         "[...document.querySelectorAll('#p0-{section} > .table tbody tr')].map(r => r.cells[0].innerText.trim())"

@@ -10,10 +10,10 @@ use crate::sample::{analysis, figures, lock, page, server, thread};
 
 const LOCKS: usize = 26_000;
 
-/// The largest page, in bytes, that an e-mail can carry.
+/// The largest page that an e-mail can carry, in bytes.
 const LARGEST: usize = 10_000_000;
 
-/// The longest time for a browser on a busy machine, with an order of magnitude to spare.
+/// The longest time that a browser on a busy machine may take, ten times what it should need.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn large() -> Process {
@@ -74,8 +74,9 @@ fn twenty_six_thousand_locks_are_no_burden() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// The script formats the rows that are far down in the same way as the page has the others. The
-/// script has five digits of a number, which may round to the neighbour of what the page shows.
+/// The page has the first rows of a table as text, and the script formats the others; both must
+/// format alike. The script has five digits of each number, so a number may round differently from
+/// the one that the page shows.
 #[test]
 fn the_script_writes_numbers_as_the_page_does() {
     let browser = Browser::start();

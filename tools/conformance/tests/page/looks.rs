@@ -17,7 +17,7 @@ fn it_is_readable_in_light_and_dark_wide_and_narrow() {
 }
 
 /// Checks that a page with at least `texts` texts is readable in light and in dark, wide and
-/// narrow. Pictures of it are kept, with the details that `closed` selects closed.
+/// narrow. Stores pictures of the page, in which the details that match `closed` are closed.
 pub fn assert_readable(page: &str, texts: u64, closed: &str, picture: &str) {
     let browser = Browser::start();
     for (dark, scheme) in [(false, "light"), (true, "dark")] {

@@ -1,6 +1,6 @@
-//! The report's page in a real browser.
+//! The report's HTML page in a real browser.
 //!
-//! Each test starts a browser of its own, without profile. Some leave pictures in
+//! Each test starts its own browser, without a profile. Some tests leave pictures in
 //! `target/<profile>/conformance/page` for people to look at.
 
 mod browser;

@@ -1,4 +1,4 @@
-//! The page of a program that really ran, from `syncline record --timeline` to the browser.
+//! Tests the HTML page of a real run, from `syncline record --timeline` to the browser.
 
 use std::fs;
 use std::process::Command;

@@ -6,7 +6,7 @@ use syncline_recording::Primitive;
 use crate::browser::Browser;
 use crate::sample::{analysis, figures, frame, lock, page, server, thread};
 
-/// A name that ends any context that it may stand in, and then sets `hacked` if it can run as a
+/// A name that ends any context that it may be written in, and sets `hacked` if it can run as a
 /// script.
 const EVIL: &str = "</script></style></title>\"'--><img src=x onerror=\"hacked=1\"><svg onload=hacked=1>\
                     <script>hacked=1</script>\u{2028}${hacked=1}`\\";

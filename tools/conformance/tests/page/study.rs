@@ -1,4 +1,4 @@
-//! The page of a study meets the requirements of a report's page.
+//! The page of a study meets the same requirements as the page of a report.
 
 use serde_json::json;
 use syncline_study::lab::{Effort, Lab};

@@ -14,7 +14,7 @@ fn opened() -> Browser {
     browser
 }
 
-/// The first and the last second that are shown.
+/// The seconds of the run at which the shown part begins and ends.
 fn range(browser: &Browser) -> (f64, f64) {
     let read = |what| {
         let script = format!("Number(document.querySelector('.view').dataset.{what}) / 1e9");
@@ -28,7 +28,7 @@ fn status(browser: &Browser) -> String {
     browser.evaluate(script).as_str().expect("a text").to_owned()
 }
 
-/// The picture of the timeline, after it was drawn.
+/// The picture of the timeline, after the browser has drawn it.
 fn drawn(browser: &Browser) -> Value {
     browser.evaluate(
         "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => \
@@ -80,7 +80,7 @@ fn keys_choose_threads_and_waits() {
 fn colours_stand_for_what_threads_did() {
     let browser = opened();
     drawn(&browser);
-    // Points of each colour, within the picture.
+    // The number of pixels of each colour in the picture.
     let count = |name: &str| {
         let script = format!(
             "(() => {{ const c = document.querySelector('.view canvas');\

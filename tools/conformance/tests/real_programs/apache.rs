@@ -1,5 +1,5 @@
-//! Apache with threads, under its own load generator: every request succeeds. Its children
-//! give up root's privileges after their start.
+//! Apache with threads, under the load generator that it comes with: every request succeeds.
+//! Apache's children give up root's privileges after their start.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -43,8 +43,8 @@ fn page() -> String {
     (0..2000).map(|n| format!("line {n}\n")).collect()
 }
 
-/// An address of this machine at which only the server of this folder listens. At the usual address
-/// (127.0.0.1), another program's client may use the port.
+/// A loopback address at which only the server of this folder listens. At the usual address
+/// (127.0.0.1), a client of another program may use the port.
 fn own_address(folder: &Path) -> Ipv4Addr {
     let mut hasher = DefaultHasher::new();
     folder.hash(&mut hasher);
@@ -69,7 +69,7 @@ fn client(folder: &Path, address: &str) -> Vec<String> {
     eventually("Apache", || (load(&url, 1).status == 0).then_some(()));
     let outcome = load(&url, 3000);
     let log = fs::read_to_string(folder.join("errors")).unwrap_or_default();
-    // Shown if the test fails.
+    // The log is shown if the test fails.
     eprintln!("Apache says:\n{log}");
     outcome.assert_status(0);
     let text = String::from_utf8_lossy(&outcome.stdout);

@@ -1,8 +1,8 @@
-//! Chromium without a screen: it prints the same page to a pipe, the pipe closes, and none of its
-//! dozen processes stays behind.
+//! Chromium without a screen prints the same page to a pipe as without Syncline. The pipe closes,
+//! and none of Chromium's dozen processes is left running.
 //!
-//! Chromium interposes functions of its own, such as an allocator and `close`, which take its
-//! locks. Its crash handler takes its first lock in one of them.
+//! Chromium interposes functions of its own, such as an allocator and `close`, and these acquire
+//! Chromium's locks. The first lock of its crash handler is acquired in one of these functions.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -37,11 +37,11 @@ fn chromium_inspected() {
 const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync --dump-dom";
 
-/// `| cat` ends when no process can write to the pipe any more.
+/// `| cat` ends when no process can write to the pipe any longer.
 const STEPS: &str = "set -o pipefail; \"$@\" | cat";
 
-/// Runs Chromium plainly and under the command with these words. If the last one is `-o`, a folder
-/// is added.
+/// Checks that Chromium prints the same page by itself and under the command with these words. If
+/// the last word is `-o`, a folder is appended.
 fn same(words: &[&str]) {
     let plain = page(|_| Vec::new());
     assert!(plain.contains("made by a script"), "{plain}");
@@ -57,7 +57,7 @@ fn same(words: &[&str]) {
     assert_eq!(plain, ours[..plain.len().min(ours.len())]);
 }
 
-/// The page as Chromium prints it in the end.
+/// The page that Chromium prints in the end.
 fn page(under: impl FnOnce(&Path) -> Vec<std::ffi::OsString>) -> String {
     let chromium = installed("/usr/bin/chromium", "chromium");
     let folder = scratch();
@@ -67,8 +67,8 @@ fn page(under: impl FnOnce(&Path) -> Vec<std::ffi::OsString>) -> String {
     let mut command = Command::new("/bin/bash");
     command.args(["-c", STEPS, "bash"]).args(under(folder.path())).arg(chromium.path());
     command.args(OPTIONS.split_whitespace()).arg(&page);
-    // Chromium's data about its user goes to this folder, and its processes are recognised by the
-    // folder's name.
+    // Chromium writes its user data to this folder, and the test recognises Chromium's processes by
+    // the folder's name.
     command.env("HOME", folder.path()).env_remove("XDG_CONFIG_HOME");
     let outcome = run_limited(&mut command, Duration::from_secs(60));
     outcome.assert_status(0);
@@ -76,7 +76,7 @@ fn page(under: impl FnOnce(&Path) -> Vec<std::ffi::OsString>) -> String {
     String::from_utf8_lossy(&outcome.stdout).into_owned()
 }
 
-/// Whether the arguments of any process contain this.
+/// Whether the arguments of any running process contain this text.
 fn names(text: &OsStr) -> bool {
     let text = text.as_encoded_bytes();
     let processes = fs::read_dir("/proc").expect("processes").filter_map(Result::ok);

@@ -1,7 +1,7 @@
-//! Real programs of Debian behave the same with and without recording.
+//! Programs of Debian's packages behave alike with and without recording.
 //!
-//! `./x setup` installs their packages. Servers listen on unix sockets, or on an address of their
-//! own if their clients can't connect to these.
+//! `./x setup` installs their packages. Servers listen on Unix sockets, or on an address of their
+//! own if their clients can't connect to such sockets.
 
 mod apache;
 mod chromium;
@@ -17,8 +17,7 @@ use syncline_recording::Op;
 
 /// A program that a package installs.
 ///
-/// # Panics
-/// If it is not there.
+/// # Panics If the program is not installed.
 fn installed(path: &str, package: &str) -> Program {
     assert!(Path::new(path).exists(), "{path} of package {package} is missing: run ./x setup");
     Program::installed(path)
@@ -43,8 +42,8 @@ fn serve<T: Send>(
     })
 }
 
-/// Runs a server plainly and recorded at the same time, each with the same client. The answers must
-/// be the same.
+/// Runs a server twice at the same time, alone and recorded, each time with the same client. Checks
+/// that both clients get the same answers. Returns the recording.
 fn serve_both<T: Send + PartialEq + std::fmt::Debug>(
     server: impl Fn(&Path) -> Case + Sync,
     client: impl Fn(&Path) -> T + Send + Sync,
@@ -58,7 +57,8 @@ fn serve_both<T: Send + PartialEq + std::fmt::Debug>(
     Recording::open(kept)
 }
 
-/// Checks that the recording of a program that is known to lock has enough acquisitions.
+/// Checks that the recording of a program that is known to lock has at least `at_least`
+/// acquisitions.
 #[track_caller]
 fn assert_locks(recording: &Recording, executable: &str, at_least: u64) {
     let of_program = recording.processes.iter().filter(|p| p.executable().ends_with(executable));

@@ -1,5 +1,5 @@
-//! MariaDB: installs its tables, serves sysbench, and shuts down; both the installation and
-//! the server are recorded.
+//! MariaDB installs its tables, serves sysbench, and shuts down. Both the installation and the
+//! server are recorded.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,7 +22,8 @@ fn mariadb() {
 }
 
 /// Runs one client, whose work is the same each time, so the tables must be the same after it. Then
-/// runs four clients at once, whose work may differ; only the number of rows must be the same.
+/// runs four clients at the same time, whose work may differ, so only the number of rows must be
+/// the same.
 fn client(folder: &Path) -> Vec<String> {
     eventually("MariaDB", || try_query(folder, "select 1"));
     query(folder, "create database sbtest");
@@ -39,7 +40,8 @@ fn client(folder: &Path) -> Vec<String> {
     vec![filled, after_one, rows, checked]
 }
 
-/// A table in the form that sysbench needs. The tables that sysbench makes itself are random.
+/// Makes a table in the form that sysbench needs, since the contents of sysbench's own tables are
+/// random.
 const FILLED: &str = "use sbtest;
     create table TABLE (id int primary key auto_increment, k int not null,
     c char(120) not null, pad char(60) not null, key (k));

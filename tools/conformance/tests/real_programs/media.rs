@@ -1,4 +1,4 @@
-//! pbzip2 and x264 write the same bytes.
+//! pbzip2 and x264 write the same bytes with and without recording.
 
 use std::fs;
 use std::path::Path;

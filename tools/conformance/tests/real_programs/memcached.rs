@@ -1,4 +1,5 @@
-//! memcached with four threads and four clients at once: clients read back what they stored.
+//! memcached with four threads and four clients that run at the same time: clients read back what
+//! they stored.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -35,7 +36,7 @@ fn connect(socket: &Path) -> BufReader<UnixStream> {
     BufReader::new(eventually("memcached", || UnixStream::connect(socket).ok()))
 }
 
-/// Stores values, reads them back, counts, deletes. Returns a sum over the values read.
+/// Stores values, reads them back, increments and deletes. Returns a sum over the values read.
 fn client(socket: &Path, number: u64) -> u64 {
     let mut server = connect(socket);
     let mut ask = |question: String| {

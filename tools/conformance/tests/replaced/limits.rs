@@ -1,5 +1,5 @@
-//! The memory that replaced locks cost, the objects that are left to the C library, and what is
-//! refused.
+//! The memory that replaced locks take, the objects that stay with the C library, and the requests
+//! that are refused.
 
 use std::fs;
 use std::path::Path;
@@ -11,8 +11,8 @@ use syncline_conformance::{
     Case, Outcome, Program, Truth, replace_library, run_limited, scratch, syncline,
 };
 
-/// What `replaced_many.c` prints: kilobytes of memory and of address space, and how many mutexes it
-/// has locked.
+/// The figures that `replaced_many.c` prints: kilobytes of memory and of address space, and the
+/// number of mutexes that it has locked.
 struct Many {
     resident: u64,
     mapped: u64,
@@ -42,14 +42,14 @@ fn three_hundred_thousand_mutexes_cost_next_to_nothing() {
             "{locks}: {resident} KiB, not {}",
             plain.resident
         );
-        // The library itself takes 2 MiB. The bound matters for programs that limit their address
-        // space.
+        // The library itself takes 2 MiB. Address space is checked too, since some programs limit
+        // theirs.
         assert!(mapped < plain.mapped + 2 * most, "{locks}: {mapped} KiB, not {}", plain.mapped);
     }
 }
 
-/// The memory that a thread keeps for queues is reused by other threads after its end. The C
-/// library keeps the threads' stacks.
+/// The memory that a thread keeps for queues is reused by other threads after the thread's end. The
+/// C library keeps the threads' stacks, so these do not count.
 #[test]
 fn twelve_thousand_short_threads_leave_nothing_behind() {
     let case = Case::new(&Program::compile("replaced_short.c")).limit(60);
@@ -61,8 +61,8 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
         let (soon, late) = (truth.value("soon"), truth.value("late"));
         assert!(late < soon + 512, "{locks}: {soon} KiB, and at the end {late}");
     };
-    // With the first four choices, waiters use the memory that threads keep. The choices run at the
-    // same time, since their threads mostly wait for each other.
+    // With the first four choices, waiters use the memory that threads keep for queues. All choices
+    // run at the same time, since their threads mostly wait for each other.
     thread::scope(|scope| {
         for locks in [
             "gate+rw_readers",
@@ -77,7 +77,8 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
     });
 }
 
-/// Only a bounded number of the largest locks is made; the other mutexes keep the C library's lock.
+/// Only a limited number of locks of the largest kind is created; the other mutexes keep the C
+/// library's lock.
 #[test]
 fn large_locks_are_bounded() {
     let plain = many(None);
@@ -88,7 +89,7 @@ fn large_locks_are_bounded() {
     assert!(mapped < plain.mapped + most, "{mapped} KiB, and plainly {}", plain.mapped);
 }
 
-/// Locks work in a process that may map no memory: an object whose lock would have to be allocated
+/// Locks work in a process that may not map memory: an object whose lock would have to be allocated
 /// stays entirely with the C library.
 #[test]
 fn programs_that_may_map_nothing() {
@@ -105,7 +106,8 @@ fn programs_that_may_map_nothing() {
     }
 }
 
-/// A reader that can't be counted gets an error, and the program continues.
+/// A reader that would overflow the lock's count of readers gets an error, and the program
+/// continues.
 #[test]
 fn more_readers_than_a_lock_can_count_are_refused() {
     let case = Case::new(&Program::compile("replaced_readers.c")).limit(60);
@@ -115,7 +117,7 @@ fn more_readers_than_a_lock_can_count_are_refused() {
     }
 }
 
-/// What `--report` prints about a program.
+/// The text that `exec --report` prints about a program, and the program's outcome.
 fn report(program: &Program, option: &str, value: &Path) -> (String, Outcome) {
     replace_library();
     let mut command = Command::new(syncline());
@@ -131,8 +133,8 @@ fn report(program: &Program, option: &str, value: &Path) -> (String, Outcome) {
 fn what_is_left_to_the_c_library_is_said() {
     let program = Program::compile_with("mutex_kinds.c", &["-lm"]);
     let (said, _) = report(&program, "--lock", Path::new("gate"));
-    // The program has 48 combinations: 4 types, 3 protocols, robust or not, shared or not. The C
-    // library refuses robust mutexes with a priority ceiling.
+    // The program has 48 combinations: 4 types, 3 protocols, robust or not, shared or not. Robust
+    // mutexes with a priority ceiling are not counted, since the C library refuses them.
     let left = "4 mutexes and 0 rwlocks between processes,\n\
                 syncline: 16 robust mutexes, 16 with a priority protocol, 0 spinlocks,\n\
                 syncline: and 0 for";
@@ -147,7 +149,7 @@ fn what_is_left_to_the_c_library_is_said() {
     }
 }
 
-/// With `--lock`, and with a policy that names the same locks.
+/// Runs with `--lock`, and with a policy that names the same locks.
 #[test]
 fn acquisitions_of_what_is_left_are_counted_exactly() {
     let program = Program::compile("replaced_left.c");

@@ -1,7 +1,7 @@
 //! Programs behave under `syncline exec` as they do without it.
 //!
 //! For each call that POSIX defines, the C library's own behaviour is the reference: a program
-//! prints the outcome of each call, plainly and with replaced locks.
+//! prints the outcome of each call, and must print the same with replaced locks.
 
 mod limits;
 mod matrix;
@@ -16,7 +16,7 @@ mod tuning;
 
 use syncline::lock::{catalogue, forms};
 
-/// The forms of all locks that can replace a mutex or, if `shared`, a reader-writer lock.
+/// The names of the lock forms that can replace a mutex or, if `shared`, a reader-writer lock.
 fn replacements(shared: bool) -> Vec<&'static str> {
     let entries = catalogue();
     let entry = |lock| entries.iter().find(|entry| entry.name == lock).expect("an entry");
@@ -25,14 +25,14 @@ fn replacements(shared: bool) -> Vec<&'static str> {
     forms.iter().map(|form| form.name).collect()
 }
 
-/// The forms of these locks that sleep while they wait.
+/// The names of those forms whose waiters sleep.
 fn parking(shared: bool) -> Vec<&'static str> {
     let mut names = replacements(shared);
     names.retain(|name| !name.ends_with("-spin") && !name.ends_with("-yield"));
     names
 }
 
-/// Every lock for mutexes, each paired with one for readers and writers.
+/// Every lock for mutexes, each with one for reader-writer locks, as `LOCK+SHARED`.
 fn pairs() -> Vec<String> {
     let shared = replacements(true);
     let pair = |(lock, shared): (&str, &&str)| format!("{lock}+{shared}");

@@ -1,10 +1,11 @@
-//! Debian's programs under every lock that sleeps, with 1, 4 and 32 threads for each of two
-//! processors: `./x matrix` runs it, and docs/exec.md has the results.
+//! Debian's programs under every lock whose waiters sleep, with 1, 4 and 32 threads for each of two
+//! processors. `./x matrix` runs this test, and docs/exec.md has the results.
 //!
-//! A run that hangs, or differs from the run without Syncline, is noted, and the other runs
-//! continue. The processor time of each run, relative to the run without Syncline, is noted too,
-//! but the test does not depend on it. Other work of the machine disturbs it little, and it shows
-//! whether a lock collapses, by spinning or by switching to and fro.
+//! If a run hangs, or differs from the run without Syncline, the test notes that and continues with
+//! the other runs. It also notes the processor time of each run, relative to the run without
+//! Syncline, but does not fail because of it. Other work of the machine changes processor time
+//! little, and processor time shows whether a lock collapses, by spinning or by switching between
+//! threads.
 
 use std::io::Write as _;
 use std::panic::catch_unwind;
@@ -18,13 +19,14 @@ use crate::servers::{APACHE, MARIADB, ROCKSDB, answers};
 use crate::{parking, replacements};
 
 const THREADS: [usize; 3] = [2, 8, 64];
-/// The number of runs with a program's own locks. The other runs are compared with their median.
+/// The number of runs with a program's own locks. All other runs are compared with the median of
+/// these.
 const ALONE: usize = 3;
-/// The variable with the names of the programs to run, separated by blanks. If it isn't set, all
-/// run.
+/// The environment variable with the names of the programs to run, separated by blanks. If it isn't
+/// set, all programs run.
 const CHOSEN: &str = "SYNCLINE_MATRIX";
-/// The variable with the minutes for which passes are repeated. The pass that runs at that time is
-/// the last. If it isn't set, there is one pass.
+/// The environment variable with the minutes for which passes are repeated. The pass that is
+/// running when they are over is the last. If the variable isn't set, there is one pass.
 const MINUTES: &str = "SYNCLINE_MATRIX_MINUTES";
 
 /// Runs a program with this many threads, and with these locks or its own. Returns the output.
@@ -39,8 +41,8 @@ const PROGRAMS: [(&str, Run); 6] = [
     ("x264", x264_bytes),
 ];
 
-/// Each lock for mutexes, paired with one of the locks for readers and writers that fit unknown
-/// programs, which take turns; and the C library's own locks with spinning.
+/// Each lock for mutexes, paired in turn with one of the two reader-writer locks that are safe for
+/// unknown programs; then the C library's own locks with spinning.
 fn locks() -> Vec<String> {
     let shared = ["rw_readers", "rw_compact"];
     assert!(shared.iter().all(|s| replacements(true).iter().any(|name| name.starts_with(s))));
@@ -59,8 +61,8 @@ fn chosen() -> Vec<(&'static str, Run)> {
     PROGRAMS.into_iter().filter(|(program, _)| is_wanted(program)).collect()
 }
 
-/// The output of a run, and its processor time in seconds; `None` if the run failed, which was
-/// printed.
+/// The output of a run, and its processor time in seconds. `None` if the run failed; the failure
+/// was printed.
 fn timed(run: Run, threads: usize, locks: Option<&str>) -> Option<(String, f64)> {
     let before = processor_seconds();
     let came_out = catch_unwind(|| run(threads, locks)).ok()?;
@@ -73,9 +75,9 @@ fn processor_seconds() -> f64 {
     (usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6
 }
 
-/// The output with a program's own locks, which is the same each time, and the median of the
-/// processor time. On a busy machine Apache's own client once waited without success for its
-/// server, without any of our locks. Such a failure is printed and the run repeated, up to
+/// The output of a program with its own locks, which must be the same each time, and the median of
+/// the processor time. On a busy machine Apache's own client once waited for its server without
+/// success, even without any of our locks. Such a failure is printed and the run repeated, up to
 /// [`ALONE`] times.
 fn alone(run: Run, threads: usize, mut done: impl FnMut(f64)) -> (String, f64) {
     let mut runs: Vec<(String, f64)> = Vec::new();
@@ -100,7 +102,7 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// How many runs are done, and how long the rest will take.
+/// The number of finished runs, and an estimate of the time for the rest.
 struct Progress {
     started: Instant,
     done: usize,
@@ -139,7 +141,8 @@ fn every_program_under_every_lock() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Runs all programs once. Returns the number of runs.
+/// Runs all programs once under all locks, and adds the failed runs to `failed`. Returns the number
+/// of runs.
 fn pass(programs: &[(&str, Run)], locks: &[String], failed: &mut Vec<String>) -> usize {
     let all = programs.len() * THREADS.len() * (ALONE + locks.len());
     let mut progress = Progress { started: Instant::now(), done: 0, all };
@@ -175,7 +178,7 @@ fn pass(programs: &[(&str, Run)], locks: &[String], failed: &mut Vec<String>) ->
     all
 }
 
-/// The table of docs/exec.md: processor time relative to the run without Syncline, for each number
+/// The table in docs/exec.md: processor time relative to the run without Syncline, for each number
 /// of threads.
 fn table(programs: &[(&str, Run)], locks: &[String], cells: &[Vec<String>]) -> String {
     let names: Vec<&str> = programs.iter().map(|(program, _)| *program).collect();

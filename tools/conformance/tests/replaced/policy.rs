@@ -1,8 +1,8 @@
-//! `syncline exec --policy`: each object gets the lock that the rules say, even in a program that
-//! was stripped or built again. Rules that no longer match anything are reported.
+//! `syncline exec --policy`: each object gets the lock that the rules choose, even in a program
+//! that was stripped or rebuilt. Rules that no longer match anything are reported.
 //!
-//! The program reads in its own objects which lock they have: the number of the lock that each
-//! notes, in the order in which the policy first uses them.
+//! The program reads from its own objects which lock each of them got. Locks are numbered in the
+//! order in which the policy first names them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -37,7 +37,7 @@ fn sites() -> Program {
     Program::compile("replaced_sites.c")
 }
 
-/// A function that returns the lock's number of each object, by the object's name.
+/// A function that returns an object's lock number for the object's name.
 fn numbers(outcome: &Outcome) -> impl Fn(&str) -> String {
     let text = outcome.behaviour();
     move |name: &str| {
@@ -50,7 +50,7 @@ fn errors(outcome: &Outcome) -> String {
     String::from_utf8_lossy(&outcome.stderr).into_owned()
 }
 
-/// The line of the source that ends in this comment.
+/// The number of the source line that ends in this comment.
 fn line_of(mark: &str) -> usize {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/replaced_sites.c");
     let text = fs::read_to_string(path).expect("the source");
@@ -77,13 +77,14 @@ fn every_object_gets_the_lock_of_its_most_precise_rule() {
     let (outcome, _folder) = run(sites().path(), &all_rules());
     let of = numbers(&outcome);
     assert_eq!(errors(&outcome), "");
-    // Found by name, by the call site that creates it, and by the call site that acquires it first.
+    // Rules match by name, by the call site that creates the object, and by the call site that
+    // acquires it first.
     assert_eq!((of("table"), of("heap"), of("local")), ("1".into(), "1".into(), "6".into()));
     assert_eq!(of("row"), "6 0 5");
     // Call sites in an inlined function, and behind a wrapper.
     assert_eq!((of("taken"), of("inner")), ("2".into(), "3".into()));
     assert_eq!((of("waited"), of("again")), ("4".into(), "4".into()));
-    // Objects that no rule matches. Their lock is not chosen when they are created, since a rule
+    // No rule matches these objects. Their locks are not chosen when they are created, since a rule
     // for the first acquisition may still match.
     assert_eq!((of("shelf"), of("spin")), ("7".into(), "7".into()));
     assert_eq!(of("made:"), "heap 1 spin 0");
@@ -130,7 +131,7 @@ fn stripped(folder: &Path) -> PathBuf {
     copy
 }
 
-/// The address of a variable in the file.
+/// The address of a variable in the program's file, in hexadecimal digits.
 fn address_of(variable: &str) -> String {
     let listed = tool("nm", &[&sites().path().to_string_lossy()]);
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -192,7 +193,7 @@ fn a_file_that_is_no_policy_is_refused_with_its_line() {
     }
 }
 
-/// Different locks for different objects, several of them behind pointers, in one process.
+/// Different objects of one process have different locks, several of them behind pointers.
 #[test]
 fn locks_of_all_kinds_stand_side_by_side_under_pressure() {
     let policy = [

@@ -1,5 +1,5 @@
-//! memcached, pbzip2 and x264 of Debian with other locks: the answers and the bytes stay the same,
-//! with one thread for each of two processors and with 32.
+//! memcached, pbzip2 and x264 of Debian with other locks: their answers and output bytes stay the
+//! same, with one thread for each of two processors and with 32.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use syncline_conformance::{Case, Program, scratch};
 
-/// The default, a queue lock inside the object, one behind a pointer, and a lock of the C library's
-/// kind.
+/// The default lock, a queue lock inside the object, one behind a pointer, and a lock like the C
+/// library's.
 const LOCKS: [&str; 4] = ["gate+rw_readers", "mcs-park", "hmcs-park", "futex+rw_compact"];
 /// The numbers of threads: 1 and 32 for each of two processors.
 const THREADS: [usize; 2] = [2, 64];
 const CLIENTS: u32 = 8;
 const KEYS: u32 = 300;
 
-/// A program that the setup installs.
+/// A program that `./x setup` installs.
 pub fn installed(path: &str) -> Program {
     assert!(Path::new(path).exists(), "{path} is missing: run ./x setup");
     Program::installed(path)
@@ -30,19 +30,19 @@ pub fn script(text: &str, folder: &Path, threads: usize) -> Case {
     shell.arg(folder).arg(threads.to_string()).limit(120)
 }
 
-/// What the case prints with these locks, or with its own.
+/// The output of a case with these locks, or with its own.
 pub fn behaviour(case: &Case, locks: Option<&str>) -> String {
     let outcome = locks.map_or_else(|| case.plain(), |locks| case.replaced(locks));
     outcome.behaviour()
 }
 
-/// Checks that a program's output with each of the locks is that with its own.
+/// Checks that a program's output with each of [`LOCKS`] equals its output with its own locks.
 fn same(run: fn(usize, Option<&str>) -> String) {
     for threads in THREADS {
         let plain = run(threads, None);
         assert!(plain.len() > 3, "{plain}");
         let plain = &plain;
-        // At the same time, because servers and their clients mostly sleep.
+        // The locks run at the same time, because servers and their clients mostly sleep.
         thread::scope(|scope| {
             for locks in LOCKS {
                 scope.spawn(move || {
@@ -58,7 +58,7 @@ fn pbzip2() {
     same(pbzip2_bytes);
 }
 
-/// The checksum of the file that pbzip2 packs, and the result of unpacking it.
+/// The checksum of the file that pbzip2 packs, and whether unpacking gives the original.
 pub fn pbzip2_bytes(threads: usize, locks: Option<&str>) -> String {
     installed("/usr/bin/pbzip2");
     let folder = scratch();
@@ -105,8 +105,8 @@ fn memcached() {
     same(memcached_answers);
 }
 
-/// Runs eight clients, which check that they read what they stored. Returns a number to which all
-/// clients have added.
+/// Runs eight clients, which check that they read what they stored. Returns the value of a number
+/// that all clients increment.
 pub fn memcached_answers(threads: usize, locks: Option<&str>) -> String {
     let program = installed("/usr/bin/memcached");
     let folder = scratch();
@@ -153,7 +153,8 @@ fn ask(server: &mut BufReader<UnixStream>, question: &str) -> String {
     answer.trim_end().to_owned()
 }
 
-/// Stores and reads back values of its own, and adds to a number that all clients share.
+/// A client: stores values under its own keys and reads them back, and increments a number that all
+/// clients share.
 fn talk(socket: &Path, number: u32) {
     let mut server = connect(socket);
     let mut ask = |question: String| ask(&mut server, &question);

@@ -1,11 +1,12 @@
-//! Error numbers, kinds, initialisers, deadlines, cancellation, forks: the outcome of each call.
+//! The outcomes of calls with replaced locks: error numbers, mutex types, initialisers, deadlines,
+//! cancellation, and forks.
 
 use syncline_conformance::{Case, Outcome, Program};
 
 use crate::{parking, replacements};
 
-/// What a program printed, without the bytes of the objects, which a replaced lock uses in its
-/// own way.
+/// The output of a program, without the bytes of its objects, which a replaced lock uses in its own
+/// way.
 fn outcomes(run: &Outcome) -> String {
     let line = |line: &str| {
         let is_bytes = |words: &str| {
@@ -22,7 +23,7 @@ fn outcomes(run: &Outcome) -> String {
     run.behaviour().lines().map(line).collect()
 }
 
-/// Checks that a program prints the same outcomes plainly and under each of these locks.
+/// Checks that a program prints the same outcomes by itself and under each of these locks.
 #[track_caller]
 fn same(program: &str, locks: &[&str]) {
     let case = Case::new(&Program::compile_with(program, &["-lm"]));
@@ -38,8 +39,8 @@ fn same(program: &str, locks: &[&str]) {
     }
 }
 
-/// One lock of each form: inside the object with and without a node, behind a pointer, and with
-/// waiters that can or can't give up.
+/// One lock of each form: inside the object with and without a queue node, behind a pointer, and
+/// with waiters that can or can't give up.
 const FORMS: [&str; 5] = ["gate", "mcs-yield", "ticket-spin", "hmcs-park", "clh_timed-park"];
 
 #[test]
@@ -53,7 +54,7 @@ fn every_kind_of_mutex_is_told_under_every_lock() {
     same("c11.c", &parking(false));
 }
 
-/// Each error that POSIX defines in its manual pages, and each that the C library adds.
+/// Each error that POSIX defines in its manual pages, and each error that only the C library has.
 #[test]
 fn every_error_under_every_lock() {
     let shared = replacements(true).into_iter().map(|lock| format!("gate+{lock}"));
@@ -73,8 +74,8 @@ fn rarer_calls_under_every_lock_that_can_be_shared() {
     same("posix_corners.c", &locks.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
-/// The one outcome that differs, as `docs/exec.md` says: a condition variable that processes share is
-/// either ours or the C library's while a thread waits for it.
+/// The only outcome that differs, as `docs/exec.md` says. A condition variable that processes share
+/// belongs either to our locks or to the C library's while a thread waits for it.
 #[test]
 fn a_second_mutex_of_the_other_kind_is_refused_while_processes_share() {
     let case = |outcome| Case::new(&Program::compile("cond_shared.c")).arg(outcome).limit(20);
@@ -140,7 +141,7 @@ fn threads_that_the_c_library_does_not_know() {
     same("own_threads.c", &names);
 }
 
-/// An allocator of the program's own, which locks: our memory must not come from it.
+/// The program has its own allocator, which locks. Our memory must not come from it.
 #[test]
 fn allocators_that_lock() {
     same("own_malloc.c", &["gate", "ttas-yield", "mcs-park", "clh_timed-park"]);
@@ -156,7 +157,8 @@ fn functions_of_the_program_that_lock() {
     }
 }
 
-/// Objects that can't be replaced keep exactly the C library's bytes, whatever replaces the others.
+/// Objects that can't be replaced keep exactly the C library's bytes, no matter which lock the
+/// other objects get.
 #[test]
 fn what_is_left_keeps_its_bytes() {
     let case = Case::new(&Program::compile_with("mutex_kinds.c", &["-lm"]));
@@ -171,7 +173,7 @@ fn what_is_left_keeps_its_bytes() {
     for locks in ["gate", "mcs-yield", "hmcs-park"] {
         let replaced: Vec<String> = left(&case.replaced(locks));
         for (plain, replaced) in plain.iter().zip(&replaced) {
-            // The last one is followed by the static ones, which are replaced.
+            // The text of the last one also has the static mutexes, which are replaced.
             let end = |text: &str| text.split("static ").next().map(str::to_owned);
             assert_eq!(end(plain), end(replaced), "{locks}");
         }

@@ -1,5 +1,6 @@
-//! MariaDB, Apache and RocksDB of Debian with other locks: their answers, and the tables' contents
-//! afterwards, stay the same. Everything that a script starts has the locks, even clients.
+//! MariaDB, Apache and RocksDB of Debian with other locks: their answers, and the contents of their
+//! tables afterwards, stay the same. Everything that a script starts gets these locks, even
+//! clients.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +10,10 @@ use syncline_conformance::{Case, scratch};
 
 use crate::programs::{behaviour, installed, script};
 
-/// The server starts on fresh tables. One client does the same work each time; then several clients
-/// work at once, after which only the number of rows is the same. The folder for temporary tables
-/// is the server's own: a server that starts removes what it finds there, even another server's
-/// tables.
+/// The server starts on fresh tables. One client does the same work each time. Then several clients
+/// work at the same time, after which only the number of rows is the same. The folder for temporary
+/// tables is the server's own, since a server that starts removes all tables in that folder, even
+/// another server's.
 pub const MARIADB: &str = r#"
     cd "$1"; threads=$2; rm -rf data
     export TMPDIR="$1/temporary"; mkdir -p "$TMPDIR"
@@ -50,8 +51,8 @@ pub const MARIADB: &str = r#"
     wait"#;
 
 /// Every request succeeds, and each answer is as long as the page. The server listens at an address
-/// of this machine that no other process uses, and at a port that the kernel gives to no client: a
-/// client that happened to have the port would keep the server from it.
+/// of this machine that no other process uses, and at a port that the kernel does not assign to
+/// clients. A client that had the port would prevent the server from using it.
 pub const APACHE: &str = r#"
     cd "$1"; threads=$2; mkdir -p pages; seq 2000 >pages/page.txt; chmod 755 "$1" pages
     address=127.$((1 + $$ / 65536)).$(($$ / 256 % 256)).$(($$ % 256)):20080
@@ -87,7 +88,7 @@ END
     kill $server
     wait $server || true"#;
 
-/// All keys that were written are found again, and every block has the right checksum.
+/// All keys that were written are found, and every block has the right checksum.
 pub const ROCKSDB: &str = r#"
     cd "$1"; threads=$2
     db_bench --db="$1/db" --num=4000 --threads=1 --benchmarks=fillseq >/dev/null 2>&1
@@ -108,7 +109,7 @@ pub fn server(text: &str, folder: &Path, threads: usize) -> Case {
     script(text, folder, threads).env("PATH", format!("{path}:/usr/sbin")).limit(300)
 }
 
-/// The answers of such a server, with these locks or with its own.
+/// The answers of a server that this script runs, with these locks or with its own.
 pub fn answers(text: &str, threads: usize, locks: Option<&str>) -> String {
     let folder = scratch();
     let answers = behaviour(&server(text, folder.path(), threads), locks);
@@ -117,7 +118,7 @@ pub fn answers(text: &str, threads: usize, locks: Option<&str>) -> String {
     answers
 }
 
-/// Checks that the answers with these locks are those with the server's own.
+/// Checks that the answers with these locks equal those with the server's own locks.
 fn same_answers(text: &str, threads: usize, locks: &str) {
     thread::scope(|scope| {
         let plain = scope.spawn(|| answers(text, threads, None));

@@ -1,8 +1,8 @@
-//! `syncline whatif` measures what is known about a program's call sites by construction.
+//! `syncline whatif`, on a program for which the effect of each call site is known by construction.
 //!
 //! The program prints how long it would have taken on an idle machine (`programs/slowed.c`), so the
-//! measured figure does not depend on other work of the machine. The length of the delays does, and
-//! is part of the outcome.
+//! measured figure does not depend on other work of the machine. The length of the delays does
+//! depend on it, and is part of the outcome.
 
 use std::fs;
 use std::io::Read;
@@ -18,7 +18,7 @@ use syncline_conformance::{Program, delay_library, scratch, syncline};
 
 const SOURCE: &str = include_str!("../../programs/slowed.c");
 
-/// The call site in the line that ends with this comment.
+/// The position, as `slowed.c:LINE`, of the line that ends with this comment.
 fn place(comment: &str) -> String {
     let end = format!("// {comment}");
     let line = SOURCE.lines().position(|line| line.ends_with(&end)).expect("a line");
@@ -39,7 +39,7 @@ fn done(command: &mut Command) -> Output {
     output
 }
 
-/// The result for each of these call sites, given by the comments of their lines.
+/// The result for each of these call sites, which are named by the comments of their lines.
 fn measured(what: &str, runs: &str, places: &[&str]) -> Vec<Value> {
     let names: Vec<String> = places.iter().map(|comment| place(comment)).collect();
     let mut options = vec!["--json", "-n", runs];
@@ -52,9 +52,9 @@ fn measured(what: &str, runs: &str, places: &[&str]) -> Vec<Value> {
     found
 }
 
-/// The share of each added nanosecond that arrives in the run time: low, median, high. The run time
-/// by the program's own figure differs from the one that the delays were chosen for, so the share
-/// is scaled.
+/// The share of each added nanosecond that shows in the run time: low, median, high. `whatif` chose
+/// the delays for the measured run time, which differs from the run time that the program prints,
+/// so the share is scaled.
 fn arrives(of: &Value, what: &str) -> [f64; 3] {
     let plain = Command::new(Program::compile("slowed.c").path()).arg(what).output().expect("runs");
     let text = String::from_utf8_lossy(&plain.stdout).into_owned();
@@ -65,7 +65,8 @@ fn arrives(of: &Value, what: &str) -> [f64; 3] {
     })
 }
 
-/// Compares a lock that some thread always holds with one that no thread waits for.
+/// Checks the results for a lock that is always held by some thread, and for one that no thread
+/// waits for.
 fn critical_and_not(what: &str, critical: &str, apart: &str) {
     let places = measured(what, "8", &[critical, apart]);
     let counts = places.iter().map(|place| place["times"].as_f64());
@@ -106,7 +107,7 @@ fn ends_of_waits_in_turn_add_up_and_those_beside_each_other_do_not() {
     let meetings = measured("barrier", "7", &["meeting"]);
     assert_eq!(meetings[0]["times"], 400.0, "two threads, two hundred times");
     let [_, half, _] = arrives(&meetings[0], "barrier");
-    // If other programs use the processors, less of the delay is waited for.
+    // If other programs use the processors, threads wait for less of the delay.
     assert!((0.15..0.8).contains(&half), "half of it arrives, and not {half}");
 }
 
@@ -128,7 +129,8 @@ fn what_fails_or_is_not_reached_is_told() {
     assert!(errors.contains("`nothing.c:1` is not a call site"), "{errors}");
 }
 
-/// From a recording to its report, with the call sites of its findings or of other waiting.
+/// `whatif --from` takes the call sites from a recording's findings or other waiting, and the
+/// recording's report shows the results.
 #[test]
 fn a_report_shows_what_was_measured() {
     let folder = scratch();
@@ -196,7 +198,7 @@ fn an_interrupt_leaves_nothing_behind() {
     assert!(!is_running("slowed", folder.path()), "a program runs on");
 }
 
-/// Whether there is a process of this name whose counts go to a file in this folder.
+/// Whether a process of this name runs whose counts go to a file in this folder.
 fn is_running(name: &str, folder: &Path) -> bool {
     let wanted = folder.to_string_lossy().into_owned();
     fs::read_dir("/proc").expect("processes").flatten().any(|process| {

@@ -50,8 +50,8 @@ fn sixty_four_threads_under_every_parking_lock() {
     }
 }
 
-/// The next thread that acquires an object may destroy it and unmap its memory, even if the other
-/// thread's unlock has not returned yet.
+/// After a thread has acquired an object for the last time, it may destroy it and unmap its memory,
+/// even if the previous holder's unlock has not returned yet.
 #[test]
 fn objects_that_are_gone_after_the_last_unlock() {
     let program = Program::compile("replaced_gone.c");
@@ -62,9 +62,9 @@ fn objects_that_are_gone_after_the_last_unlock() {
     }
 }
 
-/// A process forks while its threads wait for locks that the forking thread holds, as
-/// `pthread_atfork` handlers do. The child has none of these waiters, and must be able to use the
-/// locks with threads of its own.
+/// A process forks while its threads wait for locks that the forking thread holds, as with handlers
+/// of `pthread_atfork`. The child has none of these waiters, and must be able to use the locks with
+/// threads of its own.
 #[track_caller]
 fn forks(locks: &str, children: u32, threads: u32, rounds: u32) {
     let library = Program::compile_with("replaced_fork_library.c", &["-shared", "-fPIC"]);
@@ -85,7 +85,8 @@ fn locks_are_usable_in_a_forked_child() {
     }
 }
 
-/// Locks that spin or yield need a processor for each thread if they serve waiters in turn.
+/// Locks that spin or yield and serve waiters in turn need a processor for each thread, so only one
+/// thread uses each lock here.
 #[test]
 fn locks_that_spin_are_usable_in_a_forked_child() {
     let awake = |shared| {

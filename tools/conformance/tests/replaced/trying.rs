@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use syncline_conformance::{replace_library, syncline};
 
-/// A program whose figure depends on the locks that it gets.
+/// A program whose figure depends on the locks that `syncline try` gives it.
 const PROGRAM: &str = "
     case $SYNCLINE_LOCKS in
         '') echo 'figure: 100';;

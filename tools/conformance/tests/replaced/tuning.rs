@@ -1,5 +1,5 @@
-//! `syncline tune`, and the mends and loads of `syncline try`, on programs whose best choice is
-//! known.
+//! `syncline tune`, and `syncline try` with other settings than locks and with a load, on programs
+//! whose best choice is known.
 
 use std::fs;
 use std::path::Path;
@@ -21,8 +21,9 @@ fn text(output: &[u8]) -> String {
     String::from_utf8_lossy(output).into_owned()
 }
 
-/// Threads spin for a holder that sleeps; a lock that sleeps as well is faster. The policy that is
-/// written has this lock, with its measurement, and running under the policy has the effect.
+/// Threads spin while a holder sleeps, so a lock whose waiters sleep is faster. `tune` writes a
+/// policy that has this lock and its measurement, and running the program under the policy has the
+/// measured effect.
 #[test]
 fn a_lock_that_sleeps_is_found_where_others_spin() {
     let folder = scratch();
@@ -35,12 +36,12 @@ fn a_lock_that_sleeps_is_found_where_others_spin() {
     outcome.assert_status(0);
     let said = text(&outcome.stdout);
     let gate = said.lines().find(|line| line.trim().starts_with("gate")).expect("the lock");
-    // There are two experiments, on the one target and on all targets together, which must both be
-    // right.
+    // There are two experiments, one with the only target and one with all targets together. Both
+    // verdicts must be right.
     assert!(gate.contains("too few runs") && said.contains("--at-most 7"), "{said}");
 
     // Six of 24 rounds are too few for a verdict, so the search continues, but it ends before all
-    // 24.
+    // 24 rounds have run.
     let words = [&tune[..], &["--", program]].concat();
     let outcome = run_limited(&mut syncline_in(folder.path(), &words), limit);
     outcome.assert_status(0);
@@ -69,7 +70,8 @@ fn where_no_lock_costs_time_nothing_is_tried() {
     assert!(text(&output.stdout).contains("nothing was tried"), "{output:?}");
 }
 
-/// The server is a shell script. The load prints the figure, which depends on the server's locks.
+/// The server is a shell script. The load is another command, which prints the figure, and the
+/// figure depends on the server's locks.
 #[test]
 fn a_servers_load_gives_the_figure() {
     let folder = scratch();
@@ -97,7 +99,8 @@ fn a_servers_load_gives_the_figure() {
     assert!(said.contains("1.30x (1.30 to 1.30)  faster"), "{output:?}");
 }
 
-/// The program sees the effect of a mend: where its threads may run, and which locks it has.
+/// The program sees the settings that `try` changes: the processors on which its threads may run,
+/// and its locks.
 #[test]
 fn mends_reach_the_program() {
     let folder = scratch();
@@ -130,8 +133,7 @@ fn mends_reach_the_program() {
     assert!(line("--place packed").contains("0.90x"), "{said}");
 }
 
-/// Threads are placed on one processor after the other, and the first thread stays where it was
-/// put.
+/// Each new thread is placed on the next processor, and the first thread stays where it was placed.
 #[test]
 fn threads_are_placed_one_after_the_other() {
     let folder = scratch();
@@ -154,8 +156,7 @@ fn threads_are_placed_one_after_the_other() {
     let said = text(&command.arg(&program).output().expect("it runs").stdout);
     let lines: Vec<&str> = said.lines().collect();
     assert!(lines.iter().all(|line| line.ends_with(" of 1")), "{said}");
-    // The lines are those of the second, third and fourth thread, and then of the first thread
-    // itself.
+    // The lines come from the second, third and fourth thread, and then from the first thread.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     if processors == 2 {
         assert!(lines[0] == lines[2] && lines[1] == lines[3] && lines[0] != lines[1], "{said}");

@@ -1,6 +1,6 @@
 //! The book in `docs/` is whole: every page is in its table of contents, every link leads to a page
-//! or a heading that exists, and every page that a source file, a message or another page names by
-//! its path is there.
+//! or a heading that exists, and every page exists that a source file, a message or another page
+//! names by its path.
 //!
 //! mdBook itself checks only that the pages of `SUMMARY.md` exist.
 
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use crate::root;
 use crate::sources::{crate_sources, sources};
 
-/// The lines of a page that are prose, each with its number, without code blocks and `code`.
+/// The lines of prose in a page, each with its number. Code blocks and the text between backquotes
+/// are left out.
 pub fn prose(text: &str) -> Vec<(usize, String)> {
     let mut in_code = false;
     let mut lines = Vec::new();
@@ -38,7 +39,7 @@ pub fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The names by which links refer to the headings of a page, as mdBook makes them.
+/// The names by which links refer to the headings of a page. mdBook makes them in the same way.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut in_code = false;
     let mut names = BTreeSet::new();
@@ -64,7 +65,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// The pages below a folder, by their paths from it.
+/// The pages below a folder, by their paths relative to it.
 fn pages(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -95,7 +96,7 @@ fn normal(path: &Path) -> Option<PathBuf> {
     Some(parts.into_iter().collect())
 }
 
-/// The faults of the book in a folder.
+/// The faults of the book in this folder.
 fn faults(folder: &Path) -> Vec<String> {
     let pages = pages(folder);
     let summary = Path::new("SUMMARY.md");

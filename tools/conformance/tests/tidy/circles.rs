@@ -1,9 +1,9 @@
-//! Files don't import each other in a circle: of two files, one is below the other, and a reader
-//! can begin there.
+//! Files don't import each other in a circle, so a reader can begin with a file that imports no
+//! other.
 //!
-//! There is no circle between files of different folders; but a file may use the modules that
-//! contain it. Outside of the folders that [`LEFT`] names, there is no circle between any files: a
-//! `mod.rs` either has what its folder's files are built of, or is built of these files.
+//! There is no circle between files of different folders, except that a file may use the modules
+//! that contain it. Outside of the folders in [`LEFT`] there is no circle between any files, even
+//! within a folder: a `mod.rs` either has what the files of its folder use, or uses these files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const LEFT: [&str; 2] = ["sim/engine", "syncline/stm"];
 /// The files that each file imports.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
 
-/// An import: the file that has it, and the file that it names.
+/// An import: the importing file, and the imported file.
 type Import = [PathBuf; 2];
 
 /// The imports that are part of a circle.
@@ -52,13 +52,13 @@ fn circles(graph: &Graph, files: &Files, counts: impl Fn(&Module, &Module) -> bo
     found
 }
 
-/// The imports that are part of a circle between any files.
+/// The imports that are part of any circle.
 fn within_folders(files: &Files) -> Vec<Import> {
     circles(&imports(files), files, |_, _| true)
 }
 
-/// The imports that are part of a circle between files of different folders. Imports of a
-/// containing module don't count.
+/// The imports that are part of a circle between files of different folders. Imports of a module
+/// that contains the importing file don't count.
 fn across_folders(files: &Files) -> Vec<Import> {
     let mut graph = imports(files);
     for (module, used) in &mut graph {
@@ -68,14 +68,15 @@ fn across_folders(files: &Files) -> Vec<Import> {
     circles(&graph, files, |from, to| folder(from) != folder(to))
 }
 
-/// The folder of sources that an entry of a list stands for, if it is of this crate.
+/// The folder of sources that an entry of [`LEFT`] stands for; `None` if it is in another crate
+/// than the one in `folder`.
 fn listed_folder(entry: &str, folder: &Path) -> Option<PathBuf> {
     let (name, inside) = entry.split_once('/').unwrap_or((entry, ""));
     folder.ends_with(name).then(|| folder.join("src").join(inside))
 }
 
-/// Removes the imports within a listed folder of the crate. Folders that have such imports are
-/// removed from `unused`.
+/// Removes the imports between files of the same listed folder of the crate. Listed folders that
+/// have such imports are removed from `unused`.
 fn but_for_listed<'l>(
     mut imports: Vec<Import>,
     folder: &Path,
@@ -95,7 +96,7 @@ fn but_for_listed<'l>(
     imports
 }
 
-/// The folders in which a crate's paths begin: its sources, and the folder of each program that has
+/// The folders that are crate roots: the crate's sources, and the folder of each program that has
 /// several files.
 fn roots(folder: &Path) -> Vec<PathBuf> {
     let source = folder.join("src");
@@ -104,7 +105,7 @@ fn roots(folder: &Path) -> Vec<PathBuf> {
     programs.chain([source.clone()]).collect()
 }
 
-/// Checks all crates: each listed folder must have a circle, and no other files may.
+/// Checks all crates: each listed folder must have a circle, and files elsewhere must have none.
 fn check(listed: &[&str], circles: impl Fn(&Files) -> Vec<Import>) {
     let mut looked_at = 0;
     let mut faults = Vec::new();

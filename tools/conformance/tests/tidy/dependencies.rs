@@ -1,6 +1,6 @@
-//! Dependencies between our crates point one way: recorder -> recording <- analysis <- report;
-//! `syncline` uses none of ours; nothing depends on the command, the C library, the preloaded
-//! libraries, the tests or the others of [`LAST`].
+//! Dependencies between our crates point one way: recorder -> recording <- analysis <- report.
+//! `syncline` uses no other crate of ours, and nothing depends on the crates of [`LAST`], such as
+//! the command, the C library, the preloaded libraries and the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,7 +25,7 @@ const LAST: [&str; 11] = [
     "syncline-conformance",
 ];
 
-/// Crates that depend on none of ours except the given ones.
+/// Crates, each with the only crates of ours on which it may depend.
 const LIMITED: [(&str, &[&str]); 28] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
@@ -94,8 +94,8 @@ const LIMITED: [(&str, &[&str]); 28] = [
     ),
 ];
 
-/// The rooms (top-level folders of crates). A room's crates may use crates of their own room and of
-/// the rooms listed with it.
+/// The rooms, which are the top-level folders of crates. A crate may use crates of its own room and
+/// of the rooms that are listed with it.
 const ROOMS: [(&str, &[&str]); 8] = [
     ("base", &[]),
     ("library", &[]),
@@ -107,8 +107,8 @@ const ROOMS: [(&str, &[&str]); 8] = [
     ("tools", &["base", "library", "profile", "cluster", "kernel", "experiment", "lab"]),
 ];
 
-/// The crates that use a crate of a room that is not below theirs. `rooms` has the room of each
-/// crate.
+/// The crates that use a crate of a room which is not listed with their own room in [`ROOMS`].
+/// `rooms` has the room of each crate.
 fn upward(
     graph: &BTreeMap<String, BTreeSet<String>>,
     rooms: &BTreeMap<String, String>,
@@ -130,7 +130,7 @@ fn upward(
     faults
 }
 
-/// The faults of a graph of crates.
+/// The dependencies of a graph of crates that [`LAST`] or [`LIMITED`] forbid.
 fn faults(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let mut faults = Vec::new();
     for (name, used) in graph {

@@ -1,20 +1,20 @@
 //! The imports between the files of a crate.
 //!
-//! What a file imports is read from its `use` lines and from the paths in its code; unit tests at a
-//! file's end don't count, and neither does the declaration of a module. If an exported macro names
-//! something by `$crate`, the files that use the macro import it.
+//! The imports of a file are read from its `use` lines and from the paths in its code. Unit tests
+//! at the end of a file don't count, nor does the declaration of a module. If an exported macro
+//! names something by `$crate`, each file that uses the macro imports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A module's path: `["findings", "order"]`.
+/// A module's path from the crate's root, such as `["findings", "order"]`.
 pub type Module = Vec<String>;
 
 /// The files of a crate by module.
 pub type Files = BTreeMap<Module, PathBuf>;
 
-/// The files below a crate's `src`.
+/// The Rust files below a crate's `src`, by module.
 pub fn files(source: &Path) -> Files {
     let mut files = Files::new();
     add(source, source, &mut files);
@@ -51,7 +51,7 @@ pub fn imports(files: &Files) -> BTreeMap<Module, BTreeSet<Module>> {
     files.iter().map(of).collect()
 }
 
-/// The paths that a file names, each from the crate's root.
+/// The paths that a file names, each as a path from the crate's root.
 fn named(module: &Module, text: &str, files: &Files) -> Vec<Module> {
     let code = code(text);
     let mut paths = Vec::new();
@@ -76,7 +76,7 @@ fn named(module: &Module, text: &str, files: &Files) -> Vec<Module> {
             let kept = module.len().saturating_sub(ups);
             Some(module[..kept].iter().chain(path.iter().skip_while(is_step)).cloned().collect())
         }
-        // A module inside this one, or something of another crate.
+        // A module inside this one, or an item of another crate.
         first => {
             let below: Module = module.iter().cloned().chain([first.to_owned()]).collect();
             files.contains_key(&below).then(|| module.iter().cloned().chain(path).collect())
@@ -116,7 +116,7 @@ fn code(text: &str) -> String {
     code
 }
 
-/// The single paths of `a::{b, c::{d, e}}`.
+/// Adds the single paths of a tree such as `a::{b, c::{d, e}}`, each with `before` in front.
 fn expand(before: &[String], tree: &str, into: &mut Vec<Module>) {
     let tree = tree.trim();
     if let Some(inner) = tree.strip_prefix('{') {

@@ -1,5 +1,5 @@
-//! The packages that the project is built of may be distributed under the project's terms: the
-//! licence of each is known here. The packages are those that cargo finds for this system.
+//! The packages from which the project is built may be distributed under the project's terms: the
+//! test knows the licence of each. The packages are those that cargo selects for this system.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Rules of the project that no compiler checks.
+//! Tests of rules of the project that no compiler checks.
 
 mod book;
 mod circles;
@@ -13,13 +13,13 @@ mod voice;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The project's folder.
+/// The folder of the project.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("tools/conformance is two folders down").to_owned()
 }
 
-/// The folders of our crates, room by room.
+/// The folders of all crates in the workspace.
 fn crates() -> Vec<PathBuf> {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace's manifest");
     let manifest: toml::Table = manifest.parse().expect("a manifest");

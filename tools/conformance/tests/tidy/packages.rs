@@ -1,5 +1,5 @@
 //! The crates that can be published have what a package registry needs: a description, keywords,
-//! and a README without links that lead out of the package.
+//! and a README whose links don't lead out of the package.
 //!
 //! `repository` is missing on purpose: there is no public address yet.
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::book::links;
 use crate::crates;
 
-/// The faults for which a registry would refuse the crate, and what its page would lack.
+/// The faults for which a registry would refuse the crate, or show an incomplete page for it.
 fn faults(folder: &Path) -> Vec<String> {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
     let manifest: toml::Table = manifest.parse().expect("a manifest");

@@ -1,5 +1,5 @@
-//! Rules for source files: short, finished, and every `unsafe` and every ignored test with
-//! its reason.
+//! Rules for source files: a file is short and finished, and every `unsafe` and every ignored test
+//! has its reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::{crates, root};
 
 const LONGEST_FILE: usize = 500;
-/// A comment this many lines above a line, or more, is not taken to be about it.
+/// The number of lines above an `unsafe` in which its `SAFETY:` comment may stand.
 const COMMENT_REACH: usize = 12;
 
 /// Words of unfinished work, written so that this file does not contain them.
@@ -52,12 +52,12 @@ fn is_unsafe(line: &str) -> bool {
     ["unsafe {", "unsafe impl"].iter().any(|start| unquoted.contains(start))
 }
 
-/// Whether a comment within reach above the last line gives the reason.
+/// Whether a `SAFETY:` comment is in the last [`COMMENT_REACH`] lines.
 fn explained(lines: &[&str]) -> bool {
     lines.iter().rev().take(COMMENT_REACH).any(|line| line.contains("SAFETY:"))
 }
 
-/// Adds the files that people write, below a folder.
+/// Adds the files below a folder that people write, as opposed to generated files and data.
 pub fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -70,7 +70,7 @@ pub fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files that people write, of all crates.
+/// The files of all crates that people write.
 pub fn crate_sources() -> Vec<PathBuf> {
     let mut files = Vec::new();
     for folder in crates() {

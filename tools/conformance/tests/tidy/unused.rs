@@ -1,5 +1,5 @@
-//! Each dependency in a manifest is named by the crate's own code: a dependency for tests may be
-//! named in tests only, any other must be named outside of tests.
+//! Each dependency in a manifest is named by the crate's own code. A dependency for tests may be
+//! named in tests only; any other must be named outside of tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,11 +13,11 @@ use crate::sources::sources;
 /// Packages whose library has another name.
 const LIBRARIES: [(&str, &str); 1] = [("perf-event2", "perf_event")];
 
-/// Dependencies of a crate that its own files don't name: some of the checkers' mutants are files
-/// of the library, which name them.
+/// Dependencies that the crate's own files don't name. Some mutants of the checkers are files of
+/// the library, and these name the dependencies.
 const UNNAMED: [(&str, &str); 2] = [("checkers", "bytemuck"), ("checkers", "seize")];
 
-/// The parts of a crate that may name what a section of its manifest has.
+/// The parts of a crate that may name a dependency in this section of its manifest.
 fn parts(section: &str) -> &'static [&'static str] {
     match section {
         "dependencies" => &["src"],
@@ -26,7 +26,7 @@ fn parts(section: &str) -> &'static [&'static str] {
     }
 }
 
-/// A manifest's dependencies, each with its section.
+/// The dependencies in a manifest, each with its section.
 fn dependencies(manifest: &Table) -> BTreeSet<(&str, &str)> {
     let mut found = BTreeSet::new();
     for (key, value) in manifest {

@@ -1,10 +1,10 @@
-//! Phrases that make a sentence hard to read, and what to write in their place. The page "Voice" in
-//! `CONTRIBUTING.md` says why; this list has what a program can check.
+//! Phrases that make a sentence hard to read, and what to write instead. The page "Voice" in
+//! `CONTRIBUTING.md` says why; the lists here have what a program can check.
 //!
-//! Pages must not have any of these phrases. Comments and messages must not have those of
-//! [`NOWHERE`]. Comments in the folders of [`MENDED`] must not have those of [`NOT_IN_COMMENTS`]
-//! either. First lines of documentation that begin with "The same" say nothing in an index: there
-//! are still some, and their number must not grow.
+//! Phrases of [`NOWHERE`] must be neither in pages nor in comments and messages. Pages must not
+//! have those of [`NOT_IN_PAGES`] either, nor comments in the folders of [`MENDED`] those of
+//! [`NOT_IN_COMMENTS`]. First lines of documentation that begin with "The same" say nothing in an
+//! index: there are still some, and their number must not grow.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -74,13 +74,13 @@ const MENDED: [&str; 9] =
 /// The most first lines of documentation that may begin with "The same".
 const MOST_THE_SAME: usize = 6;
 
-/// The lines of a text that have one of the phrases.
+/// The faults in the lines of a text that have one of the phrases.
 fn faults(name: &Path, text: &str, phrases: &[(&str, &str)]) -> Vec<String> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned()));
     faults_in(name, lines.collect(), phrases)
 }
 
-/// The numbered lines that have one of the phrases.
+/// The faults in the numbered lines that have one of the phrases.
 fn faults_in(name: &Path, lines: Vec<(usize, String)>, phrases: &[(&str, &str)]) -> Vec<String> {
     let mut faults = Vec::new();
     for (number, line) in lines {
@@ -142,7 +142,8 @@ fn nothing_says_what_has_to_be_read_twice() {
     for path in pages() {
         let text = fs::read_to_string(&path).expect("a page");
         found.extend(faults(&path, &text, &NOWHERE));
-        // The output of a program in a page is what the program prints.
+        // Output of a program in a page is quoted as the program prints it, so only the prose is
+        // checked.
         found.extend(faults_in(&path, prose(&text), &NOT_IN_PAGES));
     }
     assert!(found.is_empty(), "{} phrases:\n{}", found.len(), found.join("\n"));

@@ -1,9 +1,9 @@
-//! `./x accuracy --programs DIR`: how reports fare on real programs that others wrote, on an idle
-//! machine and on a busy one.
+//! `./x accuracy --programs DIR`: the accuracy of reports on real programs that others wrote, on an
+//! idle machine and on a busy one.
 //!
-//! The folder has the built programs, and for each a small file with its command and what is known
-//! about it ([`crate::programs::description`]). Neither the programs' sources nor their build
-//! scripts are in this repository.
+//! The folder has the built programs. For each program it has a small file with the command and
+//! what is known about the program ([`crate::programs::description`]). Neither the programs'
+//! sources nor their build scripts are in this repository.
 
 mod report;
 mod row;
@@ -26,11 +26,12 @@ use runs::{Busy, Shown};
 /// The last line of output.
 #[derive(Serialize)]
 struct Summary {
-    /// Programs with a problem.
+    /// The number of programs with a problem.
     problems: usize,
-    /// Programs whose problem is among the first two findings in every run, idle and busy.
+    /// The number of programs whose problem is among the first two findings in every run, idle and
+    /// busy.
     found_first_two: usize,
-    /// Programs with a false finding in more than half of the runs.
+    /// The number of programs with a false finding in more than half of the runs.
     false_alarms: usize,
     /// The 75th percentile of the errors of predicted gains, in percentage points.
     gain_error_p75: Option<f64>,
@@ -49,11 +50,11 @@ pub const FIELDS: &str = "
 ";
 
 /// Runs all programs of a folder, prints the table, and returns the JSON line. With `markdown` it
-/// also writes the table into `docs/accuracy.md`.
+/// writes the table into `docs/accuracy.md` too.
 ///
 /// # Errors
 ///
-/// If a program could not be run: the error has the JSON line of the others.
+/// If a program could not be run. The error has the JSON line of the other programs.
 pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let recorder = Recorder::find(&lab)?;
@@ -76,7 +77,7 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
                 rows.push(Row { known, idle, busy });
                 say(report::text(&rows[rows.len() - 1]));
             }
-            // The other programs may have run for an hour: their results are kept.
+            // The other programs may have run for an hour, so their results are kept.
             Err(error) => {
                 say(format!("  {}: {error:#}", known.name));
                 failed.push(known.name);

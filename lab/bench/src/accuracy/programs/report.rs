@@ -1,4 +1,4 @@
-//! The table: for a person at a terminal, and in Markdown for `docs/accuracy.md`.
+//! The table as text for a terminal, and in Markdown for `docs/accuracy.md`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -56,8 +56,9 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// The figures of a program: found on the idle and on the busy machine, position in the list,
-/// predicted gain, measured gain, and the cost of recording.
+/// The figures of a program: in how many runs its problem was found on the idle and on the busy
+/// machine, its position in the list of findings, the predicted and the measured gain, and the cost
+/// of recording.
 fn figures(row: &Row) -> [String; 6] {
     [
         found(row, &row.idle),
@@ -77,7 +78,7 @@ fn found(row: &Row, shown: &Shown) -> String {
     }
 }
 
-/// The usual position in the list, from 1.
+/// The median position of the finding in the list, from 1; `-` if the problem was not found.
 fn place(shown: &Shown) -> String {
     let mut places: Vec<usize> = shown.verdicts.iter().filter_map(|v| v.found).collect();
     places.sort_unstable();

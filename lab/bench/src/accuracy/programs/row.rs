@@ -1,4 +1,4 @@
-//! The results of a program, and figures derived from them.
+//! The results of a program, and the figures that are derived from them.
 
 use super::runs::Shown;
 use crate::programs::description::Description;
@@ -20,7 +20,8 @@ impl Row {
         self.idle.has_false_alarm() || self.busy.has_false_alarm()
     }
 
-    /// Percentage points between prediction and measurement, both on the idle machine.
+    /// The difference between prediction and measurement in percentage points, both on the idle
+    /// machine.
     pub fn gain_error(&self) -> Option<f64> {
         let (promised, measured) = (self.idle.promised()?, self.idle.gain()?);
         Some(100.0 * (promised - measured).abs())
@@ -46,14 +47,14 @@ impl Shown {
         (!promised.is_empty()).then(|| median(&promised))
     }
 
-    /// The gain of the fixed variant, as a share of the time.
+    /// The gain of the fixed variant, as a share of the run time.
     pub fn gain(&self) -> Option<f64> {
         let gains: Vec<f64> =
             self.mended.iter().map(|(as_is, mended)| 1.0 - mended / as_is).collect();
         (!gains.is_empty()).then(|| median(&gains))
     }
 
-    /// Time with recording over time without.
+    /// The time with recording over the time without, as the median over the runs.
     pub fn cost(&self) -> f64 {
         let ratios: Vec<f64> = self.cost.iter().map(|(alone, with)| with / alone).collect();
         median(&ratios)

@@ -1,4 +1,4 @@
-//! Runs a real program: with recording; and its two variants in turn without recording.
+//! Runs a real program with recording, and its two variants without recording.
 
 use std::process::{Child, Command};
 
@@ -16,14 +16,14 @@ use crate::recorder::Recorder;
 pub struct Shown {
     /// The verdict of each recorded run.
     pub verdicts: Vec<Verdict>,
-    /// Seconds without and with recording, in runs right after each other.
+    /// Seconds without and with recording, in consecutive runs.
     pub cost: Vec<(f64, f64)>,
-    /// Seconds with the problem and with the fix, in runs right after each other.
+    /// Seconds with the problem and with the fix, in consecutive runs.
     pub mended: Vec<(f64, f64)>,
 }
 
-/// Runs the program this many times in each way: recorded, unmodified and fixed. Every other time
-/// the order is reversed.
+/// Runs the program `times` times in each way: recorded, unmodified and fixed. The order is
+/// reversed every other time.
 pub fn of(
     known: &Description,
     times: usize,
@@ -67,7 +67,7 @@ fn mend(
     if known.mended.is_empty() { Ok(None) } else { run(&known.mended).map(Some) }
 }
 
-/// Two processes that only use processor time, as long as this value lives.
+/// Two processes that only use processor time, until this value is dropped.
 pub struct Busy(Vec<Child>);
 
 impl Busy {

@@ -10,21 +10,22 @@ use crate::programs::description::Description;
 
 /// A finding whose predicted gain is at least this share of the run time counts as an alarm.
 const ALARM: f64 = 0.02;
-/// The number of findings that a user reads.
+/// The number of findings that a user is assumed to read.
 const FIRST: usize = 2;
 
 /// The result of one recorded run.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
-    /// The position in the list of the right finding, from 0, if it is among the first two.
+    /// The position of the right finding in the list, from 0; `None` if it is not among the first
+    /// two.
     pub found: Option<usize>,
     /// The gain that this finding predicts, as a share of the run time.
     pub promised: Option<f64>,
-    /// Wrong findings: rule and place.
+    /// The wrong findings, each with its rule and position.
     pub false_alarms: Vec<String>,
 }
 
-/// Judges a recording by its process whose threads lived longest.
+/// Judges a recording by the process whose threads lived longest in total.
 pub fn of_recording(known: &Description, recording: &Path) -> anyhow::Result<Verdict> {
     let analysis = Analysis::load(recording, &Options::default())?;
     let longest = |a: &Process, b: &Process| a.thread_seconds.total_cmp(&b.thread_seconds);
@@ -37,7 +38,7 @@ pub fn of_recording(known: &Description, recording: &Path) -> anyhow::Result<Ver
     })
 }
 
-/// Whether the report begins with the threads that can't go on, at the right place.
+/// Whether the report says that threads can't go on, with the right reason and position.
 fn is_seen_to_hang(known: &Description, process: &Process) -> bool {
     let (Some(place), Some(remedy)) = (&known.place, &known.remedy) else { return false };
     let name = |stuck: &Stuck| stuck.trap.in_words().0.to_lowercase();

@@ -1,6 +1,6 @@
-//! Locks that prefer near waiters, written plainly. The library provides the number of a thread's
-//! group of near processors, because `core` does not know it. For [`super::super::instructions`]
-//! only.
+//! Locks that prefer near waiters, written plainly. The number of a thread's group of near
+//! processors comes from the library, because `core` does not know it. Used only by
+//! [`super::super::instructions`].
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +16,7 @@ pub const GROUPS: usize = 4;
 /// The most consecutive hand-overs within a group while others wait.
 pub const BATCH: u32 = 64;
 
-/// A lock on lines of its own.
+/// A value on lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Line<T>(pub T);
@@ -72,7 +72,7 @@ pub struct CohortMcs {
 struct McsGroup {
     local: Mcs,
     passes: AtomicU32,
-    /// The node for the global lock; used by the holder of the local one.
+    /// The node for the global lock, which the holder of the local lock uses.
     node: AtomicPtr<Node>,
 }
 
@@ -83,7 +83,7 @@ impl McsGroup {
     }
 }
 
-/// The object in this slot, which is made if there is none yet.
+/// The object in this slot, which is created if there is none yet.
 #[inline(always)]
 pub fn here<T: Default>(link: &AtomicPtr<T>) -> &T {
     let mut there = link.load(Relaxed);
@@ -91,11 +91,11 @@ pub fn here<T: Default>(link: &AtomicPtr<T>) -> &T {
         there = fresh();
         link.store(there, Relaxed);
     }
-    // SAFETY: it comes from `fresh` or was there before, and is never freed.
+    // SAFETY: the object was created by `fresh`, now or earlier, and is never freed.
     unsafe { &*there }
 }
 
-/// Swaps two values.
+/// Swaps the values of two pointers.
 #[inline(always)]
 pub fn exchange<T>(one: &AtomicPtr<T>, other: &AtomicPtr<T>) {
     let there = one.load(Relaxed);
@@ -177,7 +177,7 @@ impl Lock for CohortTtasMcs {
     }
 }
 
-/// A timed MCS lock for each socket, and a spinlock among the sockets; here no waiter gives up.
+/// A timed MCS lock for each socket, and a spinlock among the sockets. Here no waiter gives up.
 #[derive(Default)]
 pub struct TimedCohort {
     global: Line<Ttas>,

@@ -1,5 +1,5 @@
-//! Shared locks that prefer readers or writers, written plainly. For [`super::super::instructions`]
-//! only.
+//! Shared locks that prefer readers or writers, written plainly. Used only by
+//! [`super::super::instructions`].
 
 use std::hint::spin_loop;
 use std::ptr;
@@ -19,7 +19,7 @@ const LISTED: u32 = 8;
 const ONE: u32 = 16;
 const FULL: u32 = 1 << 31;
 
-/// The state and the writers' queue.
+/// The state of a shared lock, and the writers' queue.
 #[derive(Default)]
 struct Writers {
     state: AtomicU32,

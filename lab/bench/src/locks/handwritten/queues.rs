@@ -1,5 +1,5 @@
-//! Locks with an order, written plainly: those with numbers, and those with queues whose nodes
-//! outlive an acquisition. For [`super::super::instructions`] only.
+//! Locks with an order, written plainly: locks with numbers, and locks with queues whose nodes
+//! outlive an acquisition. Used only by [`super::super::instructions`].
 
 use std::arch::asm;
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32};
 use super::super::arena::Lock;
 use super::{FREE, Futex, HELD, Mcs, Node};
 
-/// A ticket lock whose waiters fetch the served number for writing.
+/// A ticket lock whose waiters fetch the line of the served number for writing.
 #[derive(Default)]
 pub struct PrefetchingTicket {
     next: AtomicU32,
@@ -74,7 +74,7 @@ impl Lock for Anderson {
     }
 }
 
-/// A thread's queue nodes: the enqueued one, and a spare one. They are in cells, since a lock
+/// A thread's queue nodes: the enqueued one, and a spare one. They are in `Cell`s, since a lock
 /// accesses its nodes through shared references.
 pub struct QueueNodes<P> {
     enqueued: Cell<*mut P>,
@@ -119,7 +119,7 @@ fn fresh<P: Default>() -> *mut P {
 
 #[cold]
 fn free<P>(node: *mut P) {
-    // SAFETY: it comes from `fresh`, and no other thread has it.
+    // SAFETY: the node comes from `fresh`, and no other thread has it.
     drop(unsafe { Box::from_raw(node) });
 }
 
@@ -140,8 +140,8 @@ impl Lock for Clh {
         section: impl FnOnce() -> R + Send,
     ) -> R {
         let mine = nodes.take();
-        // SAFETY: `mine` is this thread's until it is released. The previous node lives until this
-        // thread has seen its release; from then on it is this thread's.
+        // SAFETY: `mine` belongs to this thread until it is released. The previous node lives until
+        // this thread has seen its release; from then on it belongs to this thread.
         unsafe { (*mine).store(WAITING, Relaxed) };
         let previous = self.0.swap(mine, AcqRel);
         if !previous.is_null() {
@@ -166,10 +166,10 @@ pub struct QueueNode {
 }
 
 const LEFT: u32 = 2;
-/// The grant that makes a waiter the first.
+/// The grant that makes a waiter the first of the queue.
 pub const FIRST: u32 = 4;
 
-/// The MCS lock whose waiters can give up; here none does.
+/// The MCS lock whose waiters can give up. Here none does.
 #[derive(Default)]
 pub struct TimedMcs(AtomicPtr<QueueNode>);
 
@@ -179,12 +179,12 @@ impl TimedMcs {
         self.join(nodes);
     }
 
-    /// Waits to become the first, and returns what was granted.
+    /// Waits until this thread is the first of the queue. Returns the grant that made it the first.
     #[inline(always)]
     pub fn join(&self, nodes: &QueueNodes<QueueNode>) -> u32 {
         let mine = nodes.take();
-        // SAFETY: `mine` is this thread's until the hand-over. The previous node lives until its
-        // thread has seen the link.
+        // SAFETY: `mine` belongs to this thread until the hand-over. The previous node lives until
+        // its thread has seen the link.
         unsafe {
             (*mine).next.store(ptr::null_mut(), Relaxed);
             (*mine).state.store(WAITING, Relaxed);
@@ -200,18 +200,18 @@ impl TimedMcs {
         }
     }
 
-    /// A word that the first waiter may use.
+    /// A word of its enqueued node that the first waiter may use.
     #[inline(always)]
     pub fn note(nodes: &QueueNodes<QueueNode>) -> &AtomicU32 {
-        // SAFETY: the enqueued node is this thread's until the hand-over.
+        // SAFETY: the enqueued node belongs to this thread until the hand-over.
         unsafe { &(*nodes.enqueued()).state }
     }
 
-    /// Hands over to the next waiter that has not left, if there is one.
+    /// Hands over to the next waiter that has not left. Returns whether there was one.
     #[inline(always)]
     pub fn pass(&self, nodes: &QueueNodes<QueueNode>, granted: u32) -> bool {
-        // SAFETY: the enqueued node is this thread's until the hand-over, and so are the nodes of
-        // waiters that have left.
+        // SAFETY: the enqueued node belongs to this thread until the hand-over, and so do the nodes
+        // of waiters that have left.
         unsafe {
             loop {
                 let mine = nodes.enqueued();
@@ -232,7 +232,7 @@ impl TimedMcs {
     /// Whether a thread is linked behind the holder.
     #[inline(always)]
     pub fn is_followed(&self, nodes: &QueueNodes<QueueNode>) -> bool {
-        // SAFETY: the enqueued node is this thread's until the hand-over.
+        // SAFETY: the enqueued node belongs to this thread until the hand-over.
         !unsafe { (*nodes.enqueued()).next.load(Relaxed) }.is_null()
     }
 
@@ -244,8 +244,8 @@ impl TimedMcs {
     #[inline(always)]
     pub fn leave(&self, nodes: &QueueNodes<QueueNode>, granted: u32) {
         let mut mine = nodes.enqueued();
-        // SAFETY: `mine` is this thread's until the hand-over, and so are the nodes of waiters that
-        // have left. The next node lives until the hand-over to it.
+        // SAFETY: `mine` belongs to this thread until the hand-over, and so do the nodes of waiters
+        // that have left. The next node lives until the hand-over to it.
         unsafe {
             let Some(mut next) = self.behind(mine) else { return nodes.keep(mine) };
             loop {
@@ -302,7 +302,7 @@ pub struct Link {
     state: AtomicU32,
 }
 
-/// The CLH lock whose waiters can give up; here none does.
+/// The CLH lock whose waiters can give up. Here none does.
 #[derive(Default)]
 pub struct TimedClh(AtomicPtr<Link>);
 
@@ -312,8 +312,8 @@ impl Lock for TimedClh {
     #[inline(always)]
     fn with<R: Send>(&self, nodes: &mut QueueNodes<Link>, section: impl FnOnce() -> R + Send) -> R {
         let mine = nodes.take();
-        // SAFETY: `mine` is this thread's until it is released. A node before it lives until this
-        // thread has seen that it was released.
+        // SAFETY: `mine` belongs to this thread until it is released. A node before it lives until
+        // this thread has seen that the node was released.
         unsafe {
             (*mine).previous.store(ptr::null_mut(), Relaxed);
             (*mine).state.store(WAITING, Relaxed);
@@ -336,7 +336,7 @@ impl Lock for TimedClh {
         if self.0.compare_exchange(mine, ptr::null_mut(), AcqRel, Relaxed).is_ok() {
             nodes.keep(mine);
         } else {
-            // SAFETY: `mine` is this thread's until it is released.
+            // SAFETY: `mine` belongs to this thread until it is released.
             unsafe { (*mine).state.store(RELEASED, Release) };
         }
         result
@@ -345,7 +345,7 @@ impl Lock for TimedClh {
 
 const SLEEPS: u32 = 1;
 
-/// A word that any thread may take, in front of a queue of waiters.
+/// A word that any thread may take, in front of a queue of waiters (the library's default lock).
 #[derive(Default)]
 pub struct Gate {
     word: AtomicU32,

@@ -1,4 +1,4 @@
-//! Locks that readers share, written plainly. For [`super::super::instructions`] only.
+//! Reader-writer locks, written plainly. Used only by [`super::super::instructions`].
 
 use std::hint::spin_loop;
 use std::ptr;
@@ -11,7 +11,7 @@ use super::Futex;
 const WAITING: u32 = 0;
 const GRANTED: u32 = 2;
 
-/// A lock in one word, whose waiters sleep.
+/// A reader-writer lock in one word, whose waiters sleep.
 #[derive(Default)]
 pub struct CompactRw(AtomicU32);
 
@@ -67,8 +67,8 @@ impl CompactRw {
         }
     }
 
-    /// Gives back a share. If sleepers have marked the word, removes the mark and wakes all of
-    /// them.
+    /// Gives back a share. If sleepers have marked the word, removes the mark and wakes all
+    /// sleepers.
     #[cold]
     fn leave(&self, share: u32) {
         self.0.fetch_sub(share, Release);
@@ -78,7 +78,7 @@ impl CompactRw {
     }
 }
 
-/// Readers and writers in one queue.
+/// A reader-writer lock with one queue for readers and writers.
 #[derive(Default)]
 pub struct FairRw {
     tail: AtomicPtr<QueueNode>,
@@ -239,7 +239,7 @@ impl FairRw {
     #[cold]
     fn wake_writer(&self) {
         self.readers.store(0, Relaxed);
-        // SAFETY: a recorded writer waits.
+        // SAFETY: a writer that is recorded in `first` waits.
         unsafe { QueueNode::grant(self.first.load(Relaxed)) };
     }
 }

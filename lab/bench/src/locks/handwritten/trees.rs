@@ -1,5 +1,5 @@
-//! Locks with a queue for each group of near processors, written plainly. For
-//! [`super::super::instructions`] only.
+//! Locks with a queue for each group of near processors, written plainly. Used only by
+//! [`super::super::instructions`].
 
 use std::cell::Cell;
 use std::hint::spin_loop;
@@ -13,7 +13,7 @@ use super::super::arena::Lock;
 use super::near::{BATCH, GROUPS, Line, exchange, here};
 use super::queues::{FIRST, QueueNode, QueueNodes, TimedMcs};
 
-/// Number of groups in a tree of two levels below the machine.
+/// The number of groups in a tree that has two levels below the machine.
 const TREE: usize = 21;
 
 /// The index of the smallest group that contains this thread.
@@ -30,7 +30,7 @@ fn smallest_group() -> usize {
 
 const WAITING: u32 = 0;
 const GRANTED: u32 = 2;
-/// The status of a waiter that is now the first of its group, while the group doesn't have the
+/// The status of a waiter that is now the first of its group, while the group does not hold the
 /// lock.
 const CLIMB: u32 = u32::MAX - 1;
 
@@ -126,12 +126,12 @@ impl Hmcs {
                 next = entry.next.load(Acquire);
             }
         }
-        // SAFETY: the next node lives until something is granted to it.
+        // SAFETY: the next node lives until its status is set.
         unsafe { &*next }.status.store(status, Release);
     }
 }
 
-/// A tree of timed queues; here no waiter gives up.
+/// A tree of timed queues. Here no waiter gives up.
 #[derive(Default)]
 pub struct TimedHmcs([Line<TimedQueue>; TREE]);
 
@@ -148,7 +148,7 @@ struct Stand {
     above: AtomicPtr<Stand>,
 }
 
-/// The grant that makes a waiter the first of a group that has the lock. Greater grants count the
+/// The grant that makes a waiter the first of a group that holds the lock. Greater grants count the
 /// hand-overs within the group.
 const HELD: u32 = FIRST + 2;
 
@@ -223,7 +223,7 @@ pub struct Splice {
 }
 
 const SPLICED: u32 = 4;
-/// How long the first waiter of a group lets others gather, in transfers of a line.
+/// The time for which the first waiter of a group lets others gather, in transfers of a line.
 const GATHERING: u32 = 8;
 
 impl Lock for Hclh {
@@ -237,7 +237,7 @@ impl Lock for Hclh {
     ) -> R {
         self.acquire(nodes);
         let result = section();
-        // SAFETY: the enqueued node is this thread's until it is released.
+        // SAFETY: the enqueued node belongs to this thread until it is released.
         let node = unsafe { &*nodes.enqueued() };
         if node.local.load(Relaxed) == SPLICED {
             node.global.store(GRANTED, Release);
@@ -253,8 +253,8 @@ impl Hclh {
     fn acquire(&self, nodes: &QueueNodes<Splice>) {
         let group = &self.groups[Native::group(0) % GROUPS].0;
         let mine = nodes.take();
-        // SAFETY: `mine` is this thread's until it is released. The nodes before it live until this
-        // thread has left them.
+        // SAFETY: `mine` belongs to this thread until it is released. The nodes before it live
+        // until this thread has left them.
         unsafe {
             (*mine).local.store(WAITING, Relaxed);
             (*mine).global.store(WAITING, Relaxed);
@@ -295,7 +295,7 @@ impl Hclh {
         let last = group.tail.load(Acquire);
         assert!(!last.is_null(), "our node, or one behind it");
         let previous = self.global.0.swap(last, AcqRel);
-        // SAFETY: its thread waits for this one, or is this one.
+        // SAFETY: the node's thread waits for this thread, or is this thread.
         unsafe { (*last).local.store(SPLICED, Release) };
         previous
     }
@@ -305,7 +305,7 @@ impl Hclh {
     /// The caller was behind this node in one of the queues.
     #[inline(always)]
     unsafe fn leave(nodes: &QueueNodes<Splice>, node: *mut Splice) {
-        // SAFETY: it lives until both threads have left it.
+        // SAFETY: the node lives until both threads have left it.
         let left = unsafe { &(*node).left };
         if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
             nodes.keep(node);

@@ -1,11 +1,12 @@
-//! AArch64: the virtual counter, `dsb`, `dc civac`.
+//! The clock, the fence and the eviction on AArch64: the virtual counter, `dsb` and `dc civac`.
 
 use std::arch::asm;
 use std::ptr;
 use std::sync::atomic::AtomicU32;
 
-/// `isb` keeps the counter from being read before the instructions ahead of it are done or after
-/// those behind it have begun; `dsb` completes loads and stores first (Arm ARM, D11.1.2 and B2.7).
+/// With `isb`, the counter is not read before the preceding instructions are complete, or after the
+/// following ones have begun. `dsb` comes first, and completes loads and stores (Arm ARM, D11.1.2
+/// and B2.7).
 #[inline(always)]
 pub fn ticks() -> u64 {
     let ticks: u64;
@@ -17,14 +18,14 @@ pub fn ticks() -> u64 {
     ticks
 }
 
-/// `dmb` would only order the stores; `dsb` waits until they have taken effect.
+/// `dmb` would only order the stores, but `dsb` waits until they have taken effect.
 #[inline(always)]
 pub fn settle() {
-    // SAFETY: a barrier.
+    // SAFETY: this is only a barrier.
     unsafe { asm!("dsb ish", options(nostack, preserves_flags)) }
 }
 
-/// Cleans and invalidates the line, to memory. Linux lets programs do so.
+/// Writes the line back to memory and removes it from the caches. Linux lets programs do this.
 #[inline(always)]
 pub fn evict(word: &AtomicU32) {
     // SAFETY: it writes the line back to memory, and changes no value.
@@ -33,10 +34,10 @@ pub fn evict(word: &AtomicU32) {
     }
 }
 
-/// Dependent additions of registers, which take a cycle each.
+/// Additions of registers, each of which needs the result of the one before. Each takes a cycle.
 #[inline(always)]
 pub fn work(cycles: u32) {
-    // SAFETY: it adds up two registers, and counts a third one down to zero or below.
+    // SAFETY: it adds two registers, and counts a third one down to zero or below.
     unsafe {
         asm!(
             "2:",
@@ -58,7 +59,7 @@ pub fn work(cycles: u32) {
     }
 }
 
-/// None: the architecture's counter has a fixed rate.
+/// Returns `None`, since the architecture's counter always has a fixed rate.
 pub fn clock_fault() -> Option<&'static str> {
     None
 }

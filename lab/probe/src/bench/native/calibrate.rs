@@ -1,20 +1,20 @@
-//! The rate of the processor's clock, measured with the system's clock.
+//! The rate of the processor's clock, compared with the system's clock.
 //!
 //! The two clocks can't be read at the same moment. So the system's clock is read between two
-//! readings of the processor's, several times. The triple of readings with the shortest interval
-//! counts: an interrupt or the hypervisor in between makes the interval longer.
+//! readings of the processor's clock, and this is repeated several times. Only the three readings
+//! with the shortest interval are used: an interrupt or the hypervisor makes the interval longer.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time from the first group of readings to the second. A ten-thousandth of it is 10 microseconds,
-/// and the readings of a triple are closer than that.
+/// The time from the first group of readings to the second. A ten-thousandth of it is 10
+/// microseconds, and the readings of a triple are closer together than that.
 const SPAN: Duration = Duration::from_millis(100);
 
-/// The number of triples of readings, of which the closest counts.
+/// The number of triples in a group; the closest triple is used.
 const TRIES: usize = 50;
 
-/// A reading of the system's clock between two of the processor's.
+/// A triple of readings: the system's clock is read between two readings of the processor's clock.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     before: u64,
@@ -22,8 +22,8 @@ struct Reading {
     after: u64,
 }
 
-/// Ticks per second of the processor's clock that `ticks` reads; `None` if it stands still or goes
-/// back.
+/// The ticks per second of the processor's clock, which `ticks` reads. `None` if this clock stands
+/// still or goes back.
 pub fn ticks_per_second(ticks: impl Fn() -> u64) -> Option<f64> {
     let origin = Instant::now();
     let readings = || -> Vec<Reading> {
@@ -39,7 +39,7 @@ pub fn ticks_per_second(ticks: impl Fn() -> u64) -> Option<f64> {
     rate(&first, &readings())
 }
 
-/// The rate between two groups of readings.
+/// The rate, computed from two groups of readings.
 fn rate(first: &[Reading], second: &[Reading]) -> Option<f64> {
     let closest = |of: &[Reading]| of.iter().copied().min_by_key(|r| r.after - r.before);
     let (first, second) = (closest(first)?, closest(second)?);
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn the_closest_readings_count() {
-        // 2.5 ticks per nanosecond; the second reading of the first group and the first of the
-        // second were interrupted.
+        // There are 2.5 ticks in a nanosecond. The second reading of the first group and the first
+        // reading of the second group were interrupted.
         let first = [reading(1_000, 404, 1_020), reading(1_020, 500, 90_000)];
         let second = [reading(251_000, 140_000, 900_000), reading(900_000, 360_004, 900_020)];
         let rate = rate(&first, &second).unwrap();

@@ -1,5 +1,5 @@
-//! This machine as a bench: threads that are pinned to one processor each, fresh pages, and the
-//! processor's time-stamp counter.
+//! This machine as a bench: its threads are pinned to processors, its lines are in new pages, and
+//! its clock is the processor's time-stamp counter.
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
@@ -22,7 +22,7 @@ use crate::topology::linux::pin;
 use region::Region;
 use start::Start;
 
-/// The processor's name according to Linux, or else the name of its architecture.
+/// The processor's name in Linux or, if it has none there, the name of its architecture.
 fn processor_name() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = |line: &str| Some(line.strip_prefix("model name")?.split_once(':')?.1.to_owned());
@@ -48,8 +48,7 @@ impl Timed for Native {
         processor::evict(word);
     }
 
-    /// Overrides the default: the compiler makes two accesses of it if it does not see that one
-    /// suffices.
+    /// Replaces the default, for which the compiler may make two accesses.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn test_and_set(word: &AtomicU32) -> u32 {
@@ -70,11 +69,12 @@ pub struct NativeBench {
 }
 
 impl NativeBench {
-    /// Makes a bench of this machine, with the processors that this process may use. It takes a
-    /// tenth of a second, in which the processor's clock is compared with the system's.
+    /// Makes a bench of this machine, with the processors that this process may use. This takes a
+    /// tenth of a second, in which the processor's clock is compared with the system's clock.
     ///
     /// # Errors
-    /// If the processors or their distances can't be found out, or their clock does not advance.
+    /// If the processors or their distances are unknown, or if the processor's clock does not
+    /// advance.
     pub fn new() -> Result<NativeBench, Error> {
         let ticks_per_second =
             calibrate::ticks_per_second(processor::ticks).ok_or(Error::NoClock)?;
@@ -83,7 +83,7 @@ impl NativeBench {
         Ok(NativeBench { topology, surroundings, ticks_per_second })
     }
 
-    /// This machine with another topology.
+    /// This machine, but with a given topology.
     #[cfg(test)]
     fn with(topology: Topology) -> NativeBench {
         NativeBench {
@@ -113,7 +113,8 @@ impl Bench for NativeBench {
         self.ticks_per_second
     }
 
-    /// A thread at the place touches the pages first, which decides their node on Linux.
+    /// On Linux, the first thread that touches a page decides its node. So a thread at `home`
+    /// touches all pages first.
     fn lines(&self, count: usize, home: usize) -> Result<Lines<Native>, Error> {
         let lines = Lines { region: Region::new(count)?, home };
         self.run(&lines, &[home], &|_| lines.region.touch())?;
@@ -160,7 +161,7 @@ mod tests {
         let before = Native::ticks();
         Native::work(1_000_000);
         assert!(Native::ticks() > before);
-        // From the counters of small Arm systems to the fastest clocks there are.
+        // This range contains the counters of small Arm systems and the fastest clocks that exist.
         assert!((1e6..1e11).contains(&bench.ticks_per_second), "{}", bench.ticks_per_second);
     }
 

@@ -1,5 +1,5 @@
-//! Lines in pages that were never used before, so that their first touch decides in which node's
-//! memory they are.
+//! Lines in new pages. The thread that touches a page first decides in which node's memory the page
+//! is.
 
 use std::ops::Deref;
 use std::slice;
@@ -11,7 +11,7 @@ use syncline::memory::Padded;
 
 use crate::error::Error;
 
-/// Fresh lines, all zero.
+/// New lines, which are all zero.
 pub struct Region {
     pages: MmapMut,
     lines: usize,
@@ -22,8 +22,8 @@ impl Region {
     pub fn new(lines: usize) -> Result<Region, Error> {
         let bytes = lines * size_of::<Padded<AtomicU32>>();
         let pages = MmapMut::map_anon(bytes).map_err(|source| Error::Memory { bytes, source })?;
-        // A walk through much memory is meant to measure caches, not the translation of addresses.
-        // If the kernel has no large pages, it measures both.
+        // Large pages, because a walk through much memory is to measure the caches, and not the
+        // translation of addresses. If the kernel has no large pages, it measures both.
         let _ = pages.advise(Advice::HugePage);
         Ok(Region { pages, lines })
     }
@@ -40,8 +40,8 @@ impl Deref for Region {
     type Target = [Padded<AtomicU32>];
 
     fn deref(&self) -> &Self::Target {
-        // SAFETY: the mapping has this many bytes, is aligned to pages, and is initially all zero,
-        // which is a valid value of the words. As long as it exists, it is accessed only through
+        // SAFETY: the mapping has this many bytes and is aligned to pages. It is zero at first,
+        // which is a valid value for words. As long as the mapping exists, it is accessed only as
         // these words.
         unsafe { slice::from_raw_parts(self.pages.as_ptr().cast(), self.lines) }
     }

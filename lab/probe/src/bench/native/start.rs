@@ -1,10 +1,11 @@
-//! A start line: threads begin together, or not at all.
+//! A start line: either all threads begin together, or none begins.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 
-/// A start line where threads wait until all are at their places. If one can't be, none goes on.
+/// A start line, where threads wait until all of them are at their places. If one can't get to its
+/// place, none goes on.
 pub struct Start {
     state: Mutex<(usize, Option<Error>)>,
     changed: Condvar,
@@ -16,8 +17,8 @@ impl Start {
         Start { state: Mutex::new((missing, None)), changed: Condvar::new() }
     }
 
-    /// Reports that a thread is at its place, or could not get there. Waits for the others, and
-    /// returns whether all are at theirs.
+    /// Reports that a thread is at its place, or could not get there. Waits for the other threads,
+    /// and returns whether all are at their places.
     pub fn arrive(&self, arrived: Result<(), Error>) -> bool {
         match arrived {
             Ok(()) => self.lock().0 -= 1,
@@ -30,13 +31,13 @@ impl Start {
         state.unwrap_or_else(PoisonError::into_inner).1.is_none()
     }
 
-    /// Reports that one of the threads won't come.
+    /// Reports that one of the threads will not come.
     pub fn fail(&self, error: Error) {
         self.lock().1 = Some(error);
         self.changed.notify_all();
     }
 
-    /// The error that kept all threads from starting, if any.
+    /// The error because of which no thread has started, if there is one.
     pub fn outcome(self) -> Result<(), Error> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.1.map_or(Ok(()), Err)

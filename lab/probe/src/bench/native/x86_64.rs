@@ -1,4 +1,4 @@
-//! x86-64: `rdtsc`, `mfence`, `clflush`.
+//! The clock, the fence and the eviction on x86-64: `rdtsc`, `mfence` and `clflush`.
 
 use std::arch::asm;
 use std::arch::x86_64::{_mm_clflush, _mm_lfence, _mm_mfence, _rdtsc};
@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicU32;
 
 use raw_cpuid::CpuId;
 
-/// `lfence` waits for all instructions before it, hence for loads but not for stores, and lets none
-/// after it begin (Intel's manual, RDTSC; Linux configures AMD's processors to do the same).
+/// `lfence` waits until all preceding instructions are complete, so also for loads but not for
+/// stores, and lets no following instruction begin. (Intel's manual, RDTSC; Linux configures AMD's
+/// processors to do so too.)
 #[inline(always)]
 pub fn ticks() -> u64 {
     // SAFETY: every x86-64 processor has these instructions.
@@ -20,7 +21,7 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// `mfence` waits until all stores and flushes before it have taken effect.
+/// `mfence` waits until all preceding stores and flushes have taken effect.
 #[inline(always)]
 pub fn settle() {
     // SAFETY: every x86-64 processor has this instruction.
@@ -29,16 +30,16 @@ pub fn settle() {
 
 #[inline(always)]
 pub fn evict(word: &AtomicU32) {
-    // SAFETY: every x86-64 processor has this instruction; it writes the line back to memory, and
+    // SAFETY: every x86-64 processor has this instruction. It writes the line back to memory, and
     // changes no value.
     unsafe { _mm_clflush(ptr::from_ref(word).cast()) }
 }
 
-/// `lock bts`, which sets a bit and returns its former value.
+/// Uses `lock bts`, which sets a bit and returns the bit's previous value.
 #[inline(always)]
 pub fn test_and_set(word: &AtomicU32) -> u32 {
     let was: u32;
-    // SAFETY: it changes an atomic word atomically, and two registers.
+    // SAFETY: it changes a word atomically, and two registers.
     unsafe {
         asm!(
             "lock bts dword ptr [{word}], 0",
@@ -51,11 +52,11 @@ pub fn test_and_set(word: &AtomicU32) -> u32 {
     was & 1
 }
 
-/// Dependent additions of registers, which take a cycle each on every processor; additions of
-/// constants may take none.
+/// Additions of registers, each of which needs the result of the one before. Each takes a cycle on
+/// every processor, whereas additions of constants may take none.
 #[inline(always)]
 pub fn work(cycles: u32) {
-    // SAFETY: it adds up two registers, and counts a third one down to zero or below.
+    // SAFETY: it adds two registers, and counts a third one down to zero or below.
     unsafe {
         asm!(
             "2:",
@@ -73,8 +74,8 @@ pub fn work(cycles: u32) {
     }
 }
 
-/// A fault unless the counter is invariant: without that, ticks are not always equally long. `None`
-/// if it is.
+/// What is wrong with the time-stamp counter: unless it is invariant, its ticks are not always
+/// equally long. `None` if it is invariant.
 pub fn clock_fault() -> Option<&'static str> {
     let invariant = CpuId::new().get_advanced_power_mgmt_info().map(|i| i.has_invariant_tsc());
     (invariant != Some(true))

@@ -1,4 +1,5 @@
-//! Each note has an input that calls for it; one input has no notes.
+//! Tests of the notes. For each note there is an input that gets it, and there is an input that
+//! gets none.
 
 use std::sync::OnceLock;
 
@@ -10,7 +11,7 @@ use crate::bench::SimulatedBench;
 use crate::measure::{Effort, measure};
 use crate::measurement::{Cell, Mine};
 
-/// A measurement of a large machine that nothing disturbed.
+/// A measurement of a large machine that was not disturbed.
 struct Case {
     surroundings: Surroundings,
     source: Source,
@@ -44,8 +45,8 @@ fn quiet() -> Case {
     }
 }
 
-/// The notes of an undisturbed case after a change, without those that every real machine of
-/// several nodes has.
+/// The notes that an undisturbed case gets after a change, without the notes that every real
+/// machine with several nodes gets.
 fn notes(change: impl FnOnce(&mut Case)) -> Vec<Note> {
     let mut case = quiet();
     change(&mut case);
@@ -186,7 +187,7 @@ fn what_a_description_assumes_is_told() {
     let owned = without(State::Owned);
     assert!(matches!(owned[..], [Note::Assumed { from: "loads of modified ones", .. }]));
     let irregular = notes(|case| {
-        // One thread more than the layout has.
+        // The machine now has one thread more than the layout.
         case.measurement.subject.processors.push(48);
         case.surroundings.online = 49;
         case.surroundings.parallelism = 49;

@@ -1,6 +1,6 @@
-//! `two-packages.xml` is what hwloc 2.9 writes for its synthetic topology `pack:2 group:2 [numa]
-//! l3:1(size=32MB) l2:2(size=2MB) l1:1(size=48KB) core:1 pu:2`, with distances of 12 within a
-//! package and 32 between packages added by `hwloc_distances_add_values`.
+//! Tests with `two-packages.xml`. hwloc 2.9 has written it for its synthetic topology `pack:2
+//! group:2 [numa] l3:1(size=32MB) l2:2(size=2MB) l1:1(size=48KB) core:1 pu:2`. The distances, 12
+//! within a package and 32 between packages, were added by `hwloc_distances_add_values`.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn distances_are_those_of_the_machine() {
     assert_eq!(names(&topology), expected);
     let from_first = [1, 2, 3, 4, 7, 8, 15].map(|other| topology.class(0, other));
     assert_eq!(from_first, [0, 1, 1, 2, 2, 3, 3]);
-    // hwloc takes the prefixes as decimal ones.
+    // hwloc reads KB and MB as powers of ten.
     let caches = Caches { l1: 48_000, l2: 2_000_000, llc: 32_000_000 };
     assert_eq!(topology.caches, caches);
     let nodes: Vec<usize> = topology.threads.iter().map(|place| place.node).collect();

@@ -1,4 +1,4 @@
-//! What is at a path where a recording is to be.
+//! Finds out what is already at the path of a new recording.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,7 +11,7 @@ use syncline_recording::folder::{files, others};
 use super::parts::{failed, parts, refuse_foreign};
 use crate::failure::Failure;
 
-/// What is at the folder's path.
+/// What is at the path.
 pub enum Kind {
     Nothing,
     EmptyFolder,
@@ -46,8 +46,8 @@ pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
     })
 }
 
-/// Whether the folder has only what a command makes before it writes its session: unfinished files,
-/// and the subfolder for other users.
+/// Whether the folder has only what a command makes before it writes its session file: unfinished
+/// files, and the subfolder for other users.
 fn is_begun(path: &Path) -> bool {
     let no_further = |others: Vec<PathBuf>| parts(path).iter().all(|part| others.contains(part));
     refuse_foreign(path).is_ok() && others(path).is_ok_and(no_further)

@@ -1,15 +1,15 @@
-//! Keeps the recording that is already at the path, under another name.
+//! Keeps the recording that is already at the path of a new one, under another name.
 //!
-//! It becomes `DIR.old`, and an older one of that name is removed. Removing thousands of files
-//! takes long, and slows down the creation of new ones for a while (ext4 skips the inode numbers of
-//! files that were just removed). So the older recording is moved into the one that takes its name,
-//! and removed after the program has ended:
+//! The recording becomes `DIR.old`, and an older one of that name is deleted. But deleting
+//! thousands of files takes long, and afterwards makes the creation of new files slow for a while,
+//! because ext4 skips the inode numbers of files that were just deleted. So the older recording is
+//! moved into the one that gets its name, and deleted after the program has ended:
 //!
 //! ```text
 //! DIR.old --> DIR/older      DIR --> DIR.old      the program runs      DIR.old/older is removed
 //! ```
 //!
-//! If a command is killed in between, no recording is lost.
+//! No recording is lost if a command is killed at any point of this.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,9 +24,9 @@ use super::kind::{Kind, kind_of};
 use super::parts::{failed, names, not_ours, older, parts, refuse_foreign};
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// Renames the recording at `path` to `DIR.old`; fails if a process still writes to it. A recording
-/// without any process's file is removed instead, and an earlier `DIR.old` stays; then the result is
-/// false.
+/// Renames the recording at `path` to `DIR.old`, and returns true. Fails if a process still writes
+/// to it. If the recording has no process's file, it is deleted, an earlier `DIR.old` stays, and
+/// the result is false.
 pub fn keep_as_old(path: &Path) -> Result<bool, Failure> {
     if let Some(process) = Writers::of(path).processes().first() {
         let message = format!("process {process} is still being recorded to {}", path.display());
@@ -50,14 +50,14 @@ pub fn keep_as_old(path: &Path) -> Result<bool, Failure> {
         |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| failed("move away", from, e));
     if let Some(older) = &older {
         refuse_foreign(&old)?;
-        // An earlier command was killed between the two moves.
+        // A command that was killed between its two moves has left this.
         if older.symlink_metadata().is_ok() {
             remove(older)?;
         }
         moved(&old, older)?;
     }
-    // If the command is killed here, it leaves a recording with an older one in it, which is
-    // removed with that recording or before it.
+    // If this command is killed here, it leaves a recording that contains an older one. The older
+    // one is deleted with that recording or before it.
     let forget = folder::Folder::open(path).map(|folder| folder.remove(Refusal::FILE));
     forget
         .map_err(|e| Failure::new(RECORD_FAILED, e))?
@@ -65,8 +65,8 @@ pub fn keep_as_old(path: &Path) -> Result<bool, Failure> {
     moved(path, &old).map(|()| true)
 }
 
-/// Undoes [`keep_as_old`] if nothing was recorded: the recordings get the names back that they had.
-/// A recording that can't be moved stays where it is.
+/// Undoes [`keep_as_old`], because nothing was recorded: the recordings get their previous names. A
+/// recording that can't be moved stays where it is.
 pub fn give_back(path: &Path) {
     let old = old(path);
     if fs::rename(&old, path).is_ok() {
@@ -74,7 +74,8 @@ pub fn give_back(path: &Path) {
     }
 }
 
-/// Removes the recording that had the name `DIR.old` before the present one, if there is one.
+/// Deletes the recording that had the name `DIR.old` before the present one got it, if there was
+/// one.
 pub fn remove_older(path: &Path) -> Result<(), Failure> {
     let older = older(&old(path));
     if !matches!(kind_of(&older)?, Kind::Recording) {
@@ -97,7 +98,7 @@ fn old(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes a recording, and nothing but a recording.
+/// Deletes a recording, and nothing that is not part of it.
 fn remove(path: &Path) -> Result<(), Failure> {
     parts(path).iter().try_for_each(|part| remove(part))?;
     let parent = path.parent().unwrap_or(Path::new("/"));
@@ -169,7 +170,7 @@ mod tests {
         assert!(refuse_foreign(&foreign).is_err() && foreign.join("kernel/notes.txt").exists());
     }
 
-    /// A folder with these files, each in a folder of its own.
+    /// A temporary folder with these files. The path of a file names the folder that contains it.
     fn recordings(files: &[&str]) -> tempfile::TempDir {
         let all = tempfile::tempdir().expect("a folder");
         for file in files {
@@ -195,7 +196,7 @@ mod tests {
         remove_older(&path).unwrap_or_else(|_| panic!("there is none"));
     }
 
-    /// A command that is killed leaves one of these states; the next run continues from there.
+    /// A command that is killed leaves one of these states. The next command continues from there.
     #[test]
     fn nothing_is_lost_when_the_moves_are_cut_off() {
         let between_the_moves = ["r/2.syncline", "r/older/1.syncline"];
@@ -223,7 +224,7 @@ mod tests {
         }
     }
 
-    /// A command that is killed at its beginning leaves a folder with no session file.
+    /// A command that is killed at its beginning leaves a folder without a session file.
     #[test]
     fn what_was_begun_and_has_no_session_is_replaced() {
         for begun in ["r/1.syncline.next", "r/session.json.next", "r/others-1"] {

@@ -1,4 +1,4 @@
-//! The files and folders that belong to a recording: nothing else is ever moved or removed.
+//! The files and folders that belong to a recording. Nothing else is ever moved or deleted.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -12,14 +12,14 @@ use syncline_recording::{Refusal, Samples, Session};
 
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// The path, in a recording, of an older recording that is to be removed.
+/// The path, within a recording, of an older recording that is to be deleted.
 pub fn older(path: &Path) -> PathBuf {
     path.join("older")
 }
 
-/// The folders in a recording that belong to it: traces that `syncline inspect --from` wrote; the
-/// folders of other users' processes, of further runs and of windows of time; the data about a
-/// kernel; and an older recording.
+/// The folders in a recording that belong to it. They are traces that `syncline inspect --from` has
+/// written; the folders of other users' processes, of further runs and of windows of time; the data
+/// about a kernel; and an older recording.
 pub fn parts(path: &Path) -> Vec<PathBuf> {
     let named =
         ["trace", "trace.old", NEXT_WINDOW, SUMS, BEFORE, run::FOLDER].map(|name| path.join(name));
@@ -29,7 +29,7 @@ pub fn parts(path: &Path) -> Vec<PathBuf> {
     all.filter(|part| part.symlink_metadata().is_ok_and(|meta| meta.is_dir())).collect()
 }
 
-/// The files in a recording that belong to it, whether they are there or not.
+/// The names of the files in a recording that belong to it, also of files that do not exist.
 pub fn names(path: &Path) -> Vec<OsString> {
     let mut names: Vec<OsString> = [Session::FILE, Samples::FILE, Refusal::FILE]
         .into_iter()
@@ -40,7 +40,7 @@ pub fn names(path: &Path) -> Vec<OsString> {
         let own = files.iter().filter(|file| file.parent() == Some(path));
         names.extend(own.filter_map(|file| Some(file.file_name()?.to_owned())));
     }
-    // A file that was being written when its writer was killed.
+    // The files that were incomplete when the process that wrote them was killed.
     let unfinished = files(path, "next").unwrap_or_default();
     let unfinished = unfinished.iter().filter(|file| file.parent() == Some(path));
     let unfinished = unfinished.filter(|file| file.to_string_lossy().ends_with(".syncline.next"));
@@ -51,7 +51,7 @@ pub fn names(path: &Path) -> Vec<OsString> {
     names
 }
 
-/// Refuses a folder with anything in it that does not belong to a recording.
+/// Refuses a folder that has anything in it that does not belong to a recording.
 pub fn refuse_foreign(path: &Path) -> Result<(), Failure> {
     let (parts, names) = (parts(path), BTreeSet::from_iter(names(path)));
     for entry in fs::read_dir(path).map_err(|e| failed("read", path, e))? {
@@ -66,14 +66,14 @@ pub fn refuse_foreign(path: &Path) -> Result<(), Failure> {
     parts.iter().try_for_each(|part| refuse_foreign(part))
 }
 
-/// The failure of an operation on a recording's folder.
+/// The failure when an operation on a recording's folder fails.
 pub fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
     let context = format!("can't {what} {}", path.display());
     Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
         .hint("choose another folder with -o")
 }
 
-/// The failure if the existing folder is not a recording.
+/// The failure when the existing folder is not a recording.
 pub fn not_ours(path: &Path) -> Failure {
     let message = format!(
         "{} exists and holds something other than a recording; it was left alone",

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `./x foreign`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Arguments {
     supervised: Internal,
 }
 
-/// The arguments that the program gives itself when it starts a run.
+/// The arguments that this program passes to itself when it starts a run.
 #[derive(Args)]
 struct Internal {
     #[arg(long, hide = true, value_parser = seconds)]
@@ -45,16 +45,16 @@ struct Internal {
     command: Vec<std::ffi::OsString>,
 }
 
-/// The task of this process.
+/// What this process has to do.
 pub enum Task {
-    /// To watch over one run.
+    /// Run one program and supervise it.
     Supervise(Supervised),
-    /// To compare.
+    /// Compare test programs with and without Syncline.
     Compare(Arguments),
 }
 
 impl Arguments {
-    /// The task that the arguments ask for.
+    /// The task that the arguments request.
     pub fn task(self) -> Task {
         match self.supervised.supervise {
             Some(limit) => Task::Supervise(Supervised { limit, words: self.supervised.command }),

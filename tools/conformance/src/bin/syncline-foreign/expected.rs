@@ -1,8 +1,8 @@
-//! The file of expected differences. Each has a line, `program | ways | reason`.
+//! The file of expected differences. It has a line, `program | ways | reason`, for each.
 //!
-//! A program is named by the end of its path (`pthread_kill/6-1`, or with its suite in front), ways
-//! by their names, with commas between them; `*` stands for any characters. Empty lines, and lines
-//! that begin with `#`, are ignored.
+//! A program is named by the end of its path (`pthread_kill/6-1`), or by its suite and path. Ways
+//! to run it are named by their names, with commas between them. `*` stands for any characters.
+//! Empty lines and lines that begin with `#` are ignored.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl Expectations {
     /// Reads the file.
     ///
     /// # Errors
-    /// A sentence that says why the file can't be read, or which line is wrong.
+    /// A sentence that says why the file can't be read, or which line of it is wrong.
     pub fn read(path: &Path) -> Result<Expectations, String> {
         let shown = path.display();
         let text = fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
@@ -44,12 +44,12 @@ impl Expectations {
         Ok(Expectations(read.collect::<Result<_, _>>()?))
     }
 
-    /// The line about a program in a way; `None` if there is none.
+    /// The line that matches this program and this way, or `None` if there is none.
     pub fn about(&self, program: &str, way: &Way) -> Option<&Expectation> {
         self.0.iter().find(|line| line.is_about(program, way))
     }
 
-    /// The lines that apply to some of these rows, none of which differs any more.
+    /// The lines that match some of these rows although none of these rows differs any more.
     pub fn no_longer<'a>(&'a self, rows: &[Row], ways: &[Way]) -> Vec<&'a Expectation> {
         let tried = |line: &&Expectation| {
             let cells = rows.iter().flat_map(|row| {
@@ -87,7 +87,7 @@ impl std::fmt::Display for Expectation {
     }
 }
 
-/// Whether a text matches this pattern, in which `*` stands for any characters.
+/// Whether a text matches this pattern. In the pattern, `*` stands for any characters.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == text };
     let Some(rest) = text.strip_prefix(before) else { return false };

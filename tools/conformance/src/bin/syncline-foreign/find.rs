@@ -1,7 +1,7 @@
-//! Finds the test programs in a folder: executable ELF files for x86-64 with an interpreter (that
-//! is, dynamically linked programs, into which a library can be preloaded), and shell scripts,
-//! which run such programs. Libraries, static programs, other scripts, and setuid or setgid
-//! programs are skipped.
+//! Finds the test programs in a folder. They are executable ELF files for x86-64 that name an
+//! interpreter, and shell scripts. A file that names an interpreter is dynamically linked, so a
+//! library can be preloaded into it; the scripts run such programs. Libraries, static programs,
+//! other scripts, and setuid or setgid programs are skipped.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,35 +11,35 @@ use std::sync::Arc;
 
 const EXECUTABLE: u32 = 0o111;
 const SETUID_OR_SETGID: u32 = 0o6000;
-/// The bytes, at the beginning of a file, that have its program headers.
+/// The number of bytes at the beginning of a file in which its program headers are looked for.
 const HEADERS: u64 = 4096;
 
 /// A program to run.
 #[derive(Clone, Debug)]
 pub struct TestProgram {
-    /// The name of the folder that was given.
+    /// The suite that the program belongs to: the name of the folder that the user gave.
     pub suite: String,
     /// The program's path in that folder.
     pub test: String,
     /// The program's full path.
     pub path: PathBuf,
-    /// Everything beside the program that is no test program: folders, libraries, data that it may
-    /// open.
+    /// Everything in the program's folder that is no test program: folders, libraries, and data
+    /// that the program may open.
     pub beside: Arc<[PathBuf]>,
 }
 
 impl TestProgram {
-    /// `SUITE/PATH`.
+    /// The program's name: `SUITE/PATH`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.suite, self.test)
     }
 }
 
-/// All test programs in a folder and its subfolders: those of a folder in the order of their names,
-/// then those of its subfolders.
+/// All test programs in a folder and its subfolders: first the programs in the folder, in the order
+/// of their names, then those in its subfolders.
 ///
 /// # Errors
-/// A sentence if a folder can't be read.
+/// A sentence about a folder that can't be read.
 pub fn programs(folder: &Path) -> Result<Vec<TestProgram>, String> {
     let unread = |error| format!("can't read {}: {error}", folder.display());
     let folder = folder.canonicalize().map_err(unread)?;
@@ -54,7 +54,7 @@ pub fn programs(folder: &Path) -> Result<Vec<TestProgram>, String> {
 }
 
 /// Calls a function for each test program. Symbolic links are not followed, because they may lead
-/// anywhere.
+/// out of the folder.
 fn walk(folder: &Path, found: &mut impl FnMut(PathBuf, Arc<[PathBuf]>)) -> std::io::Result<()> {
     let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut entries: Vec<PathBuf> = entries.collect::<Result<_, _>>()?;
@@ -86,7 +86,7 @@ fn is_test(path: &Path) -> bool {
         && (has_interpreter(&head) || head.starts_with(b"#!") && name.ends_with(".sh"))
 }
 
-/// Whether these first bytes are of a 64-bit ELF file for x86-64 whose program headers name an
+/// Whether these are the first bytes of a 64-bit ELF file for x86-64 whose program headers name an
 /// interpreter (`PT_INTERP`).
 fn has_interpreter(head: &[u8]) -> bool {
     const ELF_64: &[u8] = b"\x7fELF\x02";

@@ -1,6 +1,6 @@
-//! The surroundings of a run: a new working directory, always of the same path, with links to the
-//! files beside the program that are no tests; no arguments; an empty standard input; files for the
-//! output.
+//! The surroundings of a run. The working directory is new, always has the same path, and has links
+//! to the files beside the program that are no test programs. There are no arguments, standard
+//! input is empty, and the output goes to files.
 
 use std::fs;
 use std::io::Read as _;
@@ -16,28 +16,29 @@ use crate::find::TestProgram;
 use crate::supervise::{self, End};
 use crate::ways::Way;
 
-/// The time limit of a native run. A program that takes longer is listed as unstable.
+/// The time limit of a run without Syncline. A program that takes longer is listed as unstable.
 const NATIVE_LIMIT: Duration = Duration::from_secs(120);
-/// The time limit under Syncline, in multiples of the program's native time.
+/// The time limit of a run under Syncline, as a multiple of the time that the program takes without
+/// it.
 const SLOWER: u32 = 10;
-/// The bytes of output that are compared; the rest is ignored.
+/// The number of bytes of output that are compared. Further output is ignored.
 const COMPARED: u64 = 1 << 20;
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// How it ended.
+    /// How the run ended.
     pub end: End,
-    /// The lines of standard output, sorted: threads may print in any order.
+    /// The lines of standard output. They are sorted, since threads may print in any order.
     pub output: Vec<String>,
     /// The last line that the program printed on standard output or, if there is none, on standard
-    /// error. Syncline's own lines don't count.
+    /// error. Lines that Syncline printed are ignored.
     pub last_line: String,
-    /// How long it took.
+    /// How long the run took.
     pub took: Duration,
 }
 
-/// A folder in which programs run, one at a time.
+/// A folder in which programs are run, one at a time.
 #[derive(Debug)]
 pub struct Laboratory {
     folder: tempfile::TempDir,
@@ -45,21 +46,21 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    /// A new laboratory. No run under Syncline is ended before `least_limit`.
+    /// Makes a new folder for runs. No run under Syncline is ended before `least_limit`.
     pub fn new(least_limit: Duration) -> Laboratory {
         Laboratory { folder: scratch(), least_limit }
     }
 
-    /// Runs the program in a way or, if there is none, natively. The duration beside the way is the
-    /// time that the program took natively.
+    /// Runs the program in this way, or without Syncline if `way` is `None`. The duration with the
+    /// way is the time that the program took without Syncline.
     ///
     /// # Panics
-    /// If the system refuses a file or a process.
+    /// If the system can't make a file or start a process.
     pub fn run(&self, program: &TestProgram, way: Option<(&Way, Duration)>) -> Outcome {
         let folder = self.folder.path();
         let (work, output) = (folder.join("work"), folder.join("output"));
         for old in [&work, &output, &folder.join("output.old")] {
-            // Usually it does not exist.
+            // An error is ignored: usually the file does not exist.
             let _ = fs::remove_dir_all(old);
         }
         fs::create_dir(&work).expect("a new folder");
@@ -75,8 +76,8 @@ impl Laboratory {
         if let Some((way, _)) = way {
             command.arg(syncline()).args(way.words(&output));
         }
-        // In a process group of its own, so that Ctrl-C reaches only this process. The supervisor
-        // then sees that this process is gone.
+        // The supervisor has its own process group, so Ctrl-C reaches only this process. The
+        // supervisor then notices that this process has ended.
         command.arg(&program.path).current_dir(&work).env("TMPDIR", &work).process_group(0);
         let supervisor = command.output().expect("it starts");
         let said = String::from_utf8_lossy(&supervisor.stdout);
@@ -91,7 +92,7 @@ impl Laboratory {
     }
 }
 
-/// The command `syncline` in this program's folder.
+/// The path of the command `syncline`, which is in the folder of this program.
 fn syncline() -> PathBuf {
     std::env::current_exe().expect("its own path").with_file_name("syncline")
 }

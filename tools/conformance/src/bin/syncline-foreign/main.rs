@@ -1,14 +1,14 @@
-//! `syncline-foreign`: runs test programs that others wrote, already built, with and without
-//! Syncline, and lists the programs that end differently. `./x foreign DIR...` runs it;
+//! `syncline-foreign`: runs test programs from other projects, which are built already, with and
+//! without Syncline. It lists the programs that end differently. `./x foreign DIR...` runs it;
 //! docs/foreign.md has the rules and the last results.
 //!
-//! - `find` says which files of a folder are test programs;
-//! - `ways` are the commands of Syncline that a program runs under;
-//! - `supervise` runs one command with a limit on its time, and ends the processes that are left;
+//! - `find` finds the test programs in a folder;
+//! - `ways` has the commands of Syncline under which a program is run;
+//! - `supervise` runs one command with a time limit, and ends the processes that it leaves;
 //! - `laboratory` gives each run the same surroundings;
-//! - `verdict` distinguishes a difference from chance, by repeating runs;
-//! - `expected` is the file of differences that are known, with a reason each;
-//! - `report` adds the verdicts up, and prints them.
+//! - `verdict` distinguishes a real difference from chance, by repeating runs;
+//! - `expected` reads the file of known differences, each with its reason;
+//! - `report` counts the verdicts, and prints them.
 
 mod args;
 mod expected;
@@ -44,7 +44,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns status 0 if all programs end as they do natively, or as expected; otherwise 1.
+/// Returns status 0 if all programs end as they do without Syncline, or as expected. Otherwise
+/// returns 1.
 fn compare(arguments: &Arguments) -> Result<ExitCode, String> {
     let expectations = Expectations::read(&arguments.expected)?;
     let ways = ways::chosen(&arguments.ways)?;
@@ -65,7 +66,8 @@ fn compare(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(if report.has_unexpected() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Runs several programs at once, each under all commands before the next.
+/// Runs several programs at the same time. Each program is run under all commands before another
+/// program is started in its place.
 fn run_all(arguments: &Arguments, programs: &[TestProgram], ways: &[Way]) -> Vec<Row> {
     let waiting = Mutex::new(programs.iter());
     let rows = Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! The output: progress meanwhile, then a table, the differences, and a line of JSON.
+//! What is printed: progress during the runs, then a table, the differences, and a line of JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,8 @@ use crate::expected::Expectations;
 use crate::verdict::{Difference, Row, Verdict};
 use crate::ways::Way;
 
-/// The numbers of programs by verdict. Those in `expected` are also in `differ` or `hang`.
+/// The number of programs with each verdict. A program that is counted in `expected` is also
+/// counted in `differ` or `hang`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Counts {
     same: usize,
@@ -38,13 +39,13 @@ impl Counts {
     }
 }
 
-/// All that is printed in the end.
+/// Everything that is printed after the runs.
 #[derive(Debug)]
 pub struct Report {
-    /// The counts by suite, then by the number of the way.
+    /// The counts for each suite and each way, by the way's number.
     table: BTreeMap<(String, usize), Counts>,
     ways: Vec<String>,
-    /// The differences that are not expected.
+    /// The differences that are not in the file of expected ones.
     unexpected: Entries,
     expected: Entries,
     unstable: Vec<String>,
@@ -52,10 +53,10 @@ pub struct Report {
     programs: usize,
 }
 
-/// Sentences, each with the ways to which it applies.
+/// Sentences, each with the ways that it is about.
 type Entries = BTreeMap<String, Vec<String>>;
 
-/// The last line of the output.
+/// The last line of the output, as JSON.
 #[derive(Serialize)]
 struct Summary {
     programs: usize,
@@ -67,7 +68,7 @@ struct Summary {
 }
 
 impl Report {
-    /// Adds the verdicts up.
+    /// Counts the verdicts.
     pub fn new(rows: &[Row], ways: &[Way], expectations: &Expectations) -> Report {
         let no_longer =
             expectations.no_longer(rows, ways).iter().map(ToString::to_string).collect();
@@ -163,8 +164,8 @@ fn list(f: &mut fmt::Formatter<'_>, title: &str, entries: &Entries) -> fmt::Resu
     writeln!(f)
 }
 
-/// Prints that one more program is done, how long the rest will take, and what differs in which
-/// way.
+/// Prints that one more program is done, how long the rest will take, and in which ways this
+/// program differs.
 pub fn progress(row: &Row, ways: &[Way], done: usize, all: usize, started: Instant) {
     let left = started.elapsed().as_secs_f64() / done as f64 * (all - done) as f64 / 60.0;
     let name = row.program.name();

@@ -1,9 +1,10 @@
-//! Runs one command with a limit on its time, and ends all processes that it leaves behind.
+//! Runs one command with a time limit, and ends all processes that it leaves.
 //!
-//! A process of its own does this for each run. It adopts the orphans among its descendants
-//! (`PR_SET_CHILD_SUBREAPER`). So everything that the program starts stays below this process, even
-//! daemons and processes that leave their group or session. When this process has no child any
-//! more, nothing is left. If the process that compares goes away, the run is ended as well.
+//! For each run, this is done by a separate process, the supervisor. It adopts the orphans among
+//! its descendants (`PR_SET_CHILD_SUBREAPER`). So everything that the program starts remains a
+//! descendant of the supervisor, also daemons and processes that leave their group or session. When
+//! the supervisor has no child any more, no process is left. If the process that compares the runs
+//! ends, the supervisor ends the run as well.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -20,10 +21,10 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 const POLL: Duration = Duration::from_millis(2);
-/// The status if the program could not be started.
+/// The exit status if the program could not be started.
 const NOT_RUN: i32 = 127;
 
-/// A command, and how long it may take.
+/// A command with its time limit.
 #[derive(Debug)]
 pub struct Supervised {
     /// The longest time from the command's start to the end of its first process.
@@ -35,15 +36,15 @@ pub struct Supervised {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this status; 128 + N after signal N.
+    /// It ended by itself, with this status. After signal N, that is 128 + N.
     Status(i32),
-    /// It was ended, since its time was up.
+    /// It was ended, because its time was up.
     Hang,
 }
 
 impl Supervised {
-    /// Runs the command, and prints on standard output (the command's own goes to a file) how it
-    /// ended and after how many seconds. [`read`] reads that.
+    /// Runs the command. The command's output goes to a file. Prints on standard output how the
+    /// command ended and how many seconds it took, in the form that [`read`] reads.
     pub fn run(&self) -> ExitCode {
         set_child_subreaper(true).expect("Linux 3.4 has it");
         let parent = parent_id();
@@ -56,7 +57,7 @@ impl Supervised {
         match end {
             Some(End::Status(status)) => println!("{status} {seconds}"),
             Some(End::Hang) => println!("hang {seconds}"),
-            // The process that would read the answer is gone.
+            // The process that would read the answer has ended.
             None => return ExitCode::FAILURE,
         }
         ExitCode::SUCCESS
@@ -72,7 +73,8 @@ impl Supervised {
         Some(Pid::from_raw(i32::try_from(child.id()).ok()?))
     }
 
-    /// Waits for the end of the child; `None` if the process that waits for the answer is gone.
+    /// Waits until the child ends. Returns `None` if the process that waits for the answer has
+    /// ended.
     fn wait(&self, child: Pid, mut abandoned: impl FnMut() -> bool) -> Option<End> {
         let deadline = Instant::now() + self.limit;
         loop {
@@ -84,7 +86,7 @@ impl Supervised {
                     return Some(End::Status(128 + signal as i32));
                 }
                 Ok(WaitStatus::StillAlive) | Err(_) => {}
-                // An orphan that has ended; there may be more.
+                // This was an orphan that has ended; there may be more of them.
                 Ok(_) => continue,
             }
             if abandoned() {
@@ -98,19 +100,19 @@ impl Supervised {
     }
 }
 
-/// Reads what [`Supervised::run`] printed: how the command ended, and after how long. `None` if it
-/// printed anything else.
+/// Reads what [`Supervised::run`] has printed: how the command ended, and how long it took. Returns
+/// `None` if the text has another form.
 pub fn read(said: &str) -> Option<(End, Duration)> {
     let (end, seconds) = said.trim().split_once(' ')?;
     let end = if end == "hang" { End::Hang } else { End::Status(end.parse().ok()?) };
     Some((end, Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?))
 }
 
-/// Kills all processes below this one until there is none.
+/// Kills all descendants of this process until there are none.
 fn end_descendants() {
     loop {
         for pid in descendants() {
-            // It may have ended meanwhile.
+            // An error is ignored: the process may have ended meanwhile.
             let _ = kill(pid, Signal::SIGKILL);
         }
         loop {
@@ -132,7 +134,8 @@ fn descendants() -> Vec<Pid> {
             continue;
         };
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        // The name before the last parenthesis may contain anything.
+        // The fields come after the last parenthesis: before it is the process's name, which may
+        // contain any character.
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
         if let Some(parent) = fields.split_whitespace().nth(1).and_then(|field| field.parse().ok())
         {

@@ -1,11 +1,13 @@
-//! Whether a program ends under Syncline as it does natively.
+//! Decides whether a program ends under Syncline as it does without it. A run without Syncline is
+//! called *native* here.
 //!
-//! The end of the program is compared and, if all native runs print the same, the lines of its
-//! standard output. If there is a difference, the program runs again, in turn with native runs. A
-//! difference in each of these runs is reported. A difference in some of them is reported only if
-//! further native runs all end alike: otherwise the program is unstable natively, and nothing can
-//! be concluded. Differences in what is printed are treated the same way, since a program that
-//! prints one of two things may print the same one in a few native runs.
+//! The comparison covers how the program ends and, if all native runs print the same, the lines of
+//! its standard output. If there is a difference, the program is run again, in turn with native
+//! runs. A difference that occurs in each of these runs is reported. If it occurs only in some of
+//! them, further native runs are made. If all of these end alike, the difference is reported;
+//! otherwise the program is unstable natively, and nothing can be concluded. The same holds for
+//! differences in the output: a program that prints one of two texts at random may print the same
+//! one in a few native runs.
 
 use std::time::Duration;
 
@@ -14,52 +16,52 @@ use crate::laboratory::Outcome;
 use crate::supervise::End;
 use crate::ways::Way;
 
-/// The number of native runs before anything is compared.
+/// The number of native runs before the first comparison.
 const FIRST: usize = 2;
-/// The number of runs in each way, if the first one differs.
+/// How often a program is run again in a way, if the first run differs.
 const REPEATS: usize = 3;
-/// The number of further native runs, unless each repeated run ends differently.
+/// The number of further native runs, if not every repeated run differs.
 const MORE: usize = 6;
 
 /// The verdict on one program under one command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It ends as it does natively.
+    /// It ends and prints as it does natively.
     Same,
     /// It ends or prints differently.
     Differs(Difference),
-    /// It ends in several ways natively, or not at all.
+    /// Natively it does not always end in the same way, or does not end in time.
     Unstable,
 }
 
-/// A program, and its verdict under each command of Syncline.
+/// The verdicts on one program.
 #[derive(Debug)]
 pub struct Row {
     /// The program.
     pub program: TestProgram,
-    /// The verdicts, in the order of the commands.
+    /// The verdicts, one for each command of Syncline, in the order of the commands.
     pub verdicts: Vec<Verdict>,
 }
 
 /// What differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// How it ends natively.
+    /// How the program ends natively.
     pub native: String,
-    /// How it ends under the command.
+    /// How the program ends under the command.
     pub ours: String,
     /// The last line that it printed under the command.
     pub last_line: String,
-    /// Whether it exceeded the time limit.
+    /// Whether the program exceeded the time limit.
     pub hangs: bool,
-    /// How many runs were different.
+    /// In how many runs there was a difference.
     pub times: usize,
-    /// How many runs were made.
+    /// How many runs were made under the command.
     pub of: usize,
 }
 
-/// Examines one program under all commands; `run` runs it under a command, or natively if given
-/// none.
+/// Finds the verdict on one program under each command. `run` runs the program under a command, or
+/// natively if it gets none.
 pub fn examine<'a>(
     ways: &'a [Way],
     mut run: impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
@@ -98,7 +100,7 @@ fn judge<'a>(
     Verdict::Unstable
 }
 
-/// The native runs.
+/// The native runs of a program.
 #[derive(Default)]
 struct Native {
     runs: Vec<Outcome>,
@@ -111,8 +113,8 @@ impl Native {
         run: &mut impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
     ) {
         for _ in 0..runs {
-            // Another run of a program that never ends, or is known to be unstable, shows nothing
-            // new.
+            // If a program does not end in time, or is known to be unstable, another native run
+            // shows nothing new.
             if self.runs.is_empty() || self.is_stable() {
                 self.runs.push(run(None));
             }
@@ -169,8 +171,8 @@ mod tests {
         Outcome { end, output, last_line, took: Duration::from_millis(1) }
     }
 
-    /// The verdict if successive native runs, and successive runs under a command, end as these
-    /// lists say. The last entry of a list is repeated.
+    /// The verdict if native runs, and runs under a command, end one after another as these lists
+    /// say. Further runs end like the last entry of a list.
     fn verdict(natively: &[(i32, &str)], ours: &[(i32, &str)]) -> Verdict {
         let (mut native_runs, mut our_runs) = (0, 0);
         let ways = [Way::Record];

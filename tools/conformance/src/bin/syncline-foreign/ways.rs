@@ -1,23 +1,24 @@
-//! The ways to run a program: `record`, `inspect`, and `exec` with each lock.
+//! The ways in which a program is run under Syncline: `record`, `inspect`, and `exec` with each
+//! lock.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use syncline::lock::{catalogue, forms};
 
-/// A command of Syncline that a program runs under.
+/// A command of Syncline under which a program is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     /// `syncline record`.
     Record,
-    /// `syncline inspect`, which traces every section.
+    /// `syncline inspect`, with an unlimited budget, so that it traces every critical section.
     Inspect,
     /// `syncline exec --lock` with these locks.
     Exec(String),
 }
 
 impl Way {
-    /// The name that `--ways` takes.
+    /// The name that `--ways` accepts.
     pub fn name(&self) -> String {
         match self {
             Way::Record => "record".to_owned(),
@@ -26,13 +27,13 @@ impl Way {
         }
     }
 
-    /// The words after `syncline`, up to the program's own. The recording or trace goes to
-    /// `output`.
+    /// The arguments of `syncline` that come before the program's own. The recording or the trace
+    /// is written to `output`.
     pub fn words(&self, output: &Path) -> Vec<OsString> {
         let output = || output.into();
         match self {
             Way::Record => vec!["record".into(), "-o".into(), output(), "--".into()],
-            // No report is made, since that is not part of the program's run.
+            // No report is made, since the program's run is over by then.
             Way::Inspect => {
                 let options = ["--budget", "0", "--trace-only", "-o"].map(OsString::from);
                 ["inspect".into()]
@@ -49,7 +50,7 @@ impl Way {
 /// The ways with these names.
 ///
 /// # Errors
-/// A sentence about a name that no way has.
+/// A sentence about a name that stands for no way.
 pub fn chosen(names: &[String]) -> Result<Vec<Way>, String> {
     let mut ways = Vec::new();
     for name in names {
@@ -70,8 +71,9 @@ pub fn chosen(names: &[String]) -> Result<Vec<Way>, String> {
     Ok(ways)
 }
 
-/// Each lock that replaces mutexes and sleeps while it waits, paired with one for readers and
-/// writers, which take turns; and the C library's own locks with spinning.
+/// Names for `exec`. Each is a lock that can replace mutexes and sleeps while it waits, together
+/// with a lock for readers and writers; these are used in turn. The C library's own locks with
+/// spinning come last.
 fn pairs() -> Vec<String> {
     let shared = replacements(true);
     let exclusive = replacements(false).into_iter().enumerate();
@@ -79,8 +81,8 @@ fn pairs() -> Vec<String> {
     pairs.chain(["libc-spin".to_owned()]).collect()
 }
 
-/// The names of the locks that can replace a mutex or, if `shared`, a reader-writer lock. Without a
-/// waiting policy in the name, `syncline exec --lock` takes the form that parks.
+/// The names of the locks that can replace a mutex or, if `shared` is true, a reader-writer lock.
+/// The names contain no waiting policy; `syncline exec --lock` then takes the form that parks.
 fn replacements(shared: bool) -> Vec<&'static str> {
     let entries = catalogue();
     let forms = forms();

@@ -1,4 +1,4 @@
-//! What is wrong with the server.
+//! The findings of the sample server.
 
 use syncline_analysis::model::*;
 
@@ -6,7 +6,7 @@ fn evidence(what: &str, value: f64, unit: Unit) -> Evidence {
     Evidence { what: what.into(), value, unit }
 }
 
-/// The findings.
+/// Examples of findings.
 pub fn findings() -> Vec<Finding> {
     let finding = |rule, title: &str, place: &str, sites: &[usize]| Finding {
         rule,

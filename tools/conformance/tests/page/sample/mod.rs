@@ -1,4 +1,5 @@
-//! A hand-made analysis with examples of most of what the page shows, and its parts.
+//! A hand-made analysis with examples of most of what the page shows, and the functions that make
+//! its parts.
 
 mod findings;
 mod server;
@@ -13,7 +14,7 @@ use syncline_recording::{Op, Primitive};
 
 pub use server::server;
 
-/// The page of an analysis.
+/// The HTML page of an analysis.
 pub fn page(analysis: &Analysis) -> String {
     let mut out = Vec::new();
     syncline_report::html(analysis, &mut out).expect("a page");
@@ -26,7 +27,7 @@ pub fn analysis(process: Process) -> Analysis {
     Analysis { session: None, thresholds, processes: vec![process], notes: vec![] }
 }
 
-/// A process that did nothing.
+/// A process without locks, threads or waits.
 pub fn empty(arguments: &[&str]) -> Process {
     Process {
         pid: 4711,
@@ -64,7 +65,7 @@ pub fn empty(arguments: &[&str]) -> Process {
     }
 }
 
-/// A place in the source, of the first module.
+/// A frame at this line of the source, in the first module.
 pub fn frame(function: &str, file: &str, line: u32) -> Frame {
     Frame {
         function: function.into(),
@@ -75,7 +76,7 @@ pub fn frame(function: &str, file: &str, line: u32) -> Frame {
     }
 }
 
-/// Figures with this waiting in seconds, contention as a share, and rate per second.
+/// Figures with this waiting time in seconds, this contention as a share, and this rate per second.
 pub fn figures(waited: f64, contention: f64, rate: f64) -> Figures {
     let calls = (rate * 8.0) as u64;
     let waits = (calls as f64 * contention) as u64;
@@ -101,7 +102,7 @@ pub fn figures(waited: f64, contention: f64, rate: f64) -> Figures {
     }
 }
 
-/// A lock that these sites use.
+/// A lock that is used at the call sites with these indices.
 pub fn lock(
     address: u64,
     name: &str,
@@ -138,7 +139,7 @@ pub fn lock(
     }
 }
 
-/// A thread that lived until the run's end.
+/// A thread that lived until the end of the run.
 pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> Thread {
     let known = Thread {
         index,
@@ -164,7 +165,8 @@ pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> 
     Thread { times: known.divided(), ..known }
 }
 
-/// A process whose sources and program are in a folder, where they can be read.
+/// Writes a source for each frame of a process, and the program, to a folder in which the page
+/// finds them. Returns the process with their paths.
 pub fn with_sources(mut process: Process, folder: &Path) -> Process {
     fs::create_dir_all(folder.join("src")).expect("a folder");
     for frame in &mut process.frames {

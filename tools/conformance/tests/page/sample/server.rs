@@ -1,4 +1,4 @@
-//! The process of a server.
+//! The sample server's process.
 
 use syncline_analysis::Thresholds;
 use syncline_analysis::model::*;
