@@ -14,8 +14,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock of a process's file. If the file does not say how long the process ran, its
-    /// session does.
+    /// The clock of a process's file. If the file does not say how long the process ran, the
+    /// session's time is used.
     pub fn new(file: &ProcessFile, session: Option<&Session>) -> Clock {
         let header = &file.header;
         let ticks_per_second = header.ticks_per_second as f64;
@@ -90,7 +90,7 @@ pub struct Tally {
     /// The number of sampled holds, their ticks, their ticks without a processor, and how often the
     /// holder slept and was preempted.
     pub holder: [u64; 5],
-    /// Waits by length.
+    /// The number of waits in each range of lengths.
     pub histogram: [u64; BUCKETS],
     /// Whether some of the calls are an estimate.
     pub sampled: bool,

@@ -9,7 +9,7 @@ use crate::findings::family::{FEWEST_TAKEN, share_of_run};
 use crate::held::mean_held;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
-/// The least share of the acquisitions that wait in a convoy.
+/// In a convoy, at least this share of the acquisitions wait.
 const CONVOY_CONTENTION: f64 = 0.5;
 /// The least share of the run time in which threads wait for a lock that no thread holds.
 const HAND_OVER_FLOOR: f64 = 0.05;
