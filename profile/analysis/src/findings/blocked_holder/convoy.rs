@@ -1,5 +1,5 @@
-//! [`Rule::Convoy`]: a lock is handed from one sleeping thread to the next, so that no running
-//! thread holds it until the next one is awake.
+//! [`Rule::Convoy`]: a lock is handed from one sleeping thread to the next. After each release no
+//! running thread holds it until the next thread is awake.
 
 use syncline_recording::Primitive;
 

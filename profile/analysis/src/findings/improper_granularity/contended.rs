@@ -48,8 +48,8 @@ const LONG: f64 = 10e-6;
 const LONG_WITH_CALLS: f64 = 1e-6;
 /// A section that touches at most this many words has no data that could be split.
 const UNSPLITTABLE: usize = 2;
-/// The assumed number of locks for each thread after a split. With four, a quarter of a thread's
-/// acquisitions find the lock taken if all other threads hold one.
+/// The assumed number of locks for each thread after a split. With four, at most a quarter of a
+/// thread's acquisitions find the lock taken, even if each other thread holds one.
 const PARTS_PER_THREAD: f64 = 4.0;
 /// The share of a long section that is assumed to remain if nothing is known of it. Fixes that were
 /// measured mostly emptied the section.
