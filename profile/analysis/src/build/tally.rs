@@ -55,17 +55,17 @@ impl Clock {
 /// Counters, added up. Sums saturate at the largest number.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// As in [`Figures`].
+    /// Calls that succeeded, as [`Figures::calls`].
     pub calls: u64,
-    /// As in [`Figures`].
+    /// Calls that had to wait, as [`Figures::waits`].
     pub waits: u64,
-    /// As in [`Figures`].
+    /// Waits that ended with a time-out.
     pub timeouts: u64,
-    /// As in [`Figures`].
+    /// Tries that were refused.
     pub refused: u64,
     /// Ticks spent polling.
     pub spun: u64,
-    /// As in [`Figures`].
+    /// Waits that had not ended when the recording ended.
     pub unfinished: u64,
     /// Calls that wanted a lock, whether they got it or not.
     pub wanted: u64,
@@ -85,7 +85,7 @@ pub struct Tally {
     pub held_max: u64,
     /// Acquisitions whose time held was measured.
     pub held_timed: u64,
-    /// As in [`Figures`].
+    /// Wake-ups that found nothing to do, as [`Figures::futile`].
     pub futile: u64,
     /// The number of sampled holds, their ticks, their ticks without a processor, and how often the
     /// holder slept and was preempted.
