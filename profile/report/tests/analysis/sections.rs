@@ -253,8 +253,7 @@ fn branches_read_and_write_what_they_say() {
 fn what_leads_to_a_word_and_what_gets_a_copy_of_it_are_no_words() {
     each_form(|program, form| {
         let words = |function| mutex(program, function).words;
-        // Without optimisation, addresses pass through the stack; in these functions they do so in
-        // all forms.
+        // Without optimisation, addresses pass through the stack, also in these functions.
         assert_eq!(words("number>"), Some(1), "{form}");
         assert_eq!(words("number_into>"), Some(1), "{form}");
         assert_eq!(words("pop>"), Some(2), "{form}");
