@@ -15,9 +15,9 @@ use crate::model::Section;
 const LARGEST_FIELD: i64 = 4096;
 
 /// Counts the instructions on the paths `ways`. Also returns the addresses of the file that these
-/// instructions read or write. `start` is the state after the acquisition. It shows which values
-/// were read before: some code tests a condition to decide whether to lock at all, and tests it
-/// again before it unlocks. The second test does not count as work.
+/// instructions read or write. `start` is the state after the acquisition. Some code tests a
+/// condition to decide whether to lock at all, and tests it again before it unlocks; that state
+/// knows such conditions, and reading them does not count as work.
 pub fn count(
     ways: Ways,
     start: &State,
