@@ -18,18 +18,20 @@
 //!                aside            the gate that all system calls of our own go through
 //! ```
 //!
-//! No two files import each other, directly or through others. `starting` runs when the program
-//! starts, and `ending` when tracing ends.
+//! No two files import each other, directly or through others. The module `starting` runs when the
+//! program starts, and `ending` when tracing ends.
 //!
-//! The library's rules:
+//! The rules that the library keeps:
 //!
-//! - the program behaves as without it: same results, same output;
-//! - an address set is exact to the byte, or the record says where tracing stopped;
+//! - the program behaves as without the library: same results, same output;
+//! - the set of addresses that a section touched is exact to the byte, or the section's record says
+//!   where tracing stopped;
 //! - functions that acquire or release a lock call nothing that the program can replace, such as its
 //!   allocator: see `go_around` in `syncline-interpose`;
-//! - it uses a few hundred bytes of the program's stack, and makes no system calls after the program
-//!   has forbidden itself any (`aside`);
-//! - the record is made after the release, so that no thread waits for the lock meanwhile.
+//! - the library uses only a few hundred bytes of the program's stack, and makes no system calls
+//!   after the program has forbidden itself any (`aside`);
+//! - a section's record is made after the lock's release, so that no thread waits for the lock
+//!   meanwhile.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("the inspecting library is written for x86-64 Linux with glibc");

@@ -1,4 +1,4 @@
-//! The data of a thread: its writer, its stack, and the counts of its acquisitions.
+//! The state of a thread, among it its writer, its stack, and the counts of its acquisitions.
 //!
 //! ```text
 //!   list      all threads: one is added, finds its own entry, and ends
