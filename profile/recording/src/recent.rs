@@ -1,5 +1,5 @@
-//! The last part of a run that was recorded in windows of time: what was counted since the end of
-//! one of them.
+//! The last part of a run that was recorded in windows of time: what was counted after the end of
+//! one of the windows.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,13 +10,14 @@ use crate::layout::PROCESS_LEFT;
 use crate::process::ProcessFile;
 use crate::session::{Session, process_files};
 
-/// The folder with the counts up to a moment; `None` if that moment is the start of recording.
+/// A moment of the run: the folder with the counts up to then, or `None` for the start of
+/// recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recent(Option<PathBuf>);
 
 impl Recent {
     /// The end of the latest window that ended at least `last` before the end of the recording. If
-    /// no window is old enough, the oldest moment that is still known.
+    /// there is no such window, the earliest moment of which the counts are known.
     ///
     /// # Errors
     /// Those of [`process_files`], and [`Error::Io`] if the windows can't be listed.
@@ -38,11 +39,11 @@ impl Recent {
         Ok(Recent(base.map(|(_, path, _)| path.join(SUMS))))
     }
 
-    /// What a process did since that moment; `None` if it had ended by then, or was killed and has
-    /// recorded nothing since.
+    /// What a process has done since that moment; `None` if it had ended by then, or was killed and
+    /// has recorded nothing since.
     pub fn of(&self, process: ProcessFile) -> Option<ProcessFile> {
         let base = self.0.as_ref().map(|sums| sums.join(packed_name(&process.path)));
-        // A process that has no counts up to that moment began later.
+        // If there are no counts of the process up to that moment, it began later.
         let Some(before) = base.and_then(|path| ProcessFile::open_counts(&path).ok()) else {
             return Some(process);
         };
@@ -51,7 +52,7 @@ impl Recent {
 }
 
 impl ProcessFile {
-    /// Whether the process still ran and was recorded at an earlier reading, and has gone on since.
+    /// Whether at the earlier reading `before` the process still ran, and it has gone on since.
     pub fn went_on_after(&self, before: &ProcessFile) -> bool {
         before.header.state == PROCESS_LEFT && self.ended() > before.ended()
     }
