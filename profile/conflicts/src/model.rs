@@ -216,7 +216,8 @@ pub struct Data {
     pub blocks: u64,
     /// The number of distinct words that were touched.
     pub words: u64,
-    /// Its share of all words that sections touched, each counted once for each section.
+    /// The share of this data in all words that sections touched, each word counted once for each
+    /// section that touched it.
     pub share: f64,
     /// The share of these words (counted in the same way) that the section wrote.
     pub written: f64,

@@ -44,8 +44,8 @@ pub struct SampledProcess {
 pub struct SampledThread {
     /// The kernel's thread number.
     pub tid: u32,
-    /// The thread's processor time during sampling, in nanoseconds. In the kernel no samples are
-    /// taken, so the samples in `seen` may stand for less.
+    /// The processor time of the thread that sampling covers, in nanoseconds. In the kernel no
+    /// samples are taken, so the samples in `seen` may stand for less.
     pub covered: u64,
     /// The frames in which the thread was seen on a processor: the number of each, and the
     /// processor time in nanoseconds for which the samples there stand. A sample stands for more
