@@ -1,4 +1,4 @@
-//! Attaches the recorder to a running process, and detaches it again.
+//! Attaches the recorder to a running process, and detaches it.
 //!
 //! ```text
 //! Claim      only one command at a time has a process
@@ -12,11 +12,11 @@
 //! Attached   all steps in order, and back
 //! ```
 //!
-//! A borrowed thread runs a call as it would run a signal handler. A signal frame behind the call
-//! has everything that the thread needs to go on, and the call returns to `rt_sigreturn`. So if a
-//! command is killed in between, the thread finishes the call by itself. No instruction of the
-//! program is changed. Other threads are stopped only to read their seccomp filters, or if the
-//! loader's lock can't be had.
+//! A borrowed thread runs a call in the same way as a signal handler. A signal frame on the stack
+//! has the state with which the thread goes on, and the call returns to `rt_sigreturn`, which
+//! restores it. So if the command is killed meanwhile, the thread finishes the call by itself. No
+//! instruction of the program is changed. Other threads are stopped only to read their seccomp
+//! filters, or if the loader's lock is not available.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
