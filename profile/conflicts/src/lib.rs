@@ -8,10 +8,10 @@
 //! diagnosis tool (Alam et al. 2017, section 3.2).
 //!
 //! ```text
-//! Trace --> sets        address sets without the thread's own stack and the locks themselves,
-//!             |         of numbered words
+//! Trace --> sets        address sets, without the thread's own stack and the locks themselves;
+//!             |         words have numbers
 //!             +--> conflict    compares a section with the last 128, and with those it waited for
-//!             +--> section     instructions and system calls, of each lock and call site
+//!             +--> section     instructions and system calls of each call site
 //!             +--> groups      the number of independent pieces of data that the lock guards
 //!             +--> touched     the variables and blocks of the heap that sections touch
 //!             v

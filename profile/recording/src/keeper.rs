@@ -5,10 +5,10 @@
 //! a recording of its own:
 //!
 //! ```text
-//! DIR/41.syncline              everything that was counted, written by the program
+//! DIR/41.syncline              everything that has been counted, written by the program
 //! DIR/window-7/session.json
 //! DIR/window-7/41.syncline     what was counted in the seventh window
-//! DIR/window-7/sums/           everything that was counted until its end, for `report --last`
+//! DIR/window-7/sums/           everything that had been counted by its end, for `report --last`
 //! ```
 //!
 //! A window's folder appears in one step, complete. The recorded program need not do anything for

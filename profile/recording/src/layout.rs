@@ -4,8 +4,8 @@
 //! ```text
 //! 0          Header, one page
 //! ...        three regions of records of a fixed size, each filled from its start:
-//!              modules   ModuleRecord   what was mapped where, for symbols
-//!              threads   ThreadRecord   one a thread; points to its table of rows
+//!              modules   ModuleRecord   which code was mapped where
+//!              threads   ThreadRecord   one for each thread; leads to its tables and its log
 //!              stacks    StackRecord    call stacks, each stored once, numbered from 1
 //! ...        the arena: tables of rows, wait records, nest records and logs of events,
 //!            handed out from its start; and a page for each forked child, its Header

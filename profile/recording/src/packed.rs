@@ -1,7 +1,7 @@
 //! Makes a new, small file of a process that was read. The same reader can read it.
 //!
 //! ```text
-//! Header | modules | threads, each at its index | stacks | per thread: waits and nests, rows, log
+//! Header | modules | threads, each at its index | stacks | thread by thread: waits, nests, rows, log
 //! ```
 //!
 //! The file has only rows that have counted something, and an empty row for each call site that

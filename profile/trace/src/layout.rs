@@ -12,7 +12,7 @@
 //!              SectionRecord  + objects, words, steps, system calls, each an array, in the
 //!                             form of `packed`
 //!              CountRecord
-//!              StackRecord    + the words of a part of a stack
+//!              StackRecord    + the words of this part of a stack
 //! ```
 //!
 //! Numbers are in the machine's own byte order. Times are in ticks of [`Header::clock`].

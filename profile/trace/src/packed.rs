@@ -12,25 +12,26 @@
 //! program has more memory left, and fewer pages of the file have to be allocated.
 //!
 //! ```text
-//! record     number of the form (2 bytes), or 0, the form's length (4 bytes), and the form; the head;
-//!            the data. Forms are numbered from 1 on in each chunk
+//! record     the form's number (2 bytes), or, for a new form, 0, its length (4 bytes) and the form;
+//!            then the head and the data. In each chunk, forms are numbered from 1 on
 //! form       op, instructions, memory_instructions, allocations, frees;
-//!            the numbers of words, steps, objects and calls; then of each of these
-//!   objects    site (difference to the object before), size
+//!            the numbers of words, steps, objects and system calls; then for each of these:
+//!   objects    site (difference from the previous object), size
 //!   words      a byte that says which fields follow, then read, written, reader and writer
-//!              (differences to the instruction before), the object's index + 1
-//!   steps      a number: eight times the difference of its address to the step before, or eight
-//!              times [`FAR`]; plus 4 if `times` is that of the step before; plus how it accesses
-//!              memory. Then the difference if it is far, `times` if it is another, and
-//!              `accesses` or high - low, according to how it accesses memory
-//!   calls      number, times
-//! head       the other fields of SectionRecord in their order. lock, site, acquired and incarnation are
-//!            differences to the section before in the chunk; released and order, to acquired
+//!              (differences from the previous instruction), the object's index + 1
+//!   steps      a number: eight times the difference of its address from the previous step, but at
+//!              most eight times `FAR`; plus 4 if `times` is that of the previous step; plus how it
+//!              accesses memory (0 to 3). Then the difference, if it is at least `FAR`; `times`, if
+//!              it is another; and `accesses` or high - low, depending on how it accesses memory
+//!   system calls   number, times
+//! head       the other fields of SectionRecord, in their order. lock, site, acquired and incarnation
+//!            are differences from the previous section of the chunk; released and order are
+//!            differences from acquired
 //! data
-//!   objects    start (difference to the object before), serial
-//!   words      address / 8 (difference to the word before)
-//!   steps      for steps that access memory: low (difference to the step before), and
-//!              high - low if the form doesn't have it
+//!   objects    start (difference from the previous object), serial
+//!   words      address / 8 (difference from the previous word)
+//!   steps      only for steps that access memory: low (difference from the previous step), and
+//!              high - low if the form does not have it
 //! ```
 //!
 //! The addresses of a form's instructions are written relative to the section's call site. The

@@ -13,7 +13,7 @@
 //! ```text
 //!   allowed    a few system calls, on the program's stack or the engine's
 //!   within     the same in a traced section, where no sandbox can begin unnoticed
-//!   work       more than a few system calls: on one of our stacks, with signals blocked
+//!   work       more than a few system calls: on a stack of the library's, with signals blocked
 //! ```
 //!
 //! The engine's own functions run inside [`within`], on the stack of their context.

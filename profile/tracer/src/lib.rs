@@ -2,20 +2,20 @@
 //! sections touch.
 //!
 //! ```text
-//! program --> interpose   the functions that acquire and release locks, and those that allocate
+//! program --> interpose   the functions that acquire and release locks, and the allocator's
 //!                v
 //!             call        counts an acquisition, and chooses whether its section is traced
 //!                v
-//!             dispatch    translated code comes here for all that it can't do itself
+//!             dispatch    does for translated code what that can't do itself
 //!                v
 //!             section     the beginning and the end of a traced section, and its record
 //!              |   |
 //!              |   v
-//!              |  thread, heap    counts; blocks of memory
+//!              |  thread, heap    the counts of a thread; the blocks of memory
 //!              v   v
-//!           engine   process      runs instructions and notes their accesses; the file
+//!           engine   process      runs instructions, notes their accesses; the process's file
 //!                  v              (`syncline_trace`), the budget
-//!                aside            the gate that all system calls of our own go through
+//!                aside            the gate for all system calls of the library's own
 //! ```
 //!
 //! No two files import each other, directly or through others. The module `starting` runs when the

@@ -5,10 +5,11 @@
 //!
 //! ```text
 //!        ...
-//!     T  return address of the frame       the call before it names the function, if it names one
-//!        locals, saved registers           <- the variable
-//!     S  an address in the function        where a call that it made returns to; the unwind table says how
-//!        frames of what it called             far up T is
+//!     T  return address of the frame       the call before this address may name the function
+//!        locals, saved registers           among them the variable
+//!     S  an address in the function        to which a call returns that the function has made;
+//!                                             from it, the unwind table tells how far up T is
+//!        frames of what the function called
 //! ```
 //!
 //! The way from below, through S, is tried first. Its result counts if the unwind table leads to a

@@ -1,14 +1,14 @@
 //! Writes a process's file from inside the recorded program.
 //!
 //! ```text
-//! File       a process's file, mapped: its header, its regions, pages of the arena
-//!   Family   what forked children share with the process that made the file
+//! File       a process's mapped file: its header, its regions, pages of the arena
+//!   Family   the memory that forked children share with the process that made the file
 //!   Room     where tables and logs of threads get their space
 //!   Shelf    tables and logs that were given back
 //! Table      a thread's rows
-//! Recent     the calls that a thread made lately, each with its row
+//! Recent     the latest calls of a thread, each with its row
 //! Log        a thread's events
-//! Tail       a thread's wait and nest records
+//! Tail       space for a thread's wait and nest records
 //! ```
 //!
 //! The caller decides what is counted, and in which row. This module only knows the format of the

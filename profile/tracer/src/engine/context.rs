@@ -1,7 +1,7 @@
 //! A context has all that is needed to trace a section. It is lent to one thread at a time.
 //!
 //! ```text
-//!   Context     fields that translated code addresses relative to itself
+//!   Context     fields, which translated code addresses relative to itself
 //!   cache       translated code, which every thread that has the context can run
 //!   table       for jumps with computed targets: where the target's translation is
 //!   stack       the stack of the engine's own functions

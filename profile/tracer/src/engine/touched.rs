@@ -2,12 +2,12 @@
 //! would add nothing new, so that the entry can be skipped.
 //!
 //! ```text
-//!                   all bytes known to be in the set
+//!                   bytes that are all known to be in the set
 //!           |<------------------------------------------>|
 //!     ......#############################################.......   memory
 //!                 |<----------------------->|
-//!                 lowest and highest so far of this access
-//!                 |<---- window ----->|        (its access is so many bytes long)
+//!                 lowest and highest byte that this access has touched
+//!                 |<---- window ----->|     where it may begin without going beyond them
 //! ```
 
 use super::address_set::{Covered, Hint, Words};

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! roots    one word for each 2 MiB of addresses: the address of their leaf
-//! leaf     two words for each 16 bytes: size and serial number, and call site, of a block that starts there
+//! leaf     two words for each 16 bytes: the size and serial number of a block that starts there,
+//!          and the call site of its allocation
 //!          one word for each 4 KiB: the start of a block that covers the page's first byte
 //! ```
 //!

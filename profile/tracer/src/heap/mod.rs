@@ -1,8 +1,8 @@
 //! Finds the block of the heap that an address lies in.
 //!
 //! ```text
-//! index   notes of blocks, by address, without a lock
-//! words   by thread: counts, and the caller of C++'s operator new
+//! index   finds blocks by address; needs no lock
+//! words   the counts of a thread, and the caller of C++'s operator new
 //! ```
 //!
 //! The notes are made by the functions that allocate and free (`interpose/heap.rs`).

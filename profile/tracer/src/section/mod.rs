@@ -9,8 +9,8 @@
 //!   by the program's own allocator: the call is only passed on.
 //!
 //! ```text
-//!   enter    finds out of which kind a call is
-//!   leave    ends a section, or all tracing, without a release
+//!   enter    finds out of which of these kinds a call is
+//!   leave    ends a section without a release
 //!   stop     stops tracing when it can't go on
 //!   edges    logs the beginning and the end of a section
 //!   finish   turns the log into records in the file

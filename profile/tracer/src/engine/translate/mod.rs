@@ -6,7 +6,7 @@
 //!              entry with the block's number
 //!   body       for each instruction, code that notes its addresses if they aren't known, then the
 //!              instruction itself (operands relative to the instruction pointer are rewritten)
-//!   end        replaces the jump, call or return, and continues in the next block
+//!   end        does what the jump, call or return does, and continues in the next block
 //! ```
 //!
 //! Added code uses two registers that the block does not use. They are saved at its entry and
