@@ -27,7 +27,8 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Reads a recording: its folder, or the file of one process. The program may still be running.
+    /// Analyses a recording, given its folder or the file of one process. The program may still be
+    /// running.
     ///
     /// Names are looked up in the program's files as they are on disk now. A file of the
     /// folder that can't be read is left out, with a [`Note::Unreadable`].
@@ -38,7 +39,7 @@ impl Analysis {
         Analysis::load_with_progress(recording, options, &mut |_| {})
     }
 
-    /// Like [`Analysis::load`], but reports its progress meanwhile.
+    /// Like [`Analysis::load`], but reports its progress to `progress`.
     ///
     /// # Errors
     /// Same errors as [`Analysis::load`].
@@ -118,8 +119,8 @@ impl Analysis {
     }
 }
 
-/// Reads a file of which the recording's folder has at most one. `None` if there is none, or if it
-/// can't be read: then a note says so.
+/// Reads a file that a recording's folder has at most once. `None` if the folder lacks it, or if it
+/// can't be read; the latter adds a note.
 fn of_folder<T>(
     recording: &Path,
     notes: &mut Vec<Note>,

@@ -1,21 +1,21 @@
-//! How long locks are held.
+//! How long locks are held, and whether their holders have processors.
 
 use syncline_recording::Op;
 
 use crate::model::{HolderTime, Lock, Process, Thread};
 
-/// Seconds by which a hold is measured too long, since the clock is read within it: a section of
-/// two instructions is recorded with this length.
+/// Seconds by which the measured time of a hold is too long, since the clock is read within the
+/// hold: a section of two instructions is recorded with this length.
 const CLOCK: f64 = 10e-9;
 
-/// The mean seconds of a hold: `calls` holds were measured to take `held` seconds in all.
+/// The mean seconds of a hold, if `calls` holds were measured to take `held` seconds in all; 0 if
+/// there are no calls.
 pub fn mean_held(held: f64, calls: u64) -> f64 {
     if calls == 0 { 0.0 } else { (held / calls as f64 - CLOCK).max(0.0) }
 }
 
 /// The share of their working time for which the threads that take a lock hold it; holds to read do
-/// not count. What other threads do meanwhile makes no difference, unless the threads that take the
-/// lock are unknown: then all threads' time counts.
+/// not count. The time of other threads counts only if it is unknown which threads take the lock.
 pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
     let worked = |thread: &Thread| {
         let alive = thread.seconds - thread.waiting.locks - thread.waiting.events;
@@ -32,8 +32,8 @@ pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
     if worked > 0.0 { (held / worked).min(1.0) } else { 0.0 }
 }
 
-/// The share of the time held in which the holders had a processor, in the holds that were sampled;
-/// 1 if none was.
+/// The share of the time held in which the holders had a processor, in the sampled holds; 1 if no
+/// hold was sampled.
 pub fn on_processor(process: &Process, sites: &[usize]) -> f64 {
     let holders = || sites.iter().map(|&site| &process.sites[site].figures.holder);
     let seconds = holders().map(|holder| holder.seconds).sum();

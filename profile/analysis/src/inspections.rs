@@ -1,6 +1,6 @@
 //! The traced critical sections of a program, by call site: plain data that another crate makes
-//! from a trace. It is matched to a recording by the position of the call in its file, so it may
-//! come from another run of the same program.
+//! from a trace. Traced sections are matched to a recording by the position of the call in its
+//! file, so the trace may be of another run of the same program.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use crate::model::{Inspected, Module, Site, Stack};
 pub struct InFile {
     /// The file's name without its folders.
     pub name: String,
-    /// Its build-id in hexadecimal; empty if it has none.
+    /// The file's build-id in hexadecimal; empty if it has none.
     pub build_id: String,
     /// The return address, as in the file's own symbols.
     pub address: u64,
@@ -36,9 +36,9 @@ impl Inspections {
         self.0.is_empty()
     }
 
-    /// Gives each call site its inspection: if several calls belong to it, the one with most
-    /// sections. A call by a function that takes locks for several sites is left out, since its
-    /// sections are those of all these sites.
+    /// Fills in the inspection of each call site. If several calls belong to a site, the inspection
+    /// with most sections is used. A call by a function that takes locks for several sites is left
+    /// out, since its sections are those of all these sites.
     pub(crate) fn fill(&self, sites: &mut [Site], stacks: &[Stack], modules: &[Module]) {
         if self.is_empty() {
             return;
@@ -59,7 +59,7 @@ impl Inspections {
     }
 }
 
-/// A return address of a process, as a position in a file.
+/// Converts a return address of a process to a position in a file; `None` if it is in no module.
 fn in_file(modules: &[Module], address: u64) -> Option<InFile> {
     let call = address.wrapping_sub(1);
     let module = modules.iter().find(|m| (m.start..m.end).contains(&call))?;

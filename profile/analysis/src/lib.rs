@@ -1,14 +1,13 @@
-//! Turns a recording into answers: which locks cost time, where in the source, and which thread was
-//! in the way.
+//! Analyses a recording: which locks cost time, at which lines of the source, and which threads
+//! held them meanwhile.
 //!
 //! Three steps:
 //!
-//! 1. `build` adds up the rows of a recording's files, by lock, by call site and by thread,
-//!    and asks `syncline-code` what the addresses mean;
-//! 2. [`model`] is the outcome: plain data in seconds and names, with no trace of how it
-//!    was recorded;
-//! 3. `findings` says what is wrong, by rules over the model, and `gain` predicts what a fix would
-//!    save.
+//! 1. `build` sums the rows of a recording's files by lock, by call site and by thread, and gets
+//!    the names of addresses from `syncline-code`;
+//! 2. [`model`] is the result: plain data in seconds and names, independent of how it was recorded;
+//! 3. `findings` applies rules to the model, which find what is wrong, and `gain` predicts how much
+//!    time a fix would save.
 //!
 //! ```no_run
 //! use syncline_analysis::{Analysis, Options, name};

@@ -10,7 +10,7 @@ pub fn unnumbered(thread: &str) -> &str {
     thread.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
-/// A call site in a line: `Queue<…>::push queue.h:120`.
+/// The text for a call site, such as `Queue<…>::push queue.h:120`.
 pub fn frame(frame: &Frame) -> String {
     let function = function(&frame.function);
     match frame.file_line() {
@@ -22,18 +22,18 @@ pub fn frame(frame: &Frame) -> String {
     }
 }
 
-/// A lock or another object that threads wait for: its kind and its name.
+/// The text for a lock, or another object that threads wait for: its primitive and its name.
 pub fn lock(lock: &Lock) -> String {
     let kind = primitive(lock.primitive);
     if lock.name.starts_with(kind) { lock.name.clone() } else { format!("{kind} {}", lock.name) }
 }
 
-/// The position of a site in a line.
+/// The text for the position of a site.
 pub fn site(process: &Process, site: &Site) -> String {
     site.frame.map_or_else(|| site.place.clone(), |f| frame(&process.frames[f]))
 }
 
-/// The call site of a stack in a line.
+/// The text for the call site of a stack.
 pub fn stack(process: &Process, stack: usize) -> String {
     let place = process.stacks.get(stack).and_then(|stack| stack.place);
     place.map_or_else(|| "unknown place".to_owned(), |f| frame(&process.frames[f]))

@@ -17,8 +17,8 @@ pub struct Options {
     pub debug_dirs: Vec<PathBuf>,
     /// The inspections from a trace of the critical sections; empty if there is none.
     pub inspections: Inspections,
-    /// For a recording in windows of time, how much of the end of the run is read; `None` for all
-    /// of it.
+    /// How much of the end of the run is read, for a recording in windows of time. `None` for the
+    /// whole run.
     pub last: Option<Duration>,
 }
 
@@ -33,15 +33,15 @@ impl Default for Options {
     }
 }
 
-/// The progress of the search for names, which takes most of the time.
+/// The progress of the search for names, which takes most of the time of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The number of processes that are done.
     pub processes_done: usize,
     /// The number of processes in the recording.
     pub processes: usize,
-    /// The number of call stacks that are done, in the present process.
+    /// The number of call stacks of the current process that are done.
     pub stacks_done: usize,
-    /// The number of call stacks in the present process.
+    /// The number of call stacks of the current process.
     pub stacks: usize,
 }

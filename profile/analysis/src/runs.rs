@@ -1,10 +1,10 @@
 //! Several recordings of one program, read as one.
 //!
 //! Runs of a program differ, most of all on a busy machine, and the findings of a single run may be
-//! random. Findings of two runs are the same if their rule and call site are, as in a comparison
-//! ([`crate::diff`]). The run whose findings were seen most often is shown, so that as few findings
-//! as possible are only in other runs. A finding's gain becomes the mean over all runs, with 0 for
-//! runs without the finding.
+//! random. Findings of two runs are the same if they have the same rule and call site, as in a
+//! comparison ([`crate::diff`]). The run that is shown is the one whose findings were seen most
+//! often in all runs. So as few findings as possible are only in other runs. A finding's gain
+//! becomes the mean over all runs, with 0 for runs without the finding.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use crate::diff::{self, Key, Run};
 use crate::findings::order;
 use crate::model::{Finding, Gain, Process, Runs, Seen};
 
-/// A finding's key, and its number among the findings with this key in its run: the first of them
-/// is the same finding as the first in another run.
+/// A finding's key, and the finding's number among those with this key in its run. The first such
+/// finding of one run is the same as the first of another run.
 type Numbered = (Key, usize);
 
-/// Reads several recordings as one. If a recording has several processes, one of them counts: in
-/// the first recording the one that lost most time waiting for locks, in the others the first of
-/// that name.
+/// Reads several recordings as one. If a recording has several processes, only one of them counts.
+/// In the first recording it is the process that lost most time waiting for locks; in the others,
+/// the first process of that name.
 ///
-/// Returns `None` if a recording has no process, or none of that name: then these are not
+/// Returns `None` if a recording has no process, or none of that name, since these are not
 /// recordings of one program.
 pub fn together(mut recordings: Vec<Analysis>) -> Option<Analysis> {
     let name = recordings.first()?.processes.first()?.name();
@@ -48,8 +48,8 @@ pub fn together(mut recordings: Vec<Analysis>) -> Option<Analysis> {
     Some(whole)
 }
 
-/// Gives the findings of the process that is shown the mean gain of all runs. Returns in how many
-/// runs each was seen, followed by the findings that the process does not have.
+/// Gives each finding of the shown process its mean gain over all runs. Returns in how many runs
+/// each finding was seen: first the shown process's findings, and then those of other runs only.
 fn merge(
     process: &mut Process,
     mut found: BTreeMap<Numbered, Vec<Finding>>,
@@ -74,7 +74,7 @@ fn merge(
     [seen, others].concat()
 }
 
-/// The findings of a process with their keys.
+/// The findings of a process, each with its key and number.
 fn numbered(process: &Process) -> impl Iterator<Item = (Numbered, &Finding)> {
     let mut before: BTreeMap<Key, usize> = BTreeMap::new();
     process.findings.iter().map(move |finding| {
@@ -85,7 +85,8 @@ fn numbered(process: &Process) -> impl Iterator<Item = (Numbered, &Finding)> {
     })
 }
 
-/// The number of runs in which a finding was seen, with the text of one of them.
+/// In how many runs a finding was seen, and its gains there. `told` has the text, and `all` the
+/// finding in each run.
 fn seen(told: &Finding, all: &[Finding]) -> Seen {
     let shares = || all.iter().filter_map(|finding| Some(finding.gain?.share));
     Seen {
@@ -98,8 +99,8 @@ fn seen(told: &Finding, all: &[Finding]) -> Seen {
     }
 }
 
-/// The mean gain of all runs; `None` if unknown in all. Runs without the finding count as 0, those
-/// with a finding of unknown gain don't count.
+/// The mean gain of all runs; `None` if unknown in all. A run without the finding counts as 0; a
+/// run in which the finding's gain is unknown does not count.
 fn mean(all: &[Finding], runs: usize) -> Option<Gain> {
     let gains: Vec<Gain> = all.iter().filter_map(|finding| finding.gain).collect();
     let unknown = all.len() - gains.len();
@@ -115,7 +116,7 @@ mod tests {
     use crate::findings::testing::{self, finding};
     use crate::model::{Method, Rule};
 
-    /// A run with findings of these rules and gains, at one call site.
+    /// A run with findings at one call site, given their rules and gains.
     fn run(findings: &[(Rule, f64)]) -> Analysis {
         let mut process = testing::process(10.0, 2).clone();
         process.findings = findings.iter().map(|&(rule, share)| promising(rule, share)).collect();
@@ -143,7 +144,7 @@ mod tests {
         let whole = whole.expect("one program");
         let process = &whole.processes[0];
         let runs = process.runs.as_ref().expect("several runs");
-        // The second has both of those that were seen more than once.
+        // The second run has both findings that were seen more than once.
         assert_eq!((runs.shown, runs.runs.len()), (1, 4));
         let rules: Vec<Rule> = process.findings.iter().map(|finding| finding.rule).collect();
         assert_eq!(rules, [Rule::PollingTry, Rule::Convoy]);

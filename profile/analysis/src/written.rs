@@ -2,8 +2,8 @@
 
 use syncline_recording::Primitive;
 
-/// How many bytes of an object are written when it is used, counted from its start: its size in the
-/// C library, without the part that only its creation writes.
+/// How many bytes of an object, from its start, are written when it is used. This is the object's
+/// size in the C library, without the part that only its creation writes.
 pub fn written(primitive: Primitive) -> u64 {
     match primitive {
         Primitive::Mutex => 24,

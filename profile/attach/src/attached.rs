@@ -1,4 +1,4 @@
-//! Attaches to a process and detaches from it, step by step.
+//! Attaches the recorder to a process and detaches it, step by step.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -25,23 +25,24 @@ use crate::symbols::Symbols;
 use crate::target::Target;
 use crate::{modules, quiet, restore, safe, seccomp, target};
 
-/// How often slots are searched after a module was loaded. Once is not enough: the loader first
-/// lists a module, and fills its tables later.
+/// After a module was loaded, slots are searched this many times. Once is not enough, because the
+/// loader first lists a module and fills its tables later.
 const LOOKS: u32 = 3;
-/// How long a process that has just begun may take to start.
+/// A process that has just begun may take this long until it can be attached to.
 const STARTING: Duration = Duration::from_secs(2);
-/// The pause between two attempts during that time.
+/// The pause between two attempts to attach during that time.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The offset of the word that says which process runs one of the recorder's functions.
+/// The offset, in the recorder's state, of the word that says which process runs one of the
+/// recorder's functions.
 const BUSY: u64 = offset_of!(State, busy) as u64;
 const NOW_AND_FOR_EVER: u64 = (libc::RTLD_NOW | libc::RTLD_NODELETE) as u64;
 
-/// The options of a recording.
+/// What to record, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The file of the recorder's library.
+    /// The path of the recorder's library.
     pub library: &'a Path,
-    /// An empty file for the recording.
+    /// An empty file, to which the process will write.
     pub file: &'a File,
     /// [`syncline_recording::layout::Header::clock`]
     pub clock: u32,
@@ -58,32 +59,34 @@ pub struct Attached {
     _claim: Claim,
     target: Target,
     recorder: Recorder,
-    /// Identifies its forked children, which have the same copy of the recorder.
+    /// The process's copy of the recorder, by which its forked children are found; `None` if it
+    /// could not be identified.
     copy: Option<OwnCopy>,
-    /// How many words point to the recorder.
+    /// How many slots point to the recorder.
     pub slots: usize,
-    /// The modules that were loaded at the last check.
+    /// The modules that were loaded at the last check, as in [`modules::loaded`].
     seen: Vec<(u64, u64)>,
-    /// How many more times slots have to be searched.
+    /// How many more times slots are to be searched.
     looks: u32,
 }
 
 /// The result of [`Attached::detach`].
 #[derive(Clone, Debug, Default)]
 pub struct Left {
-    /// How long the process's threads were stopped, from [`Attached::new`] on, added up over the
+    /// For how long the process's threads were stopped since [`Attached::new`], added up over the
     /// threads.
     pub stopped: Duration,
-    /// How many words got their old values back.
+    /// How many slots got their old values back.
     pub slots: usize,
-    /// Whether no thread was inside the recorder any more, so that its memory was released. If not,
-    /// the next command releases it.
+    /// Whether no thread was inside the recorder any more, so that its memory was released. If
+    /// false, the next command that attaches releases it.
     pub forgotten: bool,
-    /// What happened to the processes that it forked while it was attached to.
+    /// What happened to the children that the process forked while it was being recorded.
     pub children: Children,
 }
 
-/// The recorder in the process: its addresses.
+/// Addresses of the recorder in the process: its first one, its state, and its functions
+/// (`syncline_recording::live`).
 #[derive(Clone, Copy)]
 struct Recorder {
     start: u64,
@@ -96,7 +99,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// The recorder that is in the process; `None` if there is none.
+    /// Finds the recorder in a process; `None` if there is none.
     fn find(target: &Target) -> Result<Option<Recorder>, Error> {
         for module in target.modules.iter().rev() {
             let Ok(symbols) = Symbols::of(module) else { continue };
@@ -119,7 +122,7 @@ impl Recorder {
         Ok(None)
     }
 
-    /// The recorder's module, among those of the process.
+    /// The recorder's module among those of the process.
     fn module<'a>(&self, target: &'a Target) -> Result<&'a Module, Error> {
         let is_it = |module: &&Module| module.range.start == self.start;
         target.modules.iter().find(is_it).ok_or(Error::Gone(target.pid))
@@ -129,13 +132,14 @@ impl Recorder {
         (memory.word(self.state).unwrap_or(0) >> 32) as u32
     }
 
-    /// Notes that none of the recorder's functions runs any more: the one that ran was abandoned.
+    /// Notes that none of the recorder's functions runs, after a call of one was given up.
     fn is_free(&self, memory: Memory) -> Result<(), Error> {
         let failed = |source| Error::System { what: "write to the process", source };
         memory.write(self.state + BUSY, &[0; 4]).map_err(failed)
     }
 
-    /// Detaches from the forked children of a process.
+    /// Detaches the recorder from the forked children of a process, which have the same `copy` of
+    /// it.
     fn leave_children(self, copy: Option<&OwnCopy>) -> Children {
         let is_recorded = |pid| self.stage(Memory(pid)) == RECORDING;
         let leave = |child: &Target| leave(child, self).map(drop);
@@ -144,24 +148,26 @@ impl Recorder {
 }
 
 impl Attached {
-    /// Attaches to a process, after cleaning up whatever a killed command has left there.
+    /// Attaches the recorder to a process. Before, cleans up what a killed command may have left
+    /// there.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the process can't be attached to; then nothing was touched. Other
-    /// errors if a step fails.
+    /// [`Error::Refused`] if the process can't be attached to, in which case nothing in it was
+    /// changed. Other errors if a step fails.
     pub fn new(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
         let until = Instant::now() + STARTING;
         loop {
             let told = target::told(pid);
             // A process that has just begun is often a shell that is about to execute another
-            // program, or a loader that has not mapped the C library yet.
+            // program, or its loader has not mapped the C library yet. So for some errors the
+            // attempt is repeated.
             let starts = |error: &Error| {
                 let now = target::told(pid);
                 let another = now != told && !now.is_empty();
                 another
                     || match error {
                         Error::Executed(_) | Error::Lacks { .. } => true,
-                        // The headers or the tables of a module are not there yet.
+                        // The headers or the tables of a module are not mapped yet.
                         Error::System { source, .. } => source.kind() == ErrorKind::NotFound,
                         _ => false,
                     }
@@ -220,7 +226,7 @@ impl Attached {
             Ok(slots) => slots,
             Err(error) => {
                 drop(borrowed);
-                // If this fails as well, the next command cleans up.
+                // If this fails as well, the next command that attaches cleans up.
                 let _ = leave(&target, recorder);
                 return Err(error);
             }
@@ -231,11 +237,11 @@ impl Attached {
         Ok(Attached { _claim: claim, target, recorder, copy, slots, seen, looks: LOOKS })
     }
 
-    /// Points the slots of newly loaded modules to the recorder. Returns how many slots these were,
-    /// often 0. The caller repeats this.
+    /// Points the slots of newly loaded modules to the recorder, and returns how many slots these
+    /// were. The caller must do this again and again while it records. Mostly there are none.
     ///
     /// # Errors
-    /// Same errors as [`Attached::new`]. The call may be repeated after an error.
+    /// Same errors as [`Attached::new`]. After an error, the call may be repeated.
     pub fn follow(&mut self) -> Result<usize, Error> {
         let gone = |_| Error::Gone(self.target.pid);
         let now = modules::loaded(self.target.memory).map_err(gone)?;
@@ -259,27 +265,29 @@ impl Attached {
         Ok(pointed)
     }
 
-    /// How long the process's threads were stopped so far, added up over the threads: those that were
-    /// borrowed, those whose seccomp filters were read, and all threads where the loader's lock could
-    /// not be had. This includes cleaning up after a killed command, and threads that were stopped
-    /// but could not be borrowed. Threads of forked children are not included.
+    /// For how long the process's threads have been stopped, added up over the threads. Threads
+    /// were stopped to be borrowed (even if they could not be borrowed after all), to read their
+    /// seccomp filters, and, if the loader's lock was not available, to restore slots. The time
+    /// includes cleaning up after a killed command, but not threads of forked children.
     pub fn stopped(&self) -> Duration {
         self.target.stopped()
     }
 
-    /// Whether the process still exists and runs the same program.
+    /// Whether the process still exists and runs the program to which the recorder was attached.
     pub fn goes_on(&self) -> bool {
         self.target.runs_same_program() && self.target.memory.word(self.recorder.state).is_ok()
     }
 
-    /// Ends the recording and restores what was changed, also in the processes that it has forked.
+    /// Ends the recording and restores what was changed in the process and in the children that it
+    /// has forked.
     ///
     /// # Errors
-    /// [`Error::Gone`] if the process has ended or runs another program: its recording is complete.
-    /// Other errors if a step fails; then the next command cleans up. In both cases, the processes
-    /// that it has forked were detached from, as far as possible.
+    /// [`Error::Gone`] if the process has ended or runs another program, in which case its
+    /// recording is complete. Other errors if a step fails; the next command that attaches cleans
+    /// up. In all cases, the recorder was detached from the forked children as far as possible.
     pub fn detach(self) -> Result<Left, Error> {
-        // The process itself comes first: otherwise it could fork more recorded children meanwhile.
+        // The process itself comes first. Otherwise it could fork more recorded children in the
+        // meantime.
         let left = match self.goes_on() {
             true => leave(&self.target, self.recorder),
             false => Err(Error::Gone(self.target.pid)),
@@ -289,13 +297,13 @@ impl Attached {
     }
 }
 
-/// Makes the program's loader open the recorder.
+/// Makes the process's loader open the recorder's library.
 fn open(target: &Target, library: &Path) -> Result<(), Error> {
     let failed = |source| Error::System { what: "write to the process", source };
     let library = in_memory(library)?;
     let mut borrowed = safe::borrow(target)?;
-    // This tests that the loader's lock can be had. `dlopen` needs the lock while it changes
-    // things, and must not get stuck there.
+    // This call finds out whether the loader's lock is available. `dlopen` needs the lock while it
+    // changes things, and must not be given up in the middle of that.
     borrowed.call("dl_iterate_phdr", target.dl_iterate_phdr, [borrowed.one(), 0, 0])?;
     let descriptor = give(&mut borrowed, target.memory, &library)?;
     let room = borrowed.room();
@@ -316,8 +324,8 @@ fn open(target: &Target, library: &Path) -> Result<(), Error> {
     }
 }
 
-/// Points slots to the recorder, as many at a time as there is room for. Returns how many it
-/// pointed.
+/// Points slots to the recorder, as many at a time as there is room for. Returns how many slots it
+/// has pointed there.
 fn point(
     borrowed: &mut Borrowed<'_>,
     target: &Target,
@@ -328,7 +336,7 @@ fn point(
     let mut pointed = 0;
     for part in slots.chunks(Borrowed::ROOM_BYTES / size_of::<Slot>()) {
         let room = borrowed.room();
-        // SAFETY: slots are plain words.
+        // SAFETY: slots consist of words only, without padding.
         let bytes =
             unsafe { std::slice::from_raw_parts(part.as_ptr().cast::<u8>(), size_of_val(part)) };
         target.memory.write(room, bytes).map_err(failed)?;
@@ -342,10 +350,10 @@ fn point(
     Ok(pointed)
 }
 
-/// Restores the old values of all slots; returns how many. If the process has other threads, the
-/// recorder does so. But the recorder needs the loader's lock, which a forked child may have held
-/// for ever. If that is so, or if there is no other thread, this command restores the values while
-/// no other thread runs.
+/// Restores the old values of all slots, and returns how many. If the process has other threads,
+/// the recorder does so. But the recorder needs the loader's lock, which may be held for ever in a
+/// forked child. In that case, or if there is no other thread, this command restores the values
+/// while no other thread runs.
 fn unpoint(
     borrowed: &mut Borrowed<'_>,
     target: &Target,
@@ -368,7 +376,7 @@ fn unpoint(
     Ok(restored)
 }
 
-/// Ends any recording of the process, in whatever state it was left.
+/// Ends the recording of a process, whatever state it is in, and releases the recorder's memory.
 fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
     let mut left = Left { forgotten: true, ..Left::default() };
     if recorder.stage(target.memory) == RESTING {
@@ -383,15 +391,15 @@ fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
     if left.forgotten && recorder.stage(target.memory) == ENDED {
         let mut borrowed = safe::borrow(target)?;
         borrowed.call("the recorder's rest", recorder.rest, [0; 3])?;
-        // This comes last: the steps before it run code in these pages.
+        // This comes last, because the steps before run code in these pages.
         give_pages_back(&mut borrowed, module)?;
         borrowed.give_back()?;
     }
     Ok(left)
 }
 
-/// Gives back the memory of those pages of the recorder that are the same as in its file: code and
-/// constants. If they are touched, the kernel reads them again.
+/// Releases the memory of those pages of the recorder that are the same as in its file, which are
+/// code and constants. If they are accessed again, the kernel reads them from the file.
 fn give_pages_back(borrowed: &mut Borrowed<'_>, recorder: &Module) -> Result<(), Error> {
     const PAGE: u64 = 4096;
     for part in recorder.constant() {
@@ -403,7 +411,7 @@ fn give_pages_back(borrowed: &mut Borrowed<'_>, recorder: &Module) -> Result<(),
 }
 
 fn put(target: &Target, at: u64, request: &Request) -> Result<(), Error> {
-    // SAFETY: the request consists of plain words, and has no padding.
+    // SAFETY: the request consists of words only, without padding.
     let bytes = unsafe {
         std::slice::from_raw_parts((&raw const *request).cast::<u8>(), size_of::<Request>())
     };

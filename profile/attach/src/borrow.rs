@@ -1,10 +1,11 @@
-//! Borrows a thread of the process: functions are called on it while it waits in a system call.
+//! Borrows a thread of the process that waits in a system call, to call functions on it.
 //!
-//! Each call is laid out as the kernel lays out a signal handler's: with a frame that has the
-//! thread's state, and a return to `rt_sigreturn`. The thread then repeats its system call with the
-//! same arguments, so a wait for a relative time begins anew. The first two calls map memory for a
-//! stack and some code, and the last call unmaps it; these three run on the thread's own stack, and
-//! all others in that memory. So a small stack of the program only has to hold a signal frame.
+//! The thread runs each call as if it were a signal handler: there is a frame on the stack that has
+//! the thread's state, and the call returns to `rt_sigreturn`, which restores this state.
+//! Afterwards the thread repeats its system call with the same arguments. (So a wait for a relative
+//! time begins anew.) The first two calls map memory for a stack and some code, and the last call
+//! unmaps it. These three run on the thread's own stack, and all others in that memory. So a small
+//! stack of the program only needs room for a signal frame.
 
 use std::time::{Duration, Instant};
 
@@ -18,24 +19,25 @@ use crate::trace::{self, Stop};
 const SYS_MMAP: u64 = 9;
 const SYS_MPROTECT: u64 = 10;
 const SYS_MUNMAP: u64 = 11;
-/// Signals that an instruction may raise. They are not blocked during a call: if they were, the
-/// kernel would reset the program's handler.
+/// The signals that an instruction may raise, a bit each. They are not blocked during a call,
+/// because if such a signal is raised while it is blocked, the kernel resets the program's handler.
 const RAISED: u64 = 1 << 10 | 1 << 6 | 1 << 3 | 1 << 7 | 1 << 4;
 const RED_ZONE: u64 = 128;
 const SCRATCH: u64 = 1 << 20;
-/// Bytes at the end of that memory that stay free: if `rt_sigreturn` has to wait for a page of the
-/// frame, it requires that the largest frame could be read.
+/// So many bytes at the end of that memory stay free. If `rt_sigreturn` has to wait for a page of
+/// the frame, it requires that a frame of the largest size could be read.
 const ABOVE_FRAME: u64 = 16 << 10;
 const PAGE: u64 = 4096;
 const LONGEST_CALL: Duration = Duration::from_secs(20);
-/// A call that waits for a lock is given up after this time.
+/// After this time, a call is given up if it waits for a lock.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const SYS_FUTEX: u64 = 202;
-/// The results of system calls that were interrupted by a stop.
+/// The results of system calls that were interrupted when the thread was stopped.
 const INTERRUPTED: [i64; 5] = [-512, -513, -514, -516, -(libc::EINTR as i64)];
 
-/// Calls the function in `rbx` with the words behind `r12`, and stores its result at `r12`. `rbp`
-/// is `__errno_location`, because the thread's `errno` must not change.
+/// Machine code that calls the function in `rbx` with the words behind `r12` as its arguments, and
+/// stores its result at `r12`. `rbp` has the address of `__errno_location`, through which the
+/// thread's `errno` is preserved.
 const CALL: &[u8] = &[
     0xff, 0xd5, // call rbp
     0x49, 0x89, 0xc5, // mov r13, rax
@@ -49,7 +51,8 @@ const CALL: &[u8] = &[
     0xb8, 0x0f, 0x00, 0x00, 0x00, // mov eax, 15
     0x0f, 0x05, // syscall
 ];
-/// Makes the system call that the registers describe, and stores its result at `r12`.
+/// Machine code that makes the system call for which the registers are set, and stores its result
+/// at `r12`.
 const SYSTEM_CALL: &[u8] = &[
     0x0f, 0x05, // syscall
     0x49, 0x89, 0x04, 0x24, // mov [r12], rax
@@ -57,19 +60,20 @@ const SYSTEM_CALL: &[u8] = &[
     0x0f, 0x05, // syscall
 ];
 const SYSTEM_CALL_AT: u64 = 256;
-/// A function that returns 1.
+/// The machine code of a function that returns 1.
 const ONE: &[u8] = &[
     0xb8, 0x01, 0x00, 0x00, 0x00, // mov eax, 1
     0xc3, // ret
 ];
 const ONE_AT: u64 = 512;
-/// The offset of a call's words, which are followed by its data.
+/// The offset, in the mapped memory, of the words of a call (its result and its arguments). Its
+/// data follows.
 const WORDS: u64 = PAGE;
-/// The offset of the memory that the caller may write to.
+/// The offset of the part to which the caller may write.
 pub const ROOM: u64 = PAGE + 256;
 
-/// A stopped thread on which functions can be called. When this is dropped, the thread is back where
-/// it was, or finishes its call by itself.
+/// A stopped thread on which functions can be called. When this value is dropped, the thread goes
+/// on where it was; if a call is still running on it, it first finishes that.
 pub struct Borrowed<'a> {
     target: &'a Target,
     memory: Memory,
@@ -79,9 +83,9 @@ pub struct Borrowed<'a> {
 }
 
 impl Borrowed<'_> {
-    /// Borrows a thread that waits in a system call. `None` if it can't be stopped, no longer waits
-    /// in one when it stops, has no room for a frame on its stack, or if `is_safe` (given the call
-    /// and the stack pointer) is false.
+    /// Borrows the thread `tid`. `None` if it can't be stopped, if it does not wait in a system
+    /// call when it is stopped, if its stack has no room for a frame, or if `is_safe` returns false
+    /// for the system call's number and the stack pointer.
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,
@@ -111,7 +115,7 @@ impl Borrowed<'_> {
         Ok(Some(borrowed))
     }
 
-    /// Maps memory of our own, with two calls on the thread's own stack.
+    /// Maps the memory for calls, by two calls on the thread's own stack.
     fn make_room(&mut self) -> Result<(), Error> {
         let failed = |source| Error::System { what: "write to the process", source };
         let (rw, flags) = (3, (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64);
@@ -141,12 +145,12 @@ impl Borrowed<'_> {
         Error::Failed { pid: self.memory.0, what, why }
     }
 
-    /// The address at which the caller may write a call's data.
+    /// The address to which the caller may write data for a call.
     pub fn room(&self) -> u64 {
         self.scratch + ROOM
     }
 
-    /// The size of that memory in bytes.
+    /// The number of bytes that the caller may write there.
     pub const ROOM_BYTES: usize = (SCRATCH / 2) as usize;
 
     /// The thread's number.
@@ -159,7 +163,8 @@ impl Borrowed<'_> {
         self.scratch + ONE_AT
     }
 
-    /// Calls a function of the process with three arguments. Returns its result.
+    /// Calls a function of the process with three arguments, and returns its result. `what` names
+    /// it in errors.
     pub fn call(
         &mut self,
         what: &'static str,
@@ -173,7 +178,7 @@ impl Borrowed<'_> {
         self.in_scratch(what, registers, &arguments)
     }
 
-    /// Makes a system call in the process. Returns its result.
+    /// Makes a system call in the process, and returns its result. `what` names it in errors.
     pub fn system_call(
         &mut self,
         what: &'static str,
@@ -207,8 +212,8 @@ impl Borrowed<'_> {
         self.memory.word(words).map_err(failed)
     }
 
-    /// Calls a function of the C library that makes one system call, and returns the system call's
-    /// result.
+    /// Calls, on the thread's own stack, a function of the C library that makes the system call of
+    /// this number. Returns the result of the system call.
     fn on_own_stack(&mut self, function: u64, a: [u64; 6], number: u64) -> Result<u64, Error> {
         let failed = |source| Error::System { what: "write to the process", source };
         let mut registers = self.state.registers;
@@ -219,21 +224,22 @@ impl Borrowed<'_> {
         self.run("a call of the C library", registers, number)
     }
 
-    /// Writes a frame below the thread's own stack, and a return to `rt_sigreturn`. Returns the
-    /// address of the latter.
+    /// Writes a signal frame below the used part of the thread's own stack, and below that the
+    /// address of `rt_sigreturn`, to which a call will return. Returns where this address is.
     fn frame_on_own_stack(&self) -> std::io::Result<u64> {
         let (context, frame) = below(self.state.registers.rsp - RED_ZONE, &self.state);
         let mut bytes = self.target.sigreturn.to_ne_bytes().to_vec();
         bytes.extend(frame);
-        // The kernel makes the first thread's stack longer for a touch, but not for this write.
+        // The first thread's stack may have to become longer. The kernel does that for this access,
+        // but not for the write below.
         trace::touch(self.tid(), context - 8)?;
         self.memory.write(context - 8, &bytes)?;
         Ok(context - 8)
     }
 
-    /// Lets the thread run until it has returned through the frame. Returns the result of its last
-    /// system call of this number. If it waits too long for a lock, it is put back to where it was,
-    /// and the call is given up.
+    /// Lets the thread run with these registers until it has returned through the frame. Returns
+    /// the result of its last system call of this number. If the thread waits too long for a lock,
+    /// it is put back to where it was, and the call is given up.
     fn run(
         &mut self,
         what: &'static str,
@@ -242,7 +248,7 @@ impl Borrowed<'_> {
     ) -> Result<u64, Error> {
         let failed = |source| Error::System { what: "run a borrowed thread", source };
         registers.orig_rax = u64::MAX;
-        // From here on the call ends by itself, even if this process ends.
+        // From here on, the thread finishes the call by itself if this process ends.
         let tid = self.tid();
         trace::set_registers(tid, &registers).map_err(failed)?;
         trace::set_signal_mask(tid, !RAISED).map_err(failed)?;
@@ -285,23 +291,23 @@ impl Borrowed<'_> {
         }
     }
 
-    /// Whether the stopped thread was waiting for a lock.
+    /// Whether the stopped thread waits for a lock.
     fn waits_for_lock(&self) -> bool {
         trace::registers(self.tid())
             .is_ok_and(|now| now.orig_rax == SYS_FUTEX && INTERRUPTED.contains(&(now.rax as i64)))
     }
 
-    /// Takes the thread out of a call, back to where it was. The call's memory stays mapped: the C
-    /// library may have noted an address in it for the thread.
+    /// Takes the thread out of a call, back to where it was. The memory for calls stays mapped,
+    /// because the C library may have noted an address in it for the thread.
     fn put_back(&self) -> std::io::Result<()> {
         trace::set_registers(self.tid(), &self.state.registers)?;
         trace::set_extended_state(self.tid(), &self.state.extended)?;
         trace::set_signal_mask(self.tid(), self.state.mask)
     }
 
-    /// Unmaps our memory and gives the thread back.
+    /// Unmaps the memory for calls, and gives the thread back.
     pub fn give_back(mut self) -> Result<(), Error> {
-        // The call that unmaps this memory can't run in it, so it runs on the thread's own stack.
+        // The call that unmaps the memory can't run in it, so it runs on the thread's own stack.
         let (at, size) = (self.scratch, SCRATCH);
         self.on_own_stack(self.target.munmap, [at, size, 0, 0, 0, 0], SYS_MUNMAP)?;
         Ok(())
@@ -316,7 +322,8 @@ fn read_state(tid: i32) -> std::io::Result<State> {
     })
 }
 
-/// The state in which the thread goes on: it repeats a system call that was interrupted.
+/// The state in which the thread has to go on after the calls: if its system call was interrupted,
+/// it repeats that.
 fn going_on(mut state: State) -> State {
     let r = &mut state.registers;
     if INTERRUPTED.contains(&(r.rax as i64)) {

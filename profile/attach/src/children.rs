@@ -1,5 +1,5 @@
-//! Detaches from processes that a process forked while it was attached to. Each such child has a
-//! copy of the recorder, and of the tables that lead to it.
+//! Detaches the recorder from children that a process forked while it was being recorded. Each such
+//! child has a copy of the recorder, and of the tables that lead to it.
 
 use std::collections::HashSet;
 use std::fs::{read_dir, read_to_string};
@@ -9,25 +9,26 @@ use crate::claim::Claim;
 use crate::refusal::Error;
 use crate::target::Target;
 
-/// After this time, processes that could not be detached from stay recorded.
+/// After this time, no more attempts are made, and the remaining children stay recorded.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Identifies the file that the recorder was loaded from: memory without a name. Only this process,
-/// and those that were forked from it, have mapped it.
+/// Identifies the copy of the recorder that was loaded into a process. Its file is memory without a
+/// name, which only this process and those that were forked from it have mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy(String);
 
 impl Copy {
-    /// The file that is mapped at an address of a process.
+    /// Identifies the file that a process has mapped from this address on; `None` if there is none.
     pub fn of(pid: u32, at: u64) -> Option<Copy> {
         let maps = read_to_string(format!("/proc/{pid}/maps")).ok()?;
         let line = maps.lines().find(|line| line.starts_with(&format!("{at:x}-")))?;
-        // The file's device and inode number, which follow the range, the access and the offset.
+        // The file's device and inode number, which come after the range, the access and the
+        // offset.
         let mut words = line.split_ascii_whitespace().skip(3);
         Some(Copy(format!(" {} {} ", words.next()?, words.next()?)))
     }
 
-    /// All processes that have mapped it.
+    /// All processes that have mapped this copy.
     fn processes(&self) -> impl Iterator<Item = u32> {
         let entries = read_dir("/proc").into_iter().flatten();
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -38,18 +39,18 @@ impl Copy {
     }
 }
 
-/// The result of detaching from forked processes.
+/// The result of detaching the recorder from forked children.
 #[derive(Clone, Debug, Default)]
 pub struct Children {
-    /// How many processes were detached from.
+    /// From how many children the recorder was detached.
     pub left: usize,
-    /// The processes that are still recorded, each with the reason.
+    /// The children that are still recorded, each with the reason.
     pub going_on: Vec<(u32, String)>,
 }
 
-/// Detaches from all recorded processes with this copy of the recorder, until there are no more:
-/// one of them may have forked another meanwhile. Processes that another command has attached to
-/// are left to that command.
+/// Detaches this copy of the recorder from all processes that are recorded. This is repeated until
+/// there are no more, because one of them may fork another one meanwhile. Processes to which
+/// another command has attached the recorder are left to that command.
 pub fn leave(
     copy: &Copy,
     is_recorded: impl Fn(u32) -> bool,

@@ -1,11 +1,12 @@
-//! Makes sure that only one command at a time is attached to a process.
+//! Ensures that only one command at a time is attached to a process.
 //!
-//! A command listens at an abstract socket, whose name contains the process's number and the time
-//! when the process began. The kernel binds a name to only one socket, and releases it when the
-//! command ends, in whatever way. A process that connects can ask the kernel which process listens.
+//! A command listens at an abstract socket whose name contains the process's number and the time
+//! when the process began. The kernel gives a name to only one socket, and frees it as soon as the
+//! command ends, for whatever reason. A command that connects to the socket can ask the kernel
+//! which process listens.
 //!
-//! Each network namespace has its own names of sockets. So all commands use the namespace of the
-//! process, if the kernel lets them, and the process's number in its own PID namespace.
+//! Each network namespace has its own names of sockets. So all commands use the network namespace
+//! of the process, if the kernel allows that, and the number that the process has for itself.
 
 use std::fs::{File, read_link};
 use std::io::ErrorKind;
@@ -16,7 +17,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use crate::refusal::{Error, Refusal, name_of};
 use crate::target::Target;
 
-/// The right to attach to a process, which no other command has.
+/// The right to attach to a process, which only one command has at a time.
 #[derive(Debug)]
 pub struct Claim {
     _listener: UnixListener,
@@ -26,15 +27,15 @@ impl Claim {
     /// Claims a process.
     ///
     /// # Errors
-    /// [`Refusal::Claimed`], with the command that has the process; [`Error::System`] if the socket
-    /// can't be made.
+    /// [`Refusal::Claimed`], with the command that has claimed the process already;
+    /// [`Error::System`] if the socket can't be made.
     pub fn new(target: &Target) -> Result<Claim, Error> {
         let claim = || {
             enter_network(target.pid);
             Claim::here(target)
         };
-        // A socket stays in the namespace in which it was made, so only this thread has to go
-        // there.
+        // A socket stays in the namespace in which it was made, so only a short-lived thread has to
+        // enter that.
         std::thread::scope(|scope| scope.spawn(claim).join().expect("no panic"))
     }
 
@@ -49,7 +50,8 @@ impl Claim {
                 Err(e) if e.kind() == ErrorKind::AddrInUse => {}
                 Err(e) => return Err(failed(e)),
             }
-            // The connection fails if the other command has just ended.
+            // The connection fails if the other command has just ended. In that case the name is
+            // tried again.
             if let Ok(stream) = UnixStream::connect_addr(&address) {
                 let by = peer(&stream);
                 return Err(Refusal::Claimed { pid, by: describe(by) }.into());
@@ -68,12 +70,12 @@ fn enter_network(pid: u32) {
     if own.is_ok_and(|own| other.is_ok_and(|other| own != other))
         && let Ok(namespace) = File::open(theirs)
     {
-        // SAFETY: a plain call on an open file.
+        // SAFETY: the descriptor is that of an open file.
         unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
     }
 }
 
-/// The process that listens at the other end; 0 if it can't be seen from here.
+/// The number of the process that listens at the other end; 0 if it is in another namespace.
 fn peer(stream: &UnixStream) -> u32 {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
@@ -90,7 +92,7 @@ fn peer(stream: &UnixStream) -> u32 {
     who.pid as u32
 }
 
-/// Describes the command that has a process; 0 if its number is unknown.
+/// Describes the command with this process number, which is 0 if it is unknown.
 fn describe(by: u32) -> String {
     match by {
         0 => "a command in another container".to_owned(),

@@ -1,49 +1,50 @@
-//! Builds signal frames. A signal frame has everything that a thread needs to go on where it was,
-//! in the form that `rt_sigreturn` reads.
+//! Builds signal frames. A signal frame has the complete state with which a thread goes on where it
+//! was, in the form that `rt_sigreturn` reads.
 //!
-//! The frame is laid out as the kernel lays it out to deliver a signal (`struct rt_sigframe` of
-//! x86-64): `struct ucontext`, and elsewhere the extended state with its marks.
+//! The frame has the parts that the kernel writes to deliver a signal (`struct rt_sigframe` of
+//! x86-64): `struct ucontext`, and at another place the extended state with its marks.
 
 use std::arch::x86_64::__cpuid_count;
 
 use libc::user_regs_struct as Registers;
 
-/// Bytes of the context.
+/// The size of the context in bytes.
 pub const CONTEXT: u64 = 304;
-/// These mark an extended state that is larger than the oldest form: one at its beginning, one at
-/// its end.
+/// This marks an extended state that is larger than the oldest form. It is in the first part of the
+/// state, and [`MAGIC2`] follows the state.
 const MAGIC1: u32 = 0x4650_5853;
 const MAGIC2: u32 = 0x4650_5845;
-/// The offset of the marks at the state's beginning.
+/// The offset of the marks in the state's first part.
 const MARKS: usize = 464;
-/// The offset of the word that says which parts of the extended state are in use, a bit each.
+/// The offset of the word that says which parts of the state are in use, a bit each.
 const IN_USE: usize = 512;
-/// Bytes of the first two parts of the extended state, and of its header.
+/// The size of the state's first two parts and its header in bytes.
 const FIRST: usize = 576;
-/// `uc_flags`: there is an extended state, and a stack segment, which is to be restored as it is.
+/// The value of `uc_flags`: the frame has an extended state and a stack segment, which is to be
+/// restored as it is.
 const FLAGS: u64 = 7;
-/// An invalid mode of the alternate stack. It makes `rt_sigreturn` leave that stack as it is; the
-/// stack can't be read from outside.
+/// An invalid mode of the alternate signal stack. It makes `rt_sigreturn` leave that stack as it
+/// is. (The frame can't have the right values, since they can't be read from outside.)
 const NO_STACK_MODE: u32 = 7;
 
 /// The state of a thread.
 #[derive(Clone)]
 pub struct State {
     pub registers: Registers,
-    /// As `ptrace` gives it, with the parts that are not in use.
+    /// The extended state as `ptrace` returns it, with the parts that are not in use.
     pub extended: Vec<u8>,
     pub mask: u64,
 }
 
-/// The parts of an extended state that are in use, a bit each, and the state up to the end of the
-/// last of them.
+/// Which parts of an extended state are in use, a bit each, and the state up to the end of the last
+/// of them.
 ///
-/// Outside of signal frames the kernel gives all parts that the processor has. If a frame has more
-/// than the program may use (tiles are 8 KiB, and a program must ask for them), `rt_sigreturn`
-/// clears all parts but the first two.
+/// `ptrace` returns all parts that the processor has. But if a frame has more parts than the
+/// program may use (a program must ask for tiles, which have 8 KiB), `rt_sigreturn` clears all
+/// parts except the first two.
 fn in_use(extended: &[u8]) -> (u64, &[u8]) {
     const PARTS: u32 = 0xd;
-    /// x87 and SSE, which a frame always has.
+    /// The bits of x87 and SSE, which a frame always has.
     const FIRST_TWO: u64 = 3;
     let Some(used) = extended.get(IN_USE..IN_USE + 8) else { return (FIRST_TWO, extended) };
     let used = u64::from_ne_bytes(used.try_into().expect("eight bytes"));
@@ -56,8 +57,8 @@ fn in_use(extended: &[u8]) -> (u64, &[u8]) {
     (used | FIRST_TWO, &extended[..end])
 }
 
-/// A frame that fits below an address, and the address of its context, which is aligned to 16
-/// bytes.
+/// Builds a frame that ends below `top`. Returns the address of its context, a multiple of 16 at
+/// which the frame begins, and its bytes.
 pub fn below(top: u64, state: &State) -> (u64, Vec<u8>) {
     let (parts, extended) = in_use(&state.extended);
     let size = extended.len() as u64 + 4;
@@ -115,8 +116,8 @@ fn context(state: &State, extended_at: u64) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// The extended state with its marks. `rt_sigreturn` reads these parts, and clears all others; it
-/// may read all bytes of a part that is named, even if the part is not in use.
+/// The extended state with its marks. `rt_sigreturn` restores the given parts and clears all
+/// others.
 fn marked(extended: &[u8], parts: u64) -> Vec<u8> {
     let mut bytes = extended.to_vec();
     let size = bytes.len() as u32;
@@ -142,7 +143,7 @@ mod tests {
             in_use(&extended).1.len()
         };
         assert_eq!(with(0b11), 576);
-        // The place of the third part is the same on all processors.
+        // The third part has the same position on all processors.
         assert_eq!(with(0b111), if is_x86_feature_detected!("avx") { 832 } else { 576 });
         assert_eq!(in_use(&[0; 512]).1.len(), 512, "without xsave");
     }

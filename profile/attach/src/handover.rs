@@ -1,5 +1,5 @@
-//! Gives descriptors to the process. They are sent over a pair of sockets, which the process makes
-//! and of which this command takes one (`pidfd_getfd`). No path is involved, so it does not matter
+//! Gives open files to the process. The process makes a pair of sockets, this command takes one of
+//! them (`pidfd_getfd`) and sends the files through it. No path is involved, so it does not matter
 //! which file system the process sees, or who owns the files.
 
 use std::fs::File;
@@ -16,23 +16,23 @@ use crate::borrow::Borrowed;
 use crate::memory::Memory;
 use crate::refusal::Error;
 
-/// Fields of an ELF header: the offset of the section table; the number of sections, and the index
-/// of the section with their names.
+/// Fields of an ELF header: the offset of the section table, and (in [`SECTION_NUMBERS`]) the
+/// number of sections and the index of the section with their names.
 const SECTIONS_AT: Range<usize> = 40..48;
 const SECTION_NUMBERS: Range<usize> = 60..64;
 
-/// Copies a library to memory that has no name, so that no other process can replace it later. That
-/// memory exists as long as the process, so only the part that the loader maps is copied.
+/// Copies a library to memory without a name, so that no other process can replace it later. That
+/// memory is in use as long as the process runs, so only the part that the loader maps is copied.
 pub fn in_memory(library: &Path) -> Result<File, Error> {
     let failed = |source| Error::System { what: "read the recorder", source };
     let mut bytes = std::fs::read(library).map_err(failed)?;
     if let Some(end) = end_of_mapped(&bytes) {
-        // The section table is cut off.
+        // The section table is cut off, so the header must not refer to it.
         bytes[SECTIONS_AT].fill(0);
         bytes[SECTION_NUMBERS].fill(0);
         bytes.truncate(end);
     }
-    // SAFETY: the name ends in a zero byte; a new descriptor has no other owner.
+    // SAFETY: the name ends in a zero byte, and the new descriptor has no other owner.
     let mut file = unsafe {
         let flags = libc::MFD_CLOEXEC;
         let descriptor = libc::memfd_create(c"syncline-recorder".as_ptr(), flags);
@@ -45,7 +45,7 @@ pub fn in_memory(library: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// The end of the part of a library that is mapped; `None` if that is unknown.
+/// Where, in a library's bytes, the part ends that the loader maps; `None` if that is unknown.
 fn end_of_mapped(library: &[u8]) -> Option<usize> {
     let header = FileHeader64::<NativeEndian>::parse(library).ok()?;
     let headers = header.program_headers(NativeEndian, library).ok()?.iter();
@@ -54,7 +54,7 @@ fn end_of_mapped(library: &[u8]) -> Option<usize> {
     ends.max().map(|end| end as usize).filter(|&end| end <= library.len())
 }
 
-/// Gives a file to the process. Returns the descriptor that the file has there.
+/// Gives an open file to the process. Returns the file's descriptor there.
 pub fn give(borrowed: &mut Borrowed<'_>, memory: Memory, file: &File) -> Result<RawFd, Error> {
     let pid = memory.0;
     let lost = |source| Error::System { what: "read from the process", source };
@@ -89,9 +89,9 @@ pub fn close(borrowed: &mut Borrowed<'_>, descriptor: RawFd) -> Result<(), Error
     borrowed.system_call("close", libc::SYS_close, [descriptor as u64, 0, 0, 0]).map(drop)
 }
 
-/// Duplicates a descriptor of the process for this command.
+/// Makes a copy of a descriptor of the process for this command.
 fn take(pid: u32, descriptor: RawFd) -> Result<OwnedFd, Error> {
-    // SAFETY: plain calls; new descriptors have no other owner.
+    // SAFETY: the calls only get numbers, and the new descriptors have no other owner.
     unsafe {
         let process = libc::syscall(libc::SYS_pidfd_open, pid, 0) as i32;
         if process < 0 {
@@ -110,7 +110,7 @@ fn send(socket: &OwnedFd, file: &File) -> Result<(), Error> {
     let mut byte = 0u8;
     let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
     let mut control = [0u64; 3];
-    // SAFETY: all zero is a valid message; its pointers lead to the variables above.
+    // SAFETY: all zero is a valid message, and its pointers lead to the variables above.
     let sent = unsafe {
         control[0] = libc::CMSG_LEN(4) as u64;
         control[1] = libc::SOL_SOCKET as u64 | (libc::SCM_RIGHTS as u64) << 32;
@@ -124,8 +124,8 @@ fn send(socket: &OwnedFd, file: &File) -> Result<(), Error> {
     if sent < 0 { Err(Error::last("give the process a file")) } else { Ok(()) }
 }
 
-/// A message to be received, as laid out at an address of the process: its header, then a byte of
-/// data, then the control data.
+/// The memory for a message that the process is to receive, from the address `at` on: the message's
+/// header, then a byte of data, then the control data with the descriptor.
 struct Message {
     at: u64,
 }
@@ -172,7 +172,7 @@ mod tests {
         let bytes = std::fs::read(&program).expect("it can be read");
         let copy = in_memory(&program).expect("memory");
         let end = copy.metadata().expect("a length").len() as usize;
-        // The cut part has at least the names of all functions.
+        // The part that is cut off has at least the names of all functions.
         assert!(end < bytes.len() && end == end_of_mapped(&bytes).expect("a library"));
         assert_eq!(end_of_mapped(&bytes[..100]), None, "its headers are missing");
     }

@@ -1,8 +1,8 @@
-//! Reads the parts of a module that are the same in memory as in its file.
+//! Reads those parts of a module that are the same in memory as in its file.
 //!
-//! They are read from the file, if it can be opened. Reading them from the process would map its
-//! pages there, and these would count as the process's memory for the rest of its life: 0.4 MB for
-//! the C library alone.
+//! They are read from the file, if it can be opened. To read them from the process would make the
+//! kernel map more pages there, which would count as the process's memory for the rest of its life:
+//! 0.4 MB for the C library alone.
 
 use std::fs::File;
 use std::io;
@@ -27,12 +27,12 @@ pub struct Image {
     memory: Memory,
     bias: u64,
     headers: Vec<Header>,
-    /// `None` if the loaded file can't be opened: it was replaced, or has no name.
+    /// `None` if the loaded file can't be opened, because it was replaced or has no name.
     file: Option<File>,
 }
 
 impl Image {
-    /// The module with this bias. `known` are its program headers, if they are known already.
+    /// The module with this bias. `known` has its program headers, if they are known already.
     pub fn of(
         memory: Memory,
         maps: &[Map],
@@ -56,7 +56,8 @@ impl Image {
         Ok(image)
     }
 
-    /// Bytes at this offset of a library, which is mapped from the beginning of its file on.
+    /// Reads bytes at this offset of a library's file, of which the beginning must be mapped at the
+    /// bias.
     fn at_start(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         match &self.file {
             Some(file) => read_at(file, offset, length),
@@ -89,7 +90,7 @@ impl Image {
         start..start + header.p_memsz(NativeEndian)
     }
 
-    /// The addresses from the first page of the parts to the last byte.
+    /// The addresses of the whole module, from its first page to its last byte.
     pub fn whole(&self) -> Option<Range<u64>> {
         let start = self.loads().map(|header| self.range(header).start & !(PAGE - 1)).min()?;
         Some(start..self.loads().map(|header| self.range(header).end).max()?)
@@ -112,7 +113,7 @@ impl Image {
     }
 }
 
-/// The program headers in these bytes.
+/// Converts bytes to program headers.
 pub fn headers(bytes: &[u8]) -> io::Result<Vec<Header>> {
     let headers = pod::slice_from_all_bytes::<Header>(bytes);
     headers.map(<[Header]>::to_vec).map_err(|()| io::ErrorKind::InvalidData.into())
@@ -124,9 +125,9 @@ fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
 }
 
 /// Opens the file of a mapping, by the path that it has for the process. `None` if it can't be
-/// opened, or another file is there by now.
+/// opened, or if there is another file at this path by now.
 fn open(pid: u32, map: &Map) -> Option<File> {
-    // There may be a pipe by now, and opening it must not wait.
+    // By now there may be a pipe at this path, and opening it must not wait.
     let mut options = File::options();
     let options = options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     let file = options.open(format!("/proc/{pid}/root{}", map.path)).ok()?;

@@ -1,22 +1,22 @@
-//! Attaches the recorder to a running process, and detaches it again.
+//! Attaches the recorder to a running process, and detaches it.
 //!
 //! ```text
-//! Claim      only one command at a time has a process
-//! Target     the process: what it is, its modules; refusals, before anything is touched
-//! seccomp    whether a sandbox lets it do what is needed
-//! safe       a thread that waits in a system call, outside of the allocator and the loader
-//! Borrowed   that thread, stopped; functions are called on it, and then it goes on as before
-//! handover   the library and the file, given to the process as descriptors
-//! slots      the words by which modules call the functions that are counted
-//! restore    their old values, written from outside if the loader's lock can't be had
-//! Attached   all steps in order, and back
+//! Claim      the right to attach to a process, which only one command has at a time
+//! Target     what is known about the process; refusals, before anything is changed
+//! seccomp    checks that a sandbox allows what is needed
+//! safe       finds a thread that waits in a system call, outside of the allocator and the loader
+//! Borrowed   this thread: functions are called on it, and then it goes on as before
+//! handover   gives the recorder's library and the file to the process, as descriptors
+//! slots      finds the words through which modules call the functions that are counted
+//! restore    restores their values from outside, if the loader's lock is not available
+//! Attached   takes all these steps in order, and takes them back
 //! ```
 //!
-//! A borrowed thread runs a call as it would run a signal handler. A signal frame behind the call
-//! has everything that the thread needs to go on, and the call returns to `rt_sigreturn`. So if a
-//! command is killed in between, the thread finishes the call by itself. No instruction of the
-//! program is changed. Other threads are stopped only to read their seccomp filters, or if the
-//! loader's lock can't be had.
+//! A borrowed thread runs a call in the same way as a signal handler. A signal frame on the stack
+//! has the state with which the thread goes on, and the call returns to `rt_sigreturn`, which
+//! restores it. So if the command is killed meanwhile, the thread finishes the call by itself. No
+//! instruction of the program is changed. Other threads are stopped only to read their seccomp
+//! filters, or if the loader's lock is not available.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

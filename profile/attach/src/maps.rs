@@ -1,4 +1,4 @@
-//! The mappings of a process.
+//! Reads the mappings of a process.
 
 use std::fs::read_to_string;
 use std::io;
@@ -9,15 +9,15 @@ use std::ops::Range;
 pub struct Map {
     pub range: Range<u64>,
     pub is_writable: bool,
-    /// The major and minor number of its file's device.
+    /// The major and the minor number of its file's device.
     pub device: (u32, u32),
     /// The inode number of its file; 0 if it has none.
     pub inode: u64,
-    /// The path at which the process opened its file.
+    /// The path by which the process opened its file; empty if it has none.
     pub path: String,
 }
 
-/// The mappings of a process, in the order of their addresses.
+/// The mappings of the process with this number, in the order of their addresses.
 pub fn of(pid: u32) -> io::Result<Vec<Map>> {
     Ok(read_to_string(format!("/proc/{pid}/maps"))?.lines().filter_map(parse).collect())
 }

@@ -1,4 +1,4 @@
-//! The modules that a process has loaded, from the loader's list, which is read from outside.
+//! Finds the modules that a process has loaded, by reading the loader's list from outside.
 
 use std::fs::read;
 use std::io;
@@ -18,31 +18,32 @@ use crate::memory::{Memory, words};
 const AT_PHDR: u64 = 3;
 const AT_PHNUM: u64 = 5;
 const DT_DEBUG: u64 = 21;
-/// No program has more modules.
+/// More modules than any program has, as a limit for a damaged list.
 const MOST: usize = 100_000;
 
 /// A loaded module.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// What is added to an address in the file to get the address in memory.
+    /// What has to be added to an address in the file to get the address in memory.
     pub bias: u64,
-    /// The path by which it was loaded; empty for the program.
+    /// The path by which it was loaded; empty for the program itself.
     pub name: String,
     /// Its addresses, from the first page to the last byte.
     pub range: Range<u64>,
-    /// Its dynamic section: tags and values.
+    /// The entries of its dynamic section, each with its tag and its value.
     pub dynamic: Vec<(u64, u64)>,
     image: Arc<Image>,
 }
 
 impl Module {
-    /// The value of an entry of its dynamic section; `None` if there is no such entry.
+    /// The value of the entry with this tag in the dynamic section; `None` if there is no such
+    /// entry.
     pub fn value(&self, tag: u64) -> Option<u64> {
         self.dynamic.iter().find(|entry| entry.0 == tag).map(|entry| entry.1)
     }
 
-    /// The address of a table in memory. The loader has added the bias to some such entries, and
-    /// not to others.
+    /// The address in memory of the table to which the entry with this tag leads; `None` if there
+    /// is no such entry. The loader has added the bias to some entries but not to others.
     pub fn address(&self, tag: u64) -> Option<u64> {
         let value = self.value(tag)?;
         Some(if value < self.bias { value + self.bias } else { value })
@@ -53,23 +54,24 @@ impl Module {
         self.image.read(at, length)
     }
 
-    /// The parts of it that the program may write to.
+    /// The parts of the module that the program may write to.
     pub fn writable(&self) -> impl Iterator<Item = Range<u64>> {
         self.image.writable().map(|header| self.image.range(header))
     }
 
-    /// The parts of it with instructions.
+    /// The parts of the module with instructions.
     pub fn code(&self) -> impl Iterator<Item = Range<u64>> {
         self.image.code().map(|header| self.image.range(header))
     }
 
-    /// The parts of it that the program never writes to.
+    /// The parts of the module that the program never writes to.
     pub fn constant(&self) -> impl Iterator<Item = Range<u64>> {
         self.image.constant().map(|header| self.image.range(header))
     }
 }
 
-/// The loader's entries for the loaded modules: the address of each, and its bias. Cheap to read.
+/// The entries of the loader's list: the address of each entry, and the bias of its module. This
+/// takes little time, and shows whether modules were loaded or unloaded.
 pub fn loaded(memory: Memory) -> io::Result<Vec<(u64, u64)>> {
     let (_, mut next) = list(memory)?;
     let mut found = Vec::new();
@@ -81,10 +83,10 @@ pub fn loaded(memory: Memory) -> io::Result<Vec<(u64, u64)>> {
     Ok(found)
 }
 
-/// All modules, in the order in which symbols are searched; none if there is no loader's list yet.
+/// All modules, in the order in which symbols are searched in them. Empty if the loader has no list
+/// yet.
 ///
-/// The loader may change its list, and free entries of it, while this is reading. Then the list is
-/// read again.
+/// The loader may change its list and free entries while it is being read. If so, it is read again.
 pub fn of(memory: Memory) -> io::Result<Vec<Module>> {
     const ATTEMPTS: u32 = 200;
     let mut attempt = 1;
@@ -111,8 +113,8 @@ fn all(memory: Memory) -> io::Result<Vec<Module>> {
     while next != 0 && modules.len() < MOST {
         let map: Vec<u64> = words(&memory.read(next, 32)?).collect();
         let (bias, name, section) = (map[0], map[1], map[2]);
-        // A module that is being unloaded, and the kernel's own module, are left out: their headers
-        // can't be read.
+        // If the headers can't be read, the module is left out. That is so for a module that is
+        // being unloaded, and for the kernel's own one.
         let known = if modules.is_empty() { Some(headers.clone()) } else { None };
         if let Ok(image) = Image::of(memory, &maps, bias, known)
             && let Some(range) = image.whole()
@@ -126,8 +128,8 @@ fn all(memory: Memory) -> io::Result<Vec<Module>> {
     Ok(modules)
 }
 
-/// The program's headers, and the address of the first entry of the loader's list; 0 if there is no
-/// list yet.
+/// The program's headers, and the address of the first entry of the loader's list, which is 0 if
+/// there is no list yet.
 fn list(memory: Memory) -> io::Result<(Vec<Header>, u64)> {
     let auxv = read(format!("/proc/{}/auxv", memory.0))?;
     let auxv: Vec<u64> = words(&auxv).collect();

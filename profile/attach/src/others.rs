@@ -1,4 +1,4 @@
-//! The other threads of the process, besides the borrowed one.
+//! Finds and stops the threads of the process other than the borrowed one.
 
 use std::collections::HashSet;
 use std::fs::read_dir;
@@ -16,7 +16,7 @@ pub fn of(pid: u32, borrowed: &Borrowed<'_>) -> Vec<i32> {
     numbers.filter(|&tid| tid != borrowed.tid()).collect()
 }
 
-/// Stops all other threads, including new ones that these create meanwhile.
+/// Stops all threads except the borrowed one, including new ones that they create meanwhile.
 pub fn stop<'a>(target: &'a Target, borrowed: &Borrowed<'_>) -> Result<Vec<Stopped<'a>>, Error> {
     let failed = |source| Error::System { what: "stop the process's threads", source };
     let (mut stopped, mut seen) = (Vec::new(), HashSet::new());
@@ -26,7 +26,7 @@ pub fn stop<'a>(target: &'a Target, borrowed: &Borrowed<'_>) -> Result<Vec<Stopp
         if new.is_empty() {
             return Ok(stopped);
         }
-        // A thread that can't be traced has ended.
+        // If a thread can't be traced, it has ended.
         for tid in new.into_iter().filter(|&tid| trace::seize(tid).is_ok()) {
             stopped.extend(Stopped::new(target, tid).map_err(failed)?);
         }

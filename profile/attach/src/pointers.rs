@@ -1,4 +1,4 @@
-//! Reads the words of a module's data. Some of them may be pointers that the program got from
+//! Reads the words of a module's data, some of which may be pointers that the program got from
 //! `dlsym`.
 
 use std::fs::File;
@@ -8,11 +8,11 @@ use std::os::unix::fs::FileExt;
 use crate::memory::{Memory, words};
 
 const PAGE: u64 = 4096;
-/// The bit of a page's word in `pagemap` that says that the page is in memory.
+/// The bit of a page's word in `pagemap` that is set if the page is in memory.
 const PRESENT: u64 = 1 << 63;
 
-/// The addresses and values of the words in the pages of a range, without pages that are not in
-/// memory: no thread has touched these, or they were swapped out.
+/// The addresses and values of all words in the pages of a range. Pages that are not in memory are
+/// left out; the program has never touched them, or they were swapped out.
 pub fn of(memory: Memory, range: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
     let first = range.start / PAGE;
     let mut about = vec![0; ((range.end.div_ceil(PAGE) - first) * 8) as usize];

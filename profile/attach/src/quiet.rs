@@ -1,27 +1,27 @@
-//! Waits until no thread runs code of the recorder, after the last call that leads there was
-//! removed.
+//! Waits until no thread runs code of the recorder any more, after all slots got their old values
+//! back.
 //!
 //! A call of the recorder takes microseconds, unless the C library's function that it calls waits.
-//! So a thread that was seen in a system call, or has run for a while, is outside of the recorder,
-//! or waits inside. The recorder's own system calls for memory and files don't count: a thread in
-//! one of them is in the middle of the recorder's work.
+//! So a thread that was seen in a system call, or that has run for a while, is either outside of
+//! the recorder or waits in such a function. But if the thread is in one of the recorder's own
+//! system calls, for memory and files, it is in the middle of the recorder's work.
 
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// A thread that has run for this many nanoseconds has left the recorder.
+/// A thread that has run for this many more nanoseconds has left the recorder.
 const LONG: u64 = 5_000_000;
-/// System calls that the recorder makes for itself, and that do not wait for anything else: close,
-/// mmap, mprotect, munmap, rt_sigprocmask, madvise, ftruncate, getrusage, prctl, openat, fallocate,
-/// process_vm_readv. It makes others too: it reads files, and does what a program that calls
-/// `syscall` asks for.
+/// The system calls that the recorder makes for its own work and that do not wait for an event:
+/// close, mmap, mprotect, munmap, rt_sigprocmask, madvise, ftruncate, getrusage, prctl, openat,
+/// fallocate, process_vm_readv. (The recorder also makes other system calls: it reads files, and if
+/// the program calls `syscall`, it makes the call that the program asks for.)
 const OWN: &[u32] = &[3, 9, 10, 11, 14, 28, 77, 98, 157, 257, 285, 310];
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until no thread runs code of the recorder. False if one still does after some seconds.
-/// `recorder` are the recorder's addresses.
+/// Waits until no thread runs code of the recorder; false if one still does after [`PATIENCE`].
+/// `recorder` has the recorder's addresses.
 pub fn wait(pid: u32, recorder: &Range<u64>) -> bool {
     let until = Instant::now() + PATIENCE;
     let mut waiting: HashMap<String, u64> =
@@ -43,9 +43,10 @@ pub fn wait(pid: u32, recorder: &Range<u64>) -> bool {
     }
 }
 
-/// Whether a thread is in a system call that is not one of the recorder's own. `line` is what the
-/// kernel says about it: the call's number, its arguments, the stack pointer and the instruction
-/// pointer. A thread that waits elsewhere, such as for a page, has the number -1.
+/// Whether a thread is in a system call, but not in one of the recorder's own. `line` is the text
+/// that the kernel has about the thread: the call's number, its arguments, the stack pointer and
+/// the instruction pointer. (The number is -1 for a thread that waits outside of system calls, such
+/// as for a page.)
 fn is_in_call(line: &str, recorder: &Range<u64>) -> bool {
     let number = line.split(' ').next().and_then(|number| number.parse().ok());
     let place = line.trim_end().rsplit_once(" 0x");
@@ -59,7 +60,7 @@ fn threads(pid: u32) -> impl Iterator<Item = String> {
     entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
 }
 
-/// How long a thread has run, in nanoseconds; a huge value if it has ended.
+/// For how many nanoseconds a thread has run; a huge number if it has ended.
 fn ran(pid: u32, thread: &str) -> u64 {
     let text = read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).unwrap_or_default();
     text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX / 2)

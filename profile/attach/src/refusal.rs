@@ -1,10 +1,10 @@
-//! Why a process can't be attached to, and what to do about it.
+//! The reasons why a process can't be attached to, and what the user can do about it.
 
 use std::fs::read_to_string;
 
 use thiserror::Error;
 
-/// Why a process is refused. This is found out before anything in it is touched.
+/// Why a process is refused. A process is refused before anything in it is changed.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "each says what it is")]
 pub enum Refusal {
@@ -45,7 +45,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What the user can do about it; `None` if there is nothing.
+    /// What the user can do about it; `None` if nothing.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Refusal::NoProcess(_) => {
@@ -100,18 +100,18 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether another command has claimed the process.
+    /// Whether the error is that another command has claimed the process.
     pub(crate) fn is_claimed(&self) -> bool {
         matches!(self, Error::Refused(Refusal::Claimed { .. }))
     }
 
-    /// The system's last error; `what` is the action that failed.
+    /// Makes an error of the system's last error. `what` is the action that failed.
     pub(crate) fn last(what: &'static str) -> Error {
         Error::System { what, source: std::io::Error::last_os_error() }
     }
 }
 
-/// A process's name in brackets, after a space; empty if the name can't be read.
+/// A space and the name of a process in brackets; empty if the name can't be read.
 pub fn name_of(pid: u32) -> String {
     let name = read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     if name.is_empty() { name } else { format!(" ({})", name.trim_end()) }

@@ -1,11 +1,11 @@
-//! Sandboxes (seccomp): checks that the filters of a process allow the system calls that are
+//! Checks that the sandbox of a process (its seccomp filters) allows the system calls that are
 //! needed.
 //!
-//! A filter is a small program that decides by the number and the arguments of a system call (`man
-//! 2 seccomp`). The kernel lets root read the filters of a stopped thread
-//! (`PTRACE_SECCOMP_GET_FILTER`). They are run here, on the calls that attaching and recording
-//! make. If a filter makes a call fail, that is handled. If a filter would end the process, or pass
-//! the call to a supervisor, the process is refused.
+//! A filter is a small program that decides what happens at a system call, by its number and its
+//! arguments (`man 2 seccomp`). Root may read the filters of a stopped thread
+//! (`PTRACE_SECCOMP_GET_FILTER`). Here they are executed for the calls that attaching and recording
+//! make. If a filter would let such a call fail, that does no harm. If it would end the process, or
+//! pass the call to a supervisor, the process is refused.
 
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_to_string};
@@ -16,8 +16,8 @@ use crate::stopped::Stopped;
 use crate::target::Target;
 use crate::trace;
 
-/// The system calls that are made in the process. Filters look at some arguments, such as the
-/// protection of memory.
+/// The system calls that are made in the process: name, number and arguments. (Filters look at some
+/// arguments, such as the protection of memory.)
 const NEEDED: &[(&str, u32, [u64; 4])] = &[
     ("socketpair", 53, [1, 2 | 0o2_000_000, 0, 0]),
     ("recvmsg", 47, [3, 0, 0, 0]),
@@ -63,7 +63,7 @@ struct Instruction {
     k: u32,
 }
 
-/// Refuses a process with a filter that forbids a needed system call, or that can't be read.
+/// Refuses a process that has a filter which forbids a needed system call or can't be read.
 pub fn check(target: &Target) -> Result<(), Error> {
     let pid = target.pid;
     for tid in filtered(pid) {
@@ -83,8 +83,9 @@ pub fn check(target: &Target) -> Result<(), Error> {
     Ok(())
 }
 
-/// One thread for each number of filters that threads have. Threads with the same number mostly
-/// have the same filters, since filters are only ever added, and mostly to all threads.
+/// Threads with filters: one for each number of filters that any thread has. Threads with the same
+/// number of filters mostly have the same ones, since filters are only added, and mostly to all
+/// threads.
 fn filtered(pid: u32) -> Vec<i32> {
     let mut found = BTreeMap::new();
     let entries = read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
@@ -102,7 +103,7 @@ fn filtered(pid: u32) -> Vec<i32> {
     found.into_values().collect()
 }
 
-/// The filters of a thread, which is stopped meanwhile.
+/// Stops a thread and reads its filters.
 fn read(target: &Target, tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
     trace::seize(tid)?;
     match Stopped::new(target, tid)? {
@@ -115,7 +116,7 @@ fn read(target: &Target, tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
 fn filters_of(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
     let mut filters = Vec::new();
     for index in 0.. {
-        // SAFETY: without a buffer, the kernel returns the length only.
+        // SAFETY: without a buffer, the kernel only returns the length.
         let length = unsafe { libc::ptrace(GET_FILTER, tid, index, 0) };
         if length < 0 {
             let error = io::Error::last_os_error();
@@ -134,8 +135,8 @@ fn filters_of(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
     Ok(filters)
 }
 
-/// A filter's action for a system call. If the filter can't be interpreted, 0, which stands for
-/// ending the thread.
+/// What a filter decides for a system call. If the filter has an unknown instruction, the result is
+/// 0, which means that the thread is ended.
 fn decide(filter: &[Instruction], number: u32, arguments: [u64; 4]) -> u32 {
     let word = |at: u32| match at {
         0 => number,
@@ -145,7 +146,7 @@ fn decide(filter: &[Instruction], number: u32, arguments: [u64; 4]) -> u32 {
     };
     let (mut a, mut x, mut memory) = (0u32, 0u32, [0u32; 16]);
     let mut at = 0usize;
-    // A filter never jumps back.
+    // A filter never jumps backwards, so this loop ends.
     while let Some(&Instruction { code, yes, no, k }) = filter.get(at) {
         at += 1;
         let place = k as usize % memory.len();
@@ -196,8 +197,8 @@ mod tests {
 
     #[test]
     fn a_filter_is_run_on_numbers_and_arguments() {
-        // Kills the process for mprotect with the right to execute; lets socketpair fail; allows
-        // all other calls.
+        // This filter kills the process for an mprotect with the right to execute, lets socketpair
+        // fail, and allows all other calls.
         let filter = [
             step(0x20, 0, 0, 0),
             step(0x15, 0, 3, 10),

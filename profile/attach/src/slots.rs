@@ -1,12 +1,13 @@
-//! Finds the words through which modules call the functions that are counted.
+//! Finds the slots: the words through which modules call the functions that are counted.
 //!
-//! A slot is replaced if it holds the C library's function (or the function that would be in it if
-//! the recorder had been preloaded), or if it still leads to the resolver of its own module. A slot
-//! that holds anything else, such as a function of the program's own, stays as it is. Pointers in
-//! data are only counted, and not changed: a program may have copied them.
+//! The value of a slot is replaced if it is the address of the C library's function (or of the
+//! function that would be called if the recorder had been preloaded), or if it still leads to the
+//! resolver of its own module. A slot with any other value, such as a function of the program's
+//! own, stays as it is. Pointers in data are only counted and not changed, because the program may
+//! have copied them.
 //!
-//! The modules that the program needs from its start are never unloaded, and neither are the
-//! recorder and the modules that it needs. So their slots are exchanged without the loader's lock.
+//! Modules that the program needs from its start are never unloaded, nor are the recorder and the
+//! modules that it needs. So their slots can be exchanged without the loader's lock.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,13 +23,15 @@ use crate::symbols::{Kind, Relocation, Symbols, relocations};
 const DT_NEEDED: u64 = 1;
 const DT_SONAME: u64 = 14;
 
-/// The slots that are to point to the recorder, and the number of pointers that are left alone.
+/// The slots that are to point to the recorder, and the number of pointers to counted functions in
+/// data.
 pub struct Found {
     pub slots: Vec<Slot>,
     pub pointers: u64,
 }
 
-/// Searches all modules except the loader and the recorder, whose first address is `recorder`.
+/// Searches all modules except the loader and the recorder. `recorder` is the recorder's first
+/// address.
 pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, Error> {
     let failed = |source| Error::System { what: "read the process's modules", source };
     let maps = maps::of(memory.0).map_err(failed)?;
@@ -39,8 +42,8 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         return Ok(Found { slots: Vec::new(), pointers: 0 });
     };
     let mut ours = own.functions();
-    // Our `dlsym` is exported by another name, because a program that `record` starts keeps its own
-    // `dlsym`.
+    // The recorder's `dlsym` is exported under another name, because a program that is started by
+    // `record` keeps the C library's `dlsym`.
     if let Some(&dlsym) = ours.get(DLSYM) {
         ours.insert("dlsym", dlsym);
     }
@@ -61,7 +64,7 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
             continue;
         }
         let mut relocated = HashSet::new();
-        // A module that has been unloaded since has no relocations.
+        // A module that was unloaded meanwhile has no relocations.
         for Relocation { at, symbol, kind } in relocations(module).unwrap_or_default() {
             relocated.insert(at);
             let Some(name) = symbols.name(symbol) else { continue };
@@ -96,7 +99,8 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
     Ok(found)
 }
 
-/// The first addresses of the program, of the recorder, and of all modules that one of them needs.
+/// The first addresses of the modules that are never unloaded: the program, the recorder, and all
+/// modules that one of them needs.
 fn never_unloaded(modules: &[Module], symbols: &[Option<Symbols>], recorder: u64) -> HashSet<u64> {
     let text = |number: usize, offset| symbols[number].as_ref().and_then(|s| s.text(offset));
     let is_called = |number: usize, name: &str| {

@@ -1,4 +1,4 @@
-//! A thread of the process that is stopped.
+//! A stopped thread of the process.
 
 use std::io;
 use std::time::Instant;
@@ -6,18 +6,18 @@ use std::time::Instant;
 use crate::target::Target;
 use crate::trace;
 
-/// A thread that was asked to stop. When this is dropped, the thread is released, and the target
-/// adds up for how long it was stopped.
+/// A thread that was asked to stop. When this value is dropped, the thread is released, and the
+/// time for which it was stopped is added to the target's sum.
 pub struct Stopped<'a> {
     target: &'a Target,
     tid: i32,
     since: Instant,
-    /// The signal that is about to be delivered to it, or 0.
+    /// The signal that is about to be delivered to the thread, or 0.
     signal: i32,
 }
 
 impl<'a> Stopped<'a> {
-    /// Stops a thread that is traced already ([`trace::seize`]); `None` if it has ended.
+    /// Stops a thread, which must be traced already ([`trace::seize`]); `None` if it has ended.
     ///
     /// # Errors
     /// Same errors as [`trace::stop`].
@@ -34,7 +34,7 @@ impl<'a> Stopped<'a> {
         self.tid
     }
 
-    /// Whether a signal is about to be delivered to it.
+    /// Whether a signal is about to be delivered to the thread.
     pub fn has_signal(&self) -> bool {
         self.signal != 0
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::seccomp;
 
-    /// A process that sleeps, once it can be attached to.
+    /// Starts a process that sleeps, and waits until it can be attached to.
     fn sleeper(command: &mut Command) -> (Child, Target) {
         let child = command.arg("60").spawn().expect("it starts");
         loop {
@@ -81,17 +81,17 @@ mod tests {
         child.kill().and_then(|()| child.wait()).expect("it is killed");
     }
 
-    /// Reading a filter stops a thread, and that counts as well.
+    /// The time for which a thread is stopped to read its filters counts as well.
     #[test]
     fn reading_filters_counts() {
         use std::os::unix::process::CommandExt;
         #[repr(C)]
         struct Program(u16, *const [u16; 4]);
-        // One instruction, which allows everything.
+        // A filter of one instruction, which allows everything.
         static ALLOW: [u16; 4] = [6, 0, 0, 0x7fff];
         let confine = || {
             let program = Program(1, &raw const ALLOW);
-            // SAFETY: plain system calls, and a filter of one instruction.
+            // SAFETY: the calls only read the program, which has one instruction.
             let done = unsafe {
                 libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                     && libc::prctl(libc::PR_SET_SECCOMP, 2, &raw const program) == 0

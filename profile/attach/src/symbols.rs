@@ -1,5 +1,5 @@
-//! A module's dynamic symbols and relocations. They are those of the loaded file, even if another
-//! file has replaced it since.
+//! Reads a module's dynamic symbols and relocations. They are those of the loaded file, even if
+//! that has been replaced by another one since.
 
 use std::collections::HashMap;
 use std::io;
@@ -27,15 +27,16 @@ const HIDDEN: u16 = 0x8000;
 /// The kind of word that a relocation fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A word through which the module calls a function. At first it leads to the resolver.
+    /// A word through which the module calls a function. At first it leads to the module's
+    /// resolver.
     Call,
-    /// A word through which the module calls a function, or finds its address.
+    /// A word through which the module calls a function or finds its address.
     Address,
     /// A pointer in the module's data.
     Pointer,
 }
 
-/// A word that the loader has filled in with a symbol's address.
+/// A word into which the loader writes a symbol's address.
 #[derive(Clone, Copy, Debug)]
 pub struct Relocation {
     pub at: u64,
@@ -43,7 +44,7 @@ pub struct Relocation {
     pub kind: Kind,
 }
 
-/// A module's tables.
+/// The tables of a module's symbols.
 pub struct Symbols {
     bias: u64,
     symbols: Vec<u8>,
@@ -72,24 +73,25 @@ impl Symbols {
         self.symbols.get(number * SIZE..(number + 1) * SIZE)
     }
 
-    /// A symbol's name; `None` if there is no such symbol.
+    /// The name of the symbol with this number; `None` if there is no such symbol.
     pub fn name(&self, number: u32) -> Option<&str> {
         let symbol = self.symbol(number as usize)?;
         self.text(u32::from_ne_bytes(symbol[..4].try_into().ok()?).into())
     }
 
-    /// The text at this offset of the table of names.
+    /// The text at this offset of the table of names; `None` if there is none.
     pub fn text(&self, offset: u64) -> Option<&str> {
         let text = self.strings.get(offset as usize..)?;
         std::str::from_utf8(&text[..text.iter().position(|&b| b == 0)?]).ok()
     }
 
-    /// Whether the module uses the symbol without defining it.
+    /// Whether the module uses the symbol with this number without defining it.
     pub fn is_undefined(&self, number: u32) -> bool {
         self.symbol(number as usize).is_some_and(|symbol| symbol[6..8] == [0, 0])
     }
 
-    /// The functions that it defines, each in its default version, with their addresses and sizes.
+    /// The functions that the module defines, by name, each with the address and the size of its
+    /// default version.
     pub fn functions(&self) -> HashMap<&str, (u64, u64)> {
         let mut functions = HashMap::new();
         for number in 1..self.symbols.len() / SIZE {
@@ -109,7 +111,7 @@ impl Symbols {
         functions
     }
 
-    /// The address of a symbol that the module defines; `None` if it doesn't define it.
+    /// The address of the symbol of this name; `None` if the module doesn't define it.
     pub fn find(&self, name: &str) -> Option<u64> {
         let number = (1..self.symbols.len() / SIZE)
             .find(|&n| self.name(n as u32) == Some(name) && !self.is_undefined(n as u32))?;
@@ -117,7 +119,7 @@ impl Symbols {
     }
 }
 
-/// The words that the loader fills in with addresses of symbols.
+/// The words of a module into which the loader writes addresses of symbols.
 pub fn relocations(module: &Module) -> io::Result<Vec<Relocation>> {
     let mut all = Vec::new();
     for (table, size) in [(DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)] {
@@ -138,7 +140,7 @@ pub fn relocations(module: &Module) -> io::Result<Vec<Relocation>> {
     Ok(all)
 }
 
-/// The number of symbols, from the hash tables.
+/// The number of a module's symbols, which follows from its hash tables.
 fn count(module: &Module) -> io::Result<usize> {
     let half = |at: u64| -> io::Result<u32> {
         let bytes = module.read(at, 4)?;
@@ -157,7 +159,7 @@ fn count(module: &Module) -> io::Result<usize> {
     if last < first {
         return Ok(first as usize);
     }
-    // Bit 0 marks the last symbol of a bucket.
+    // Bit 0 is set for the last symbol of a bucket.
     while half(chains + u64::from(last - first) * 4)? & 1 == 0 {
         last += 1;
     }

@@ -1,4 +1,4 @@
-//! The process to attach to: what has to be known about it, and why it may be refused.
+//! Finds out what has to be known about the process to attach to, and whether it must be refused.
 
 use std::fs::{read, read_to_string};
 use std::io;
@@ -15,10 +15,10 @@ use crate::modules::{self, Module};
 use crate::refusal::{Error, Refusal, name_of};
 use crate::symbols::Symbols;
 
-/// `mov $15, %rax; syscall`: the code to which the C library's signal handlers return.
+/// `mov $15, %rax; syscall`: the code in the C library to which signal handlers return.
 const SIGRETURN: &[u8] = &[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
-/// The allocator's functions, which a thread must not enter twice; and `fork`, which holds the
-/// allocator's locks.
+/// The allocator's functions, and `fork`, which holds the allocator's locks. A thread must not
+/// enter them again before it has left them.
 const ALLOCATOR: &[&str] = &[
     "malloc",
     "free",
@@ -31,7 +31,7 @@ const ALLOCATOR: &[&str] = &[
     "fork",
     "_Fork",
 ];
-/// The loader's functions, which a thread must not enter twice either.
+/// The loader's functions, for which the same is true.
 const LOADER: &[&str] =
     &["dlopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dlerror", "dl_iterate_phdr"];
 
@@ -39,17 +39,17 @@ const LOADER: &[&str] =
 pub struct Target {
     pub pid: u32,
     pub memory: Memory,
-    /// Its process ID in its own PID namespace.
+    /// The number that the process has for itself, in its own namespace.
     pub own_number: u32,
     /// When it began, in the kernel's ticks.
     pub began: u64,
-    /// The auxiliary vector. It contains, for example, the program's address, which is random for
-    /// each program that the process executes. So it identifies the program.
+    /// The auxiliary vector. It contains the program's address, for example, which is different
+    /// each time that a process executes a program. So the vector identifies the program.
     told: Vec<u8>,
     pub modules: Vec<Module>,
-    /// Code of the loader, which a thread must not enter twice.
+    /// The code of the loader, which a thread must not enter again before it has left it.
     pub loader: Vec<Range<u64>>,
-    /// Code of the allocator and of `fork`, which a thread must not enter twice either.
+    /// The code of the allocator and of `fork`, for which the same is true.
     pub allocator: Vec<Range<u64>>,
     pub dlopen: u64,
     pub dlerror: u64,
@@ -59,7 +59,7 @@ pub struct Target {
     pub munmap: u64,
     pub mprotect: u64,
     pub sigreturn: u64,
-    /// How long its threads were stopped so far, added up, in nanoseconds.
+    /// For how many nanoseconds its threads have been stopped, added up.
     stopped: AtomicU64,
 }
 
@@ -70,7 +70,7 @@ impl Target {
     /// [`Refusal`]s, [`Error::Lacks`], and others if the process can't be read.
     pub fn find(pid: u32) -> Result<Target, Error> {
         let (own_number, began) = check_status(pid)?;
-        // Read before anything else of the program, so that a later `execve` is noticed.
+        // This is read before anything else of the program, so that a later `execve` is noticed.
         let told = told(pid);
         check_program(pid)?;
         let memory = Memory(pid);
@@ -82,15 +82,15 @@ impl Target {
         let symbols = |module| Symbols::of(module).map_err(|e| unreadable(pid, &e));
         let own = symbols(libc)?;
         let functions = own.functions();
-        // In versions before 2.34, the loader's functions are in a library of their own.
+        // Before glibc 2.34, the loader's functions are in a library of their own.
         let other = ending("/libdl.so.2").map(symbols).transpose()?;
         let others = other.as_ref().map(Symbols::functions).unwrap_or_default();
         let find = |name, what| {
             let found = functions.get(name).or_else(|| others.get(name));
             found.map(|function| function.0).ok_or(lacks(what))
         };
-        // Only the loader's code, not its data: pointers to its data lie on many stacks, and the
-        // bytes before the target of such a pointer may look like a call.
+        // This is only the loader's code. Its data is left out, because pointers to it lie on many
+        // stacks, and the bytes before the target of such a pointer may look like a call.
         let (mut loader, mut allocator): (Vec<_>, Vec<_>) = (loader.code().collect(), Vec::new());
         for module in &modules {
             let Ok(symbols) = symbols(module) else { continue };
@@ -125,25 +125,26 @@ impl Target {
         })
     }
 
-    /// How long the process's threads were stopped so far, added up over the threads.
+    /// For how long the process's threads have been stopped, added up over the threads.
     pub fn stopped(&self) -> Duration {
-        // Relaxed, here and below: the thread that stops others also reads the sum.
+        // Relaxed is enough, here and below, because the thread that stops others also reads the
+        // sum.
         Duration::from_nanos(self.stopped.load(Ordering::Relaxed))
     }
 
-    /// Notes that a thread of the process was stopped for this long.
+    /// Notes that a thread of the process was stopped for so long.
     pub fn was_stopped(&self, time: Duration) {
         self.stopped.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// Whether the process still runs the program that was examined. It may execute another program
-    /// at any time, except while one of its threads is stopped. After that, nothing that is known
-    /// about its memory holds.
+    /// at any time, except while one of its threads is stopped. If it does, nothing that was found
+    /// out about its memory is true any more.
     pub fn runs_same_program(&self) -> bool {
         told(self.pid) == self.told
     }
 
-    /// Reads the modules again.
+    /// Reads the list of modules again.
     pub fn look_again(&mut self) -> Result<(), Error> {
         self.modules = modules::of(self.memory).map_err(|e| unreadable(self.pid, &e))?;
         Ok(())
@@ -155,8 +156,8 @@ pub fn told(pid: u32) -> Vec<u8> {
     read(format!("/proc/{pid}/auxv")).unwrap_or_default()
 }
 
-/// Refuses a process that can't be attached to, as far as the kernel's files about it show. Returns
-/// its process ID in its own namespace, and the time when it began.
+/// Refuses a process that can't be attached to according to the kernel's files about it. Returns
+/// the number that the process has for itself, and when it began.
 fn check_status(pid: u32) -> Result<(u32, u64), Error> {
     const START_TIME: usize = 19;
     let gone = || Error::from(Refusal::NoProcess(pid));
@@ -187,10 +188,10 @@ fn check_status(pid: u32) -> Result<(u32, u64), Error> {
     Ok((own_number.unwrap_or(pid), began.unwrap_or(0)))
 }
 
-/// Refuses programs into which the library can't be loaded.
+/// Refuses a process whose program can't load the recorder's library.
 fn check_program(pid: u32) -> Result<(), Error> {
     let path = format!("/proc/{pid}/exe");
-    // A process whose memory can be read may also be traced.
+    // If this file of a process may be read, the process may also be traced.
     let auxv = read(format!("/proc/{pid}/auxv")).map_err(|e| unreadable(pid, &e))?;
     let file = std::fs::File::open(&path).map_err(|e| unreadable(pid, &e))?;
     let mut start = vec![0; 4096];
@@ -209,7 +210,7 @@ fn check_program(pid: u32) -> Result<(), Error> {
     }
 }
 
-/// The loader's path, from a program's first page; `None` if it has none.
+/// The path of a program's loader, from the program's first page; `None` if it has no loader.
 fn interpreter(start: &[u8]) -> Option<&[u8]> {
     let header = FileHeader64::<NativeEndian>::parse(start).ok()?;
     let mut headers = header.program_headers(NativeEndian, start).ok()?.iter();

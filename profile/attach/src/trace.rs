@@ -1,5 +1,5 @@
-//! The part of `ptrace` that is used. All calls for a thread come from one thread, as the kernel
-//! requires.
+//! The functions of `ptrace` that are used. For each traced thread, all calls must come from the
+//! same thread, as the kernel requires.
 
 use std::io;
 use std::thread::sleep;
@@ -9,17 +9,17 @@ use libc::user_regs_struct as Registers;
 
 const NT_X86_XSTATE: usize = 0x202;
 const SETSIGMASK: libc::c_uint = 0x420b;
-/// How long a thread may take to stop. It can't stop while it waits for a device or has no processor.
-/// But after [`interrupt`] it will stop some time, and then goes on only if it is released, or if
-/// this process ends.
+/// A thread may take this long to stop. It can't stop while it waits for a device or has no
+/// processor. (Even if this time has passed, a thread that was interrupted stops some time, and
+/// goes on only when it is released or this process ends.)
 const LONGEST_STOP: Duration = Duration::from_secs(20);
 
-/// How a traced thread stopped, or that it has ended.
+/// Why a traced thread has stopped, or that it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// At the beginning or the end of a system call.
+    /// It is at the beginning or the end of a system call.
     SystemCall,
-    /// [`interrupt`] has stopped it, or a signal such as `SIGSTOP` has stopped the process.
+    /// It was stopped by [`interrupt`], or a signal such as `SIGSTOP` has stopped the process.
     Asked,
     /// A signal is about to be delivered to it.
     Signal(i32),
@@ -28,21 +28,23 @@ pub enum Stop {
 }
 
 fn ptrace(request: libc::c_uint, tid: i32, address: usize, data: usize) -> io::Result<()> {
-    // SAFETY: the callers pass the arguments that the request takes.
+    // SAFETY: the callers pass the arguments that the request needs.
     let result = unsafe { libc::ptrace(request, tid, address, data) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Begins to trace a thread, which runs on. If this process ends, the kernel releases the thread.
+/// Begins to trace a thread, which goes on running. If this process ends, the kernel releases the
+/// thread.
 pub fn seize(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SEIZE, tid, 0, libc::PTRACE_O_TRACESYSGOOD as usize)
 }
 
-/// Interrupts a thread, and waits until it has stopped. Returns the signal that is about to be
-/// delivered to it, or 0; `None` if it has ended.
+/// Interrupts a traced thread, and waits until it has stopped. Returns the signal that is about to
+/// be delivered to the thread, or 0; `None` if the thread has ended.
 ///
 /// # Errors
-/// `TimedOut` after 20 seconds: then the thread stops later, and until this process ends.
+/// `TimedOut` if the thread has not stopped after 20 seconds. It will stop later, until this
+/// process ends.
 pub fn stop(tid: i32) -> io::Result<Option<i32>> {
     interrupt(tid)?;
     let stop = wait(tid, Instant::now() + LONGEST_STOP)?;
@@ -53,26 +55,26 @@ pub fn stop(tid: i32) -> io::Result<Option<i32>> {
     })
 }
 
-/// Interrupts a thread; [`wait`] returns when it has stopped.
+/// Interrupts a traced thread. [`wait`] then waits until it has stopped.
 pub fn interrupt(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0)
 }
 
-/// Releases a stopped thread and delivers a signal, or none if it is 0.
+/// Releases a stopped thread and delivers this signal to it, or none if it is 0.
 pub fn detach_with(tid: i32, signal: i32) {
-    // If this fails, it has ended.
+    // If this fails, the thread has ended.
     let _ = ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize);
 }
 
-/// Lets a thread run to the next beginning or end of a system call, with this signal or, if it is
-/// 0, none.
+/// Delivers this signal to a stopped thread, or none if it is 0, and lets it run to the next
+/// beginning or end of a system call.
 pub fn to_system_call(tid: i32, signal: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SYSCALL, tid, 0, signal as usize)
 }
 
 /// The registers of a stopped thread.
 pub fn registers(tid: i32) -> io::Result<Registers> {
-    // SAFETY: all zero is valid.
+    // SAFETY: the registers are numbers, so all zero is valid.
     let mut registers: Registers = unsafe { std::mem::zeroed() };
     ptrace(libc::PTRACE_GETREGS, tid, 0, (&raw mut registers).addr())?;
     Ok(registers)
@@ -99,18 +101,18 @@ pub fn set_extended_state(tid: i32, state: &[u8]) -> io::Result<()> {
 }
 
 /// Reads a word of a stopped thread's memory. If the word lies below a stack that the kernel makes
-/// longer when it is touched, the stack reaches down to the word from then on.
+/// longer when it is accessed, the stack reaches down to the word from then on.
 pub fn touch(tid: i32, at: u64) -> io::Result<()> {
     let mut word = 0u64;
     ptrace(libc::PTRACE_PEEKDATA, tid, at as usize, (&raw mut word).addr())
 }
 
-/// Writes a word of a thread's memory, even if the process may only read it.
+/// Writes a word of a stopped thread's memory, even if the process may only read it.
 pub fn write_word(tid: i32, at: u64, word: u64) -> io::Result<()> {
     ptrace(libc::PTRACE_POKEDATA, tid, at as usize, word as usize)
 }
 
-/// The mask of signals that a thread blocks.
+/// The mask of signals that a stopped thread blocks.
 pub fn signal_mask(tid: i32) -> io::Result<u64> {
     const GETSIGMASK: libc::c_uint = 0x420a;
     let mut mask = 0u64;
@@ -118,16 +120,16 @@ pub fn signal_mask(tid: i32) -> io::Result<u64> {
     Ok(mask)
 }
 
-/// Sets the mask of signals that a thread blocks.
+/// Sets the mask of signals that a stopped thread blocks.
 pub fn set_signal_mask(tid: i32, mask: u64) -> io::Result<()> {
     ptrace(SETSIGMASK, tid, 8, (&raw const mask).addr())
 }
 
-/// Waits until a thread stops; `None` if it has not stopped at this time.
+/// Waits until a traced thread stops; `None` if it has not stopped by `until`.
 pub fn wait(tid: i32, until: Instant) -> io::Result<Option<Stop>> {
     loop {
         let mut status = 0;
-        // SAFETY: the kernel writes the status.
+        // SAFETY: the kernel only writes the status.
         let found = unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL | libc::WNOHANG) };
         match found {
             0 if Instant::now() > until => return Ok(None),

@@ -1,17 +1,18 @@
-//! Finds out how often sections of a lock conflict, and on which fields.
+//! Finds out how often sections of a lock conflict, and on which fields of the data.
 //!
-//! There are two comparisons, both from the paper on Syncchar. Each section is compared with those
-//! of other threads among the last 128 of the same lock (section 4.2, Table 3), which shows how
-//! much concurrency the lock prevents. And each section that had to wait is compared with those
-//! that it waited for (section 4.1, Table 2), which shows how much of the waiting was needless.
+//! There are two comparisons, both from the paper on Syncchar. The first compares each section with
+//! those sections of other threads that are among the last 128 of the same lock, the window
+//! (section 4.2, Table 3). It shows how much concurrency the lock prevents. The second compares
+//! each section that had to wait with those that it waited for (section 4.1, Table 2). It shows how
+//! much of the waiting was needless.
 //!
-//! Sections that were traced because they were the first of their call sites ([`EARLY`]), and not
-//! drawn at random, over-represent rare sites. So the window excludes them if enough sections were
-//! drawn.
+//! Most traced sections were drawn at random. Those that were traced because they were the first of
+//! their call site ([`EARLY`]) would over-represent rare sites. So the window excludes them if
+//! enough sections were drawn.
 //!
-//! The share of conflicts is a share of the compared pairs. The share of sections that conflict
-//! with any section of the window is counted too, but says nothing about the lock: it grows with
-//! the window until it is nearly one.
+//! The result is the share of the compared pairs that conflict. How many sections conflict with any
+//! section of the window is counted too, but says little about the lock, because it grows with the
+//! window until it is nearly all of them.
 
 use std::collections::VecDeque;
 
@@ -23,7 +24,7 @@ use crate::index::{Conflict, Window, pair};
 use crate::sets::{LockSections, Set, Sets};
 use crate::words::Word;
 
-/// Conflicts among pairs of sections.
+/// How many pairs of sections were compared, and how many of them conflict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// The number of sections that were compared with at least one other.
@@ -34,14 +35,14 @@ pub struct Comparison {
     pub pairs: u64,
     /// How many of those pairs conflict.
     pub conflicting: u64,
-    /// Bytes of the later section's address set, summed over the pairs that conflict.
+    /// The number of bytes in the later section's address set, summed over the conflicting pairs.
     pub set_bytes: u64,
-    /// Bytes that conflict, summed over the pairs that conflict.
+    /// The number of bytes on which the pair conflicts, summed over the conflicting pairs.
     pub conflicting_bytes: u64,
 }
 
 impl Comparison {
-    /// The share of pairs that conflict; 0 if none was compared.
+    /// The share of pairs that conflict; 0 if no pair was compared.
     pub fn share(&self) -> f64 {
         ratio(self.conflicting, self.pairs)
     }
@@ -59,10 +60,11 @@ impl Comparison {
     /// The uncertainty from sampling: in 19 of 20 cases, the share is within this distance of the
     /// true one.
     ///
-    /// Pairs have sections in common, so the number of sections counts, not that of pairs. The
-    /// variance of a mean over the pairs of n sections is at most 2/n of the variance of one pair
-    /// (Hoeffding 1948), and nearly that much if a few sections conflict with all others. If no
-    /// pair or every pair conflicts, it is twice the 3/n of the rule of three for n sections.
+    /// Pairs have sections in common, so the uncertainty depends on the number of sections and not
+    /// on that of pairs. The variance of a mean over the pairs of n sections is at most 2/n of the
+    /// variance of one pair (Hoeffding 1948), and nearly that much if a few sections conflict with
+    /// all others. If no pair or every pair conflicts, that formula would give 0. In that case the
+    /// result is 6/n, twice the 3/n of the rule of three for n sections.
     pub fn uncertainty(&self) -> f64 {
         let (share, sections) = (self.share(), self.sections as f64);
         match self.sections {
@@ -97,20 +99,20 @@ impl Comparison {
     }
 }
 
-/// A field of the data: eight bytes at an offset in all blocks of one size from one allocation
-/// site, or a word outside of the heap.
+/// A field of the data: the eight bytes at one offset in all heap blocks of one size from one
+/// allocation site, or a word outside of the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {
-    /// Eight bytes in blocks of the heap.
+    /// The eight bytes at an offset in blocks of the heap.
     Heap {
-        /// Return address of the allocating call.
+        /// The return address of the allocating call.
         site: u64,
-        /// Bytes of such a block.
+        /// The size of such a block in bytes.
         size: u64,
-        /// Bytes from the block's start to the word.
+        /// The distance in bytes from the block's start to the field.
         offset: u64,
     },
-    /// Eight bytes at an address.
+    /// The eight bytes at an address outside of the heap.
     Fixed {
         /// The address.
         address: u64,
@@ -131,45 +133,45 @@ impl Field {
     }
 }
 
-/// A field that pairs conflict on, with its counts.
+/// A field on which pairs conflict, and how many do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The field.
     pub field: Field,
-    /// Its bytes that conflicted in any pair, one bit each.
+    /// Those of its bytes on which any pair conflicts, one bit each.
     pub bytes: u8,
     /// The number of pairs that conflict on it.
     pub pairs: u64,
     /// How many of those pairs conflict on nothing else.
     pub alone: u64,
-    /// An instruction that read it; 0 if none was seen.
+    /// An instruction that read the field; 0 if none was seen.
     pub reader: u64,
-    /// An instruction that wrote it; 0 if none was seen.
+    /// An instruction that wrote the field; 0 if none was seen.
     pub writer: u64,
 }
 
-/// Conflicts of one lock.
+/// The conflicts of the sections of one lock.
 #[derive(Clone, Debug, Default)]
 pub struct Conflicts {
-    /// Comparisons with the last sections.
+    /// The comparison of sections with the last ones before them.
     pub window: Comparison,
-    /// Comparisons with the sections that were waited for.
+    /// The comparison of sections with those that they waited for.
     pub contended: Comparison,
-    /// The causes of conflicts between pairs of the window, the most frequent first.
+    /// The causes of conflicts in the first of these comparisons, the most frequent first.
     pub causes: Vec<Cause>,
 }
 
-/// If at least this many sections of a lock were drawn, only these are compared with each other.
-/// Fewer drawn sections are less conclusive than all sections together.
+/// If at least this many sections of a lock were drawn at random, only these are compared in the
+/// window. If fewer were, all sections together are more conclusive.
 const ENOUGH_DRAWN: usize = 16;
 
-/// Compares the sections of a lock, each with the last `size` ones.
+/// Compares the sections of a lock, each with the last `size` ones before it.
 pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -> Conflicts {
     let mut result = Conflicts::default();
     let mut window = Window::new(size);
     let mut causes = Causes::default();
-    // Words that can't conflict are left out: most of the data that sections touch belongs to one
-    // thread, or is only read.
+    // Words on which no sections can conflict are left out, to save time: most of the data that
+    // sections touch belongs to one thread, or is only read.
     let of_others = |set: &Set| Set {
         accesses: set
             .accesses
@@ -209,8 +211,8 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
     result
 }
 
-/// The sections, by number, that a section had to wait for: those of other threads that ended while
-/// it waited.
+/// The numbers of the sections that the section `number` had to wait for: those among the `size`
+/// before it that belong to other threads and ended while it waited.
 fn waited_for(trace: &Trace, lock: &LockSections, number: usize, size: usize) -> Vec<usize> {
     let set = &lock.sets[number];
     let record = &trace.sections[set.section].record;
@@ -229,14 +231,15 @@ fn waited_for(trace: &Trace, lock: &LockSections, number: usize, size: usize) ->
 #[derive(Default)]
 struct Causes {
     fields: FxHashMap<Field, Known>,
-    /// The number of pairs so far.
+    /// The number of pairs that have been added.
     pairs: u64,
-    /// The number of a section plus one, and the section's words by address.
+    /// A cache for [`find`]: the number of a section plus one, and the section's words, sorted by
+    /// address.
     words: (usize, Vec<(u64, u32)>),
 }
 
-/// A cause, the number of the last pair that was counted for it, and the number plus one of the
-/// section that was last searched for an instruction that accesses it.
+/// A cause; the number of the last pair that was counted for it; and the number plus one of the
+/// section that was last searched for an instruction that accesses its field.
 struct Known {
     cause: Cause,
     pair: u64,
@@ -244,7 +247,8 @@ struct Known {
 }
 
 impl Causes {
-    /// Adds a pair; `section` is the later of the two.
+    /// Adds a pair of sections that conflict on these words and bytes. `section` is the later of
+    /// the two, with its number.
     fn add(&mut self, sets: &Sets, words: &[(u32, u8)], section: (usize, &Section)) {
         self.pairs += 1;
         let (mut of_pair, mut only) = (0, None);
@@ -287,8 +291,8 @@ impl Causes {
     }
 }
 
-/// The record of a word in a section; `None` if the section did not touch it. `words` caches the
-/// words of the last call's section.
+/// The record of the word `wanted` in a section; `None` if the section did not touch the word.
+/// `words` caches the sorted words of the section of the last call.
 fn find<'a>(
     words: &mut (usize, Vec<(u64, u32)>),
     (number, section): (usize, &'a Section),
@@ -306,7 +310,7 @@ fn find<'a>(
         .find(|word| (word.object == NONE) == wanted.object.is_none())
 }
 
-/// The quotient of two numbers; 0 if `whole` is 0.
+/// The quotient of `part` and `whole`; 0 if `whole` is 0.
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -1,11 +1,12 @@
-//! Whether enough sections were traced of the locks with the most waiting. If not, it estimates how
-//! long the run, or how large the budget, would have to be.
+//! Finds out whether enough sections were traced of the locks for which threads waited most. If
+//! not, estimates how long the run, or how large the budget, would have to be.
 //!
-//! Both estimates are proportional: a run twice as long has twice the budget and twice the
-//! acquisitions. That is inexact for a lock with hardly any traced section, since the first
-//! sections cost most; for such a lock a typical cost of a section is used. Half of the budget that
-//! remains after counting is spent on sections; at least an eighth of the budget counts as
-//! remaining (`syncline-tracer`, `process/budget.rs`).
+//! Both estimates assume proportions: a run twice as long has twice the budget and twice the
+//! acquisitions. That would be wrong for a lock with hardly any traced section, since the first
+//! sections cost most. For such a lock the estimate uses a typical cost of a section. It takes into
+//! account how the tracer spends the budget (`syncline-tracer`, `process/budget.rs`): half of what
+//! remains after counting is spent on sections, and at least an eighth of the budget counts as
+//! remaining.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
@@ -13,39 +14,39 @@ use syncline_trace::Trace;
 use crate::lock::LockFacts;
 use crate::totals::UntracedLock;
 
-/// The number of sections of a lock that is enough: the share of pairs is then known to within 10 %
-/// (`Comparison`).
+/// So many sections of a lock are enough. The share of conflicting pairs is then known to within 10
+/// percentage points ([`Comparison::uncertainty`](crate::Comparison::uncertainty)).
 pub const ENOUGH: u64 = 200;
-/// How many locks are considered, those with the most waiting. Locks that are acquired at one call
-/// site count as one.
+/// Only this many locks are considered, those with the longest total waits. Locks that are acquired
+/// at one call site count as one.
 const MOST_WAITED: usize = 3;
-/// A lock with less waiting than this share of the threads' time does not matter.
+/// Only locks matter for which threads waited at least this share of their time.
 const WORTH_TRACING: f64 = 1e-3;
-/// The least share of the budget that counting leaves.
+/// The share of the budget that is always left for tracing, however much counting costs.
 const LEAST: f64 = 1.0 / 8.0;
-/// The share of the remaining budget that is spent on sections.
+/// The share of the budget remaining after counting that is spent on sections.
 const SPENT: f64 = 0.5;
-/// Fewer sections than this give no good estimate of the cost of one.
+/// If fewer sections than this were traced, they give no good estimate of the cost of one.
 const FEW: u64 = 16;
-/// The seconds of the budget that a section is assumed to take in that case: some hundred instructions,
-/// during which other threads sleep, so that they count four times.
+/// In that case, a section is assumed to take this many seconds of the budget. That is the cost of
+/// some hundred instructions, times four because other threads sleep meanwhile.
 const COST: f64 = 100e-6;
 
-/// A lock with much waiting of which too few sections were traced; or several such locks that are
-/// acquired at one call site.
+/// A lock for which threads waited long, but of which too few sections were traced, or several such
+/// locks that are acquired at one call site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scarce {
     /// The lock's address; if there are several, that of one of them.
     pub lock: u64,
-    /// How many locks these are.
+    /// The number of locks.
     pub locks: u64,
-    /// The return address of the call that acquires most often.
+    /// The return address of the call site with the most acquisitions.
     pub site: u64,
     /// The number of acquisitions.
     pub acquisitions: u64,
     /// How many of those acquisitions were traced.
     pub traced: u64,
-    /// Seconds that threads waited.
+    /// How many seconds threads waited.
     pub waited: f64,
 }
 
@@ -54,24 +55,25 @@ pub struct Scarce {
 pub struct Run {
     /// The length of the run in seconds.
     pub seconds: f64,
-    /// The seconds that the budget is a share of: the program's own processor time, or the length
-    /// of the run if that is less.
+    /// The time, in seconds, of which the budget is a share: the program's own processor time, or
+    /// the length of the run if that is less.
     pub processor: f64,
-    /// The budget, as a share; `None` if every section was traced.
+    /// The budget, as a share of `processor`; `None` if there was none, so that every section was
+    /// traced.
     pub budget: Option<f64>,
     /// The cost of counting, as a share of `processor`.
     pub counting: f64,
 }
 
 impl Run {
-    /// The share of a budget that is left for sections.
+    /// The share of `processor` that a budget leaves for sections after counting.
     fn for_sections(&self, budget: f64) -> f64 {
         (budget - self.counting).max(budget * LEAST)
     }
 }
 
 impl Scarce {
-    /// The factor by which the budget for sections would have to grow for enough sections.
+    /// The factor by which the budget for sections would have to be larger for enough sections.
     fn times(&self, run: &Run) -> f64 {
         let proportion = ENOUGH as f64 / self.traced.max(1) as f64;
         let Some(budget) = run.budget.filter(|_| self.traced < FEW) else { return proportion };
@@ -79,22 +81,23 @@ impl Scarce {
         (ENOUGH as f64 * COST / spent.max(f64::MIN_POSITIVE)).max(1.0)
     }
 
-    /// The approximate length in seconds of a run that has enough sections within the same budget.
+    /// About how many seconds a run would have to take for enough sections within the same budget.
     pub fn seconds(&self, run: &Run) -> f64 {
         let acquired = ENOUGH as f64 / self.acquisitions.max(1) as f64;
         self.times(run).max(acquired) * run.seconds
     }
 
-    /// The approximate budget, as a share, that would suffice for a run like this one; `None` if
-    /// the run has no budget, or too few acquisitions for any budget.
+    /// About how large the budget would have to be, as a share, for enough sections in a run like
+    /// this one. `None` if the run has no budget, or too few acquisitions for any budget.
     pub fn budget(&self, run: &Run) -> Option<f64> {
         let budget = run.budget.filter(|_| self.acquisitions >= ENOUGH)?;
         Some(run.counting + self.times(run) * run.for_sections(budget))
     }
 }
 
-/// Of the three locks with the most waiting, those with too few sections, the one with the most
-/// waiting first. If only some locks were selected for tracing, only these are considered.
+/// Those of the three locks with the longest total waits that have too few traced sections, the one
+/// with the longest wait first. If only some locks were selected for tracing, only these are
+/// considered.
 pub fn scarce(
     trace: &Trace,
     locks: &[LockFacts],
@@ -102,7 +105,7 @@ pub fn scarce(
     thread_seconds: f64,
 ) -> Vec<Scarce> {
     let mut all: Vec<Scarce> = Vec::new();
-    // Locks whose call site is unknown (0) have nothing in common.
+    // Locks whose call site is unknown (0) are not grouped.
     let mut at: FxHashMap<u64, usize> = FxHashMap::default();
     for lock in locks {
         for site in lock.sites.iter().filter(|site| site.site != 0) {
@@ -119,8 +122,8 @@ pub fn scarce(
     }
     let only_some = trace.header.only_some != 0;
     for &UntracedLock { lock, site, acquisitions, waited } in untraced {
-        // Other locks of this call site may have been traced; otherwise the call site gets an entry
-        // of its own.
+        // If other locks of this call site were traced, the lock belongs to their entry. Otherwise
+        // the call site gets an entry of its own.
         let place = match at.get(&site) {
             Some(&place) => place,
             None if only_some => continue,

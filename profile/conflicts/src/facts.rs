@@ -1,4 +1,4 @@
-//! The facts about all locks of a trace, which are known by address only.
+//! The facts about all locks of a trace, with addresses but without names.
 
 use std::collections::BTreeMap;
 
@@ -13,35 +13,36 @@ use crate::totals::{Totals, UntracedLock};
 /// How sections are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many earlier sections of its lock each section is compared with.
+    /// With how many earlier sections of its lock each section is compared.
     pub window: usize,
     /// The number of processors that the program could use.
     pub processors: usize,
 }
 
 impl Options {
-    /// The window of the paper on Syncchar. For most locks its results change by less than 5 % from
-    /// 50 to 100 sections, and its authors expected no more processors than this (section 3).
+    /// The window in the paper on Syncchar. According to it, the results for most locks change by
+    /// less than 5 % from a window of 50 to one of 100 sections, and its authors expected no
+    /// computers with more processors than this (section 3).
     pub const WINDOW: usize = 128;
 }
 
 /// The facts about all locks together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overall {
-    /// The mean independence, weighted by [`LockFacts::weight`]; `None` if no pair was compared, or
-    /// only pairs of locks without weight.
+    /// The mean of the locks' independence, weighted by [`LockFacts::weight`]. `None` if no pair
+    /// was compared, or only pairs of locks with weight 0.
     pub independence: Option<f64>,
     /// Its uncertainty from sampling, as in
     /// [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if `independence` is `None`.
     pub uncertainty: f64,
-    /// How many of the machine's processors optimistic sections with that independence could keep
-    /// busy; `None` if `independence` is.
+    /// How many of the machine's processors could be kept busy if sections ran optimistically, with
+    /// that independence; `None` if `independence` is.
     pub busy: Option<f64>,
-    /// How many of the 15 processors of Syncchar's machine they could keep busy.
+    /// The same for the 15 processors of Syncchar's machine.
     pub busy_of_15: Option<f64>,
-    /// Acquisitions of the locks that were traced.
+    /// The number of acquisitions of the locks that were traced.
     pub acquisitions: u64,
-    /// Whether a part of them is an estimate.
+    /// Whether the number of acquisitions is partly an estimate.
     pub estimated: bool,
     /// Whether the process could not write its last counts, because it was killed or still runs. In
     /// that case the numbers of acquisitions, and of those that waited, are lower bounds.
@@ -50,8 +51,7 @@ pub struct Overall {
     pub traced: u64,
     /// The locks of which no section was traced.
     pub untraced: Untraced,
-    /// Whether locks are weighted by instructions instead of time, since no untraced section was
-    /// timed.
+    /// Whether locks are weighted by instructions and not by time, because no hold was timed.
     pub by_instructions: bool,
     /// The seconds that all threads ran, added up.
     pub thread_seconds: f64,
@@ -59,17 +59,17 @@ pub struct Overall {
     pub cost: f64,
 }
 
-/// Locks of which no section was traced: the sample had none, or they were not selected.
+/// The locks of which no section was traced, because none was drawn or they were not selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Untraced {
-    /// The number of these locks.
+    /// The number of such locks.
     pub locks: u64,
     /// The number of their acquisitions.
     pub acquisitions: u64,
-    /// Seconds that threads waited for them.
+    /// How many seconds threads waited for them in all.
     pub waited: f64,
-    /// The lock with the longest total wait, and how long that is in seconds; `None` if none of
-    /// them was waited for.
+    /// The one of them with the longest total wait, and how long that is in seconds; `None` if no
+    /// thread waited for any of them.
     pub longest: Option<(u64, f64)>,
 }
 
@@ -80,13 +80,13 @@ pub struct Facts {
     pub locks: Vec<LockFacts>,
     /// The facts about all locks together.
     pub overall: Overall,
-    /// Locks with much waiting of which too few sections were traced.
+    /// Locks for which threads waited long but of which too few sections were traced.
     pub scarce: Vec<Scarce>,
 }
 
-/// How many of these processors are kept busy if this share of pairs is independent, and
-/// independent sections run at the same time. The paper on Syncchar gives 4 for 24.1 % on 15
-/// processors (section 4.2), and no formula. This formula gives 4.4, and is right if all pairs are
+/// How many of the processors are kept busy if this share of pairs is independent and independent
+/// sections run at the same time. The paper on Syncchar gives 4 for 24.1 % on 15 processors
+/// (section 4.2), but no formula. The formula used here gives 4.4, and is right if all pairs are
 /// independent or none is.
 pub fn busy(independence: f64, processors: usize) -> f64 {
     1.0 + independence * (processors.max(1) - 1) as f64
@@ -97,8 +97,8 @@ pub fn facts(trace: &Trace, options: &Options) -> Facts {
     facts_with(trace, options, &mut |_, _| {})
 }
 
-/// Like [`facts`], but calls `progress` with the number of steps that are done and of all steps.
-/// There are two steps for each section: making its address set, and comparing it.
+/// Like [`facts`], but also calls `progress` after each step, with the number of steps done and of
+/// all steps. There are two steps for each section: to make its address set, and to compare it.
 pub fn facts_with(
     trace: &Trace,
     options: &Options,
@@ -107,9 +107,10 @@ pub fn facts_with(
     facts_by(trace, options, &|_| None, progress)
 }
 
-/// Like [`facts_with`], but `family` gives locks that belong together the same number. A lock for
-/// which it gives `None` belongs to the call site of most of its sections: of those that can be
-/// compared, or of all if none can. If that call site is unknown, the lock belongs to no others.
+/// Like [`facts_with`], but the caller decides which locks belong together: `family` returns the
+/// same number for them. If it returns `None`, the lock belongs together with the other locks of
+/// its main call site, which has most of its sections that can be compared (or most of all, if none
+/// can). If that call site is unknown, the lock stays alone.
 pub fn facts_by(
     trace: &Trace,
     options: &Options,
@@ -156,15 +157,16 @@ pub fn facts_by(
 /// What the locks of a family have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Family {
-    /// The number that the caller gave them.
+    /// The number that the caller's function `family` returns for them.
     Given(u64),
     /// The call site of most of their sections.
     Site(u64),
-    /// Nothing: it is one lock, at this address.
+    /// Nothing; the family is the one lock at this address.
     Lock(u64),
 }
 
-/// The call site of most of these sections; `None` if there are none, or the call site is unknown.
+/// The call site of most of these sections; `None` if there are no sections, or that call site is
+/// unknown.
 fn main_site(trace: &Trace, sections: impl Iterator<Item = usize>) -> Option<u64> {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     for section in sections {
@@ -174,7 +176,7 @@ fn main_site(trace: &Trace, sections: impl Iterator<Item = usize>) -> Option<u64
     most.map(|(site, _)| site).filter(|&site| site != 0)
 }
 
-/// The sums over the locks of which nothing was traced.
+/// Adds up the locks of which nothing was traced.
 fn together(untraced: &[UntracedLock], trace: &Trace) -> Untraced {
     let mut all = Untraced::default();
     for one in untraced {
@@ -182,7 +184,7 @@ fn together(untraced: &[UntracedLock], trace: &Trace) -> Untraced {
         all.locks += 1;
         all.acquisitions = all.acquisitions.saturating_add(one.acquisitions);
         all.waited += waited;
-        // Of locks with equal waits, the one with the lowest address is kept.
+        // Of locks with equal waits, the first one is kept, which has the lowest address.
         if waited > all.longest.map_or(0.0, |(_, longest)| longest) {
             all.longest = Some((one.lock, waited));
         }
@@ -204,7 +206,7 @@ fn overall(
     let weight: f64 = known().map(|(.., weight)| weight).sum();
     let mean = || known().map(|(independence, _, weight)| independence * weight).sum::<f64>();
     let independence = (weight > 0.0).then(|| mean() / weight);
-    // The locks were sampled independently, so their variances add up.
+    // The locks' samples are independent of each other, so the variances add up.
     let variance = known().map(|(_, uncertainty, weight)| (uncertainty * weight).powi(2));
     let uncertainty = if weight > 0.0 { variance.sum::<f64>().sqrt() / weight } else { 1.0 };
     let ended = trace.ended();

@@ -1,10 +1,10 @@
 //! Counts the independent pieces of data that a lock guards.
 //!
-//! Sections that share a word which one of them writes belong to one piece. So a piece is a
-//! connected component of the graph of sections and written words. Data that is only read joins
-//! nothing, since it could be read at the same time. A table of 512 entries under one lock, of
-//! which each section changes one, is 512 pieces. If each section also adds to a counter, it is one
-//! piece, and 512 pieces without the counter.
+//! Two sections belong to one piece if they access the same word and any section writes it. So a
+//! piece is a connected component of the graph of sections and written words. Words that are only
+//! read join nothing, since sections could read them at the same time. For example, a table of 512
+//! entries, of which each section changes one, is 512 pieces. If each section also adds to a
+//! counter, all is one piece, but without the counter there are 512.
 
 use rustc_hash::FxHashMap;
 
@@ -16,17 +16,18 @@ use crate::sets::{LockSections, Sets};
 pub struct Groups {
     /// The number of pieces.
     pub groups: u64,
-    /// How many of those were accessed by at least two sections.
+    /// How many of those pieces at least two sections accessed.
     pub met_again: u64,
     /// The number of sections in the largest piece.
     pub largest: u64,
-    /// The number of sections that write a word, or read one that a section writes.
+    /// The number of sections that belong to any piece: they write a word, or read one that a
+    /// section writes.
     pub sections: u64,
-    /// The number of words that are written to.
+    /// The number of words that sections write.
     pub words: u64,
 }
 
-/// Groups the data of a lock, ignoring the given fields.
+/// Groups the data of a lock into pieces, ignoring the fields in `without`.
 pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
     let counts =
         |word: u32| without.is_empty() || !without.contains(&Field::of(&sets.words.get(word)));
@@ -38,8 +39,8 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
             words += 1;
         }
     }
-    // One word of each section that has any. Its root is the section's piece after all words are
-    // joined.
+    // One written word of each section that accesses any. After all words are joined, the word's
+    // root stands for the section's piece.
     let mut firsts: Vec<u32> = Vec::new();
     for set in &lock.sets {
         let words = set.accesses.iter().map(|access| access.word);
@@ -62,10 +63,10 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
     }
 }
 
-/// Disjoint sets of words (union-find with path halving).
+/// Disjoint sets of words (the algorithm union-find, with path halving).
 struct Union {
-    /// The parent of each word plus 1; 0 for words that are in no set. Only touched pages take
-    /// memory.
+    /// For each word the number of its parent plus 1; 0 for words that are in no set. (Only touched
+    /// pages take memory.)
     parent: Vec<u32>,
 }
 

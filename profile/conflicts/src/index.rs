@@ -1,16 +1,16 @@
-//! The window of the last sections of a lock, which finds those that conflict with the next one.
+//! The window of a lock's last sections, which finds those that conflict with the next section.
 //!
-//! Comparing a section with each of 128 others would walk all their sets. Instead there is an index
-//! from each word to two bitmaps over the window's slots: the sections that read it, and those that
-//! wrote it. For a section, only the words that it accessed are looked up, each with a few
-//! operations on bitmaps.
+//! To compare a section with each of 128 others would mean to walk all their sets. Instead there is
+//! an index: for each word two bitmaps over the window's slots, one of the sections that read the
+//! word and one of those that wrote it. For a section, only the words that it accessed are looked
+//! up, and each takes a few operations on bitmaps.
 
 use rustc_hash::FxHashMap;
 
 use crate::sets::{Access, Set};
 
-/// Bitmaps over the window's slots: many bitmaps of one size in one piece of memory, known by their
-/// numbers.
+/// Bitmaps over the window's slots. All have the same size and lie in one piece of memory; each has
+/// a number.
 struct Rows {
     words: usize,
     bits: Vec<u64>,
@@ -22,7 +22,7 @@ impl Rows {
         Rows { words, bits: Vec::new(), free: Vec::new() }
     }
 
-    /// Allocates an empty bitmap.
+    /// Allocates an empty bitmap, and returns its number.
     fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let row = self.bits.len() / self.words;
@@ -51,7 +51,8 @@ impl Rows {
     }
 }
 
-/// Calls `each` with the slots whose bit is set in a bitmap that `word` computes word by word.
+/// Calls `each` with each slot whose bit is set in a bitmap of so many words, the `n`th of which
+/// `word(n)` computes.
 fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut(usize)) {
     for n in 0..words {
         let mut bits = word(n);
@@ -62,14 +63,15 @@ fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut
     }
 }
 
-/// The sections that read a word and those that wrote it, as numbers of bitmaps.
+/// What the index has for a word: the numbers of the bitmaps of the sections that read it and of
+/// those that wrote it.
 struct Entry {
     readers: u32,
     writers: u32,
 }
 
-/// The most comparisons of words for one section. A section of very many words is compared with
-/// fewer others, but with one at least.
+/// At most this many comparisons of words are made for one section. A section of very many words is
+/// compared with fewer others, but at least with one.
 const MOST: usize = 1 << 16;
 
 /// A section in the window.
@@ -77,7 +79,7 @@ const MOST: usize = 1 << 16;
 struct Slot {
     thread: u32,
     shared: bool,
-    /// Its accesses, sorted by word.
+    /// The section's accesses, sorted by word.
     accesses: Box<[Access]>,
 }
 
@@ -92,18 +94,20 @@ impl Slot {
 /// Two sections that could not have run at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The earlier section, counted back from the later one: 1 is the last section in the window.
+    /// Which section is the earlier one, counted back from the later one: 1 is the last section in
+    /// the window.
     pub ago: usize,
-    /// The words, in order, each with the bytes that one of the two wrote and the other accessed.
+    /// The words on which they conflict, in order. Each has a bit for each byte that one of the two
+    /// wrote and the other accessed.
     pub words: Vec<(u32, u8)>,
 }
 
 /// The last sections of one lock.
 pub struct Window {
     size: usize,
-    /// The number of sections that were added so far.
+    /// The number of sections that have been added.
     added: usize,
-    /// The sections in the slots; the n-th section is in slot `n % size`.
+    /// The last sections. The `n`th section that was added, counted from 0, is in slot `n % size`.
     slots: Vec<Slot>,
     index: FxHashMap<u32, Entry>,
     of_thread: FxHashMap<u32, u32>,
@@ -112,7 +116,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// An empty window of this many sections, at least one.
+    /// An empty window for this many sections, but at least for one.
     pub fn new(size: usize) -> Window {
         let size = size.max(1);
         let mut rows = Rows::new(size.div_ceil(64));
@@ -128,28 +132,28 @@ impl Window {
         }
     }
 
-    /// How many of the last sections this one is compared with.
+    /// With at most how many of the last sections this one is compared.
     fn reach(&self, set: &Set) -> usize {
         self.size.min((MOST / set.accesses.len().max(1)).max(1))
     }
 
-    /// The slots of this number of last sections.
+    /// The slots of so many last sections, the last one first.
     fn last(&self, sections: usize) -> impl Iterator<Item = usize> {
         let sections = sections.min(self.slots.len());
         (1..=sections).map(|ago| (self.added - ago) % self.size)
     }
 
-    /// How many sections of the window this one is compared with: those of other threads, without
-    /// those that may have shared the lock with it. A section of very many words is only compared
-    /// with the latest.
+    /// With how many sections of the window this one is compared. These are the sections of other
+    /// threads, except those that held the lock as readers if this one did too. A section of very
+    /// many words is compared only with the last ones.
     pub fn comparable(&self, set: &Set) -> u64 {
         let others = self.last(self.reach(set)).map(|slot| &self.slots[slot]);
         others.filter(|slot| slot.thread != set.thread && !(slot.shared && set.shared)).count()
             as u64
     }
 
-    /// The conflicts of a section with the sections of the window that it is compared with, the
-    /// latest first.
+    /// The conflicts of this section with those sections of the window with which it is compared,
+    /// the last section first.
     pub fn conflicts(&self, set: &Set) -> Vec<Conflict> {
         let mut found: FxHashMap<usize, Vec<(u32, u8)>> = FxHashMap::default();
         let words = self.size.div_ceil(64);
@@ -184,7 +188,7 @@ impl Window {
         conflicts
     }
 
-    /// Adds a section, which replaces the oldest if the window is full.
+    /// Adds a section, which takes the place of the oldest one if the window is full.
     pub fn push(&mut self, set: &Set) {
         let slot = self.added % self.size;
         self.added += 1;
@@ -229,13 +233,14 @@ impl Window {
     }
 }
 
-/// The bytes of a word that one of two sections wrote and the other accessed.
+/// Those bytes of a word that one of two sections wrote and the other accessed, one bit each. One
+/// section made this access; the other read and wrote the given bytes.
 fn conflicting(access: &Access, read: u8, written: u8) -> u8 {
     access.written & (read | written) | written & (access.read | access.written)
 }
 
-/// The words on which two sections conflict, with their conflicting bytes, found by a walk over
-/// both sets.
+/// The words on which two sections conflict, and the conflicting bytes of each, found by a walk
+/// over both sets.
 pub fn pair(a: &Set, b: &Set) -> Vec<(u32, u8)> {
     let (mut left, mut right) = (a.accesses.iter().peekable(), b.accesses.iter().peekable());
     let mut words = Vec::new();
@@ -266,7 +271,7 @@ mod tests {
         Set { section: 0, thread, shared, accesses: accesses.iter().map(access).collect() }
     }
 
-    /// The result of `pair`, computed in the simplest way.
+    /// What `pair` should return, computed in the simplest way.
     fn by_hand(a: &Set, b: &Set) -> Vec<(u32, u8)> {
         let mut words = Vec::new();
         for x in &a.accesses {
@@ -300,7 +305,7 @@ mod tests {
         assert!(window.conflicts(&set(2, false, &[(7, 0xff, 0)])).is_empty(), "its own thread");
     }
 
-    /// Otherwise a few sections of a hundred thousand words each would take minutes.
+    /// Without this limit, a few sections of a hundred thousand words each would take minutes.
     #[test]
     fn a_section_of_very_many_places_is_compared_with_the_latest_others_only() {
         let words: Vec<(u32, u8, u8)> = (0..MOST as u32 / 4).map(|word| (word, 1, 1)).collect();
@@ -322,8 +327,8 @@ mod tests {
         assert_eq!(window.conflicts(&set(2, false, &[(7, 1, 1)])).len(), 1);
     }
 
-    /// Compares the index with a list of sections that are compared pair by pair, for window sizes
-    /// around those of the bitmaps' words.
+    /// Compares the results of the window with those of comparing pair by pair, for random
+    /// sections. The window's sizes lie around the sizes of a bitmap's word.
     #[test]
     fn the_index_finds_what_pairwise_comparison_finds() {
         for (seed, size) in [1, 2, 3, 7, 63, 64, 65, 128, 130].into_iter().enumerate() {
@@ -335,7 +340,8 @@ mod tests {
                 for word in 0..random.u32(1..24) {
                     if random.u32(..4) == 0 {
                         let masks = (random.u8(..) & random.u8(..), random.u8(..) & random.u8(..));
-                        // Most words are only read; otherwise nearly all pairs would conflict.
+                        // Most words are only read, because otherwise nearly all pairs would
+                        // conflict.
                         let written = if random.u32(..4) == 0 { masks.1 } else { 0 };
                         if masks.0 | written != 0 {
                             accesses.push((word, masks.0, written));
@@ -361,7 +367,7 @@ mod tests {
                 window.push(&next);
                 list.push(next);
             }
-            // Sections that have left the window leave nothing behind.
+            // After all sections have left the window, the index is empty.
             for _ in 0..size {
                 window.push(&set(0, false, &[]));
             }

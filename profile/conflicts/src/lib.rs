@@ -1,32 +1,31 @@
-//! The analysis of a trace of critical sections: how long they are, which data they touch, whether
-//! they are independent of each other, on which data they conflict, and the advice for the lock.
+//! Analyses a trace of critical sections: how long they are, which data they touch, whether they
+//! are independent of each other, on which data they conflict, and what to do about the lock.
 //!
 //! The method is Syncchar's (Porter, Hofmann, Witchel 2007, sections 2 to 4): two sections of one
 //! lock, executed by different threads, could have run at the same time if neither wrote data that
 //! the other read or wrote (conflict serializability). The data that a section read and wrote is
-//! its address set. The counts of instructions and accesses are those of SyncPerf's diagnosis tool
-//! (Alam et al. 2017, section 3.2).
+//! called its address set. The counts of instructions and accesses are those of SyncPerf's
+//! diagnosis tool (Alam et al. 2017, section 3.2).
 //!
 //! ```text
-//! Trace --> sets        address sets without the thread's own stack and the locks themselves,
-//!             |         of numbered words
+//! Trace --> sets        address sets, without the thread's own stack and the locks themselves;
+//!             |         words have numbers
 //!             +--> conflict    compares a section with the last 128, and with those it waited for
-//!             +--> section     instructions and system calls, of each lock and call site
+//!             +--> section     instructions and system calls of each call site
 //!             +--> groups      the number of independent pieces of data that the lock guards
 //!             +--> touched     the variables and blocks of the heap that sections touch
 //!             v
 //!      lock --> enough --> facts --> advice --> naming --> model (with names)
 //! ```
 //!
-//! `totals` has the counts of all locks, traced or not. `enough` says whether enough sections were
-//! traced of the locks with most waiting.
+//! `totals` has the counts of all locks, traced or not. `enough` finds out whether enough sections
+//! were traced of the locks for which threads waited most.
 //!
-//! Everything up to `facts` is a pure function over plain data and knows only addresses. [`Names`]
-//! gives names to addresses.
+//! Everything up to `facts` is a pure function over plain data, and knows only addresses. An
+//! implementation of [`Names`] gives names to them.
 //!
-//! The analysis can't see the effects of untraced sections, the effects of devices, or an order
-//! that something other than the lock enforces (two sections that touch different data may still
-//! need their order).
+//! The analysis can't see what untraced sections and devices do, nor whether the order of two
+//! sections matters for another reason than the data in memory.
 
 mod advice;
 mod conflict;

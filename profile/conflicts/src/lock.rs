@@ -1,5 +1,5 @@
-//! The facts of one lock, or of a family: several locks that belong together, such as those that
-//! are acquired at one call site.
+//! The facts of one lock, or of a family, which is several locks that belong together, such as
+//! those that are acquired at one call site.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::sets::{Loader, LockSections, Set, Sets};
 use crate::totals::{BySite, Total, Totals};
 use crate::touched::{Object, Touched, touched};
 
-/// The facts of a lock, or of a family of locks that belong together.
+/// The facts of a lock, or of a family of locks.
 #[derive(Clone, Debug)]
 pub struct LockFacts {
-    /// The lock's address; that of the first, if there are several.
+    /// The lock's address; if there are several, that of the first.
     pub lock: u64,
     /// The number of locks.
     pub locks: usize,
-    /// The addresses of all of them.
+    /// The addresses of all these locks.
     pub addresses: Vec<u64>,
     /// The block of the heap that contains the first lock; `None` if there is none.
     pub block: Option<ObjectRecord>,
     /// The number of acquisitions, traced or not.
     pub acquisitions: u64,
-    /// Whether part of the number of acquisitions is an estimate.
+    /// Whether the number of acquisitions is partly an estimate.
     pub estimated: bool,
     /// How many acquisitions had to wait.
     pub contended: u64,
@@ -37,30 +37,30 @@ pub struct LockFacts {
     pub compared: u64,
     /// The number of threads that executed the traced sections.
     pub threads: usize,
-    /// Seconds that threads waited for it.
+    /// How many seconds threads waited for the lock.
     pub waited: f64,
-    /// Estimated seconds that it was held; 0 if no hold was timed.
+    /// For how many seconds (estimated) the lock was held; 0 if no hold was timed.
     pub held: f64,
-    /// Its weight in the mean: the time that it was held, or its instructions; see
-    /// [`Overall::by_instructions`](crate::Overall::by_instructions).
+    /// The lock's weight in means over all locks: for how long it was held, or its number of
+    /// instructions; see [`Overall::by_instructions`](crate::Overall::by_instructions).
     pub weight: f64,
-    /// Comparisons of sections with the last ones of their lock.
+    /// The comparison of sections with the last ones of their lock.
     pub window: Comparison,
-    /// Comparisons of sections with those that they waited for.
+    /// The comparison of sections with those that they waited for.
     pub waited_for: Comparison,
     /// The causes of conflicts, the most frequent first.
     pub causes: Vec<Cause>,
-    /// The data that its sections touch, the most touched first.
+    /// The data that the lock's sections touch, the most touched first.
     pub touched: Vec<(Object, Touched)>,
-    /// The independent pieces of data that it guards.
+    /// The independent pieces of data that the lock guards.
     pub groups: Groups,
-    /// The independent pieces of data without the field of the first cause.
+    /// The independent pieces if the field of the first cause is ignored.
     pub groups_without: Groups,
-    /// Its call sites, those with the most acquisitions first.
+    /// The call sites that acquire the lock, those with the most acquisitions first.
     pub sites: Vec<SiteFacts>,
     /// The number of sections that were ended by another thread than the one that began them.
     pub handed_over: u64,
-    /// Whether some sections held it as readers.
+    /// Whether some sections held the lock as readers.
     pub shared_mode: bool,
 }
 
@@ -71,7 +71,7 @@ impl LockFacts {
     }
 }
 
-/// The input for the facts of one lock.
+/// What the facts of each lock are computed from.
 pub struct All<'a> {
     pub trace: &'a Trace,
     pub sets: &'a Sets,
@@ -144,8 +144,8 @@ pub fn lock_facts(
     }
 }
 
-/// The block that contains a lock, from the records of its sections, which list the blocks that they
-/// touch and the lock's own.
+/// The block that contains a lock, `None` if none is known. It is found in the records of the
+/// lock's sections, which list the blocks that they touch and the one that contains the lock.
 fn block_of(trace: &Trace, sections: &[usize], lock: u64) -> Option<ObjectRecord> {
     let of_lock = |section: &&Section| section.record.lock == lock;
     let sections = sections.iter().map(|&s| &trace.sections[s]);
@@ -175,7 +175,8 @@ fn conflicts_of(trace: &Trace, sets: &Sets, family: &[&LockSections], window: us
     all
 }
 
-/// The pieces of all locks of a family: pieces under different locks are different pieces.
+/// The pieces of data of all locks of a family, added up, since different locks guard different
+/// pieces.
 fn groups_of(sets: &Sets, family: &[&LockSections], without: &[Field]) -> Groups {
     family.iter().map(|lock| groups(sets, lock, without)).fold(Groups::default(), |a, b| Groups {
         groups: a.groups + b.groups,

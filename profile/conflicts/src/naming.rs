@@ -1,4 +1,4 @@
-//! Turns facts into a report: gives each address its name, and computes the shares.
+//! Turns the facts into a report: replaces addresses by names, and counts by shares.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
@@ -14,22 +14,23 @@ use crate::section::SiteFacts;
 use crate::system_calls;
 use crate::touched::{Object, Touched};
 
-/// The number of causes of conflicts that are kept for each lock; more would only be a list of
+/// At most this many causes of conflicts are kept for each lock. More would only be a list of
 /// addresses.
 const CAUSES: usize = 8;
-/// The number of kinds of data that are kept for each lock.
+/// At most this many kinds of data are kept for each lock.
 const KINDS: usize = 8;
-/// The number of lines that are kept for each call site.
+/// At most this many source lines are kept for each call site.
 const LINES: usize = 8;
 
-/// Gives names to the facts of a trace, which were computed with these options.
+/// Makes the report of a trace from its facts, which were computed with these options.
 pub fn named(trace: &Trace, facts: &Facts, options: &Options, names: &mut dyn Names) -> Report {
     let (all, header) = (&facts.overall, &trace.header);
     let [besides, processor] =
         [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
     let program = (processor - all.cost - besides).max(0.0);
     let seconds = trace.seconds(trace.ended().saturating_sub(header.started));
-    // The time that the budget is a share of, as in the tracing library (`process/budget.rs`).
+    // The time of which the budget is a share, computed as in the tracing library
+    // (`process/budget.rs`).
     let counted = program.min(seconds).max(f64::MIN_POSITIVE);
     let run = Run {
         seconds,
@@ -95,7 +96,7 @@ fn too_few(facts: &Facts, run: &Run, names: &mut dyn Names) -> Vec<TooFew> {
     facts.scarce.iter().map(one).collect()
 }
 
-/// The position of a lock in a block of the heap; `None` if it is in none.
+/// The position of a lock in a block of the heap; `None` if the lock is in no known block.
 fn lies(lock: &LockFacts, names: &mut dyn Names) -> Option<String> {
     let block = lock.block?;
     let (offset, place) = (lock.lock - block.start, names.place(block.site));
@@ -149,7 +150,7 @@ fn pairs(compared: &Comparison) -> Pairs {
     }
 }
 
-/// The data by name: all words of a variable are one entry.
+/// Adds up the data by name: all words of a variable become one entry.
 fn data(touched: &[(Object, Touched)], names: &mut dyn Names) -> Vec<Data> {
     const ELSEWHERE: &str = "memory that is no variable's and no block's";
     let all: u64 = touched.iter().map(|(_, touched)| touched.accesses).sum();
@@ -224,7 +225,7 @@ fn site(site: &SiteFacts, names: &mut dyn Names) -> Site {
     }
 }
 
-/// Why tracing stopped in a section.
+/// The reason with this code why tracing stopped in a section, as text.
 fn why_stopped(why: u32) -> &'static str {
     match why {
         STOP_FORK => "a fork",
@@ -236,7 +237,7 @@ fn why_stopped(why: u32) -> &'static str {
     }
 }
 
-/// The source lines that have no instruction that touches shared data.
+/// The source lines of a call site's sections of which no instruction may have touched shared data.
 fn unshared_lines(site: &SiteFacts, names: &mut dyn Names) -> Vec<Line> {
     let mut lines: FxHashMap<String, (u64, bool)> = FxHashMap::default();
     for step in &site.steps {

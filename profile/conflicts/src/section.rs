@@ -1,8 +1,8 @@
-//! The facts about the sections of one call site: how long they are, and how much of them is about
-//! shared data (SyncPerf, section 3.2 and Figure 5).
+//! The facts about the sections of one call site: how long they are, and how many of their
+//! instructions touch shared data (SyncPerf, section 3.2 and Figure 5).
 //!
-//! The dynamic loader's work at the first call of a function, some 700 instructions once in a
-//! program's life, is left out.
+//! When the program calls a function of a library for the first time, the dynamic loader executes
+//! some 700 instructions. Those are left out.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::conflict::ratio;
 use crate::sets::{Loader, Set, Sets};
 use crate::system_calls::is_io;
 
-/// The distribution of a number over sections.
+/// How a number is distributed over sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Distribution {
     /// The mean.
@@ -23,12 +23,12 @@ pub struct Distribution {
     pub median: u64,
     /// The 90th percentile.
     pub p90: u64,
-    /// The greatest.
+    /// The maximum.
     pub max: u64,
 }
 
 impl Distribution {
-    /// The distribution of these values.
+    /// The distribution of these values; all zeros if there are none.
     pub fn of(mut values: Vec<u64>) -> Distribution {
         values.sort_unstable();
         let Some(last) = values.len().checked_sub(1) else { return Distribution::default() };
@@ -43,56 +43,57 @@ impl Distribution {
     }
 }
 
-/// The facts about an instruction over all sections of a site.
+/// What is known about an instruction from all sections of a call site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepFacts {
-    /// Its address.
+    /// The instruction's address.
     pub address: u64,
-    /// How often it was executed.
+    /// How often the instruction was executed.
     pub times: u64,
-    /// Whether it may have accessed a word that several threads accessed.
+    /// Whether the instruction may have accessed a word that several threads accessed.
     pub shared: bool,
 }
 
-/// The facts about the sections of one call site, of one lock or of several.
+/// The facts about the sections of one call site. They may be sections of several locks.
 #[derive(Clone, Debug, Default)]
 pub struct SiteFacts {
-    /// Return address of the acquiring call.
+    /// The return address of the acquiring call.
     pub site: u64,
     /// The number of acquisitions, traced or not.
     pub acquisitions: u64,
-    /// The number of sections traced, including those in which tracing stopped.
+    /// The number of traced sections, including those in which tracing stopped.
     pub traced: u64,
-    /// The instructions of a section, over those that were traced to their end.
+    /// The number of instructions of a section that was traced to its end.
     pub instructions: Distribution,
-    /// The number of instructions of all sections together.
+    /// The sum of the instructions of all sections.
     pub total_instructions: u64,
     /// The share of instructions that accessed memory, including stacks.
     pub memory_share: f64,
-    /// How many of all these instructions accessed memory outside of the thread's stack.
+    /// How many of `total_instructions` accessed memory outside of the thread's stack.
     pub outside_instructions: u64,
-    /// How many of the latter may have accessed a word that several threads accessed.
+    /// How many of `outside_instructions` may have accessed a word that several threads accessed.
     pub shared_instructions: u64,
-    /// The mean number of distinct words outside of its stack that a section accessed. This and
-    /// what follows, down to `plainly_writing`, is over the sections that can be compared.
+    /// The mean number of distinct words outside of its thread's stack that a section accessed.
+    /// This field and the next ones, down to `plainly_writing`, are over the sections that can be
+    /// compared.
     pub words: f64,
-    /// How many of those words it read.
+    /// How many of those words the section read.
     pub words_read: f64,
-    /// How many of those words it wrote.
+    /// How many of those words the section wrote.
     pub words_written: f64,
     /// How many of those words several threads accessed.
     pub words_shared: f64,
-    /// The mean number of bytes in those words that it accessed.
+    /// The mean number of bytes in those words that the section accessed.
     pub bytes: f64,
-    /// The largest number of words shared by several threads that one section accessed.
+    /// The most words shared by several threads that any one section accessed.
     pub shared_max: u64,
-    /// The number of sections that wrote outside of their stack.
+    /// The number of sections that wrote outside of their thread's stack.
     pub writing: u64,
-    /// How many of those wrote there with instructions that are not atomic.
+    /// How many of those wrote there with an instruction that is not atomic.
     pub plainly_writing: u64,
     /// The number of sections that allocated or freed memory.
     pub allocating: u64,
-    /// The numbers of system calls, each with the number of sections that made it.
+    /// The numbers of system calls, each with the number of sections that made the call.
     pub system_calls: BTreeMap<u32, u64>,
     /// The number of sections that made any system call.
     pub calling: u64,
@@ -100,24 +101,26 @@ pub struct SiteFacts {
     pub doing_io: u64,
     /// The number of sections in which tracing stopped.
     pub stopped: u64,
-    /// How many of those were too long to be traced to their end.
+    /// How many of those sections were too long to be traced to their end.
     pub cut: u64,
-    /// The reasons why tracing stopped, as in the trace, each with its number of sections.
+    /// The reasons why tracing stopped, by the codes in the trace, each with the number of
+    /// sections.
     pub stops: BTreeMap<u32, u64>,
-    /// The instructions, those that were executed most often first.
+    /// The instructions of the sections, those that were executed most often first.
     pub steps: Vec<StepFacts>,
 }
 
 impl SiteFacts {
-    /// The share of instructions that certainly touched no shared data; 1 if none was traced.
+    /// The share of instructions that certainly touched no shared data; 1 if no instruction was
+    /// traced.
     pub fn unshared_share(&self) -> f64 {
         1.0 - ratio(self.shared_instructions, self.total_instructions).min(1.0)
     }
 }
 
-/// The facts of each call site over these sections; the sites with the most acquisitions come
-/// first. `set_of` has the address sets of the sections that can be compared, by the section's
-/// number.
+/// The facts about each call site of the given sections, the sites with the most acquisitions
+/// first. `set_of` has the address sets of the sections that can be compared, by the sections'
+/// numbers; `acquisitions` has the number of acquisitions of each call site.
 pub fn sites(
     trace: &Trace,
     sets: &Sets,
@@ -143,16 +146,16 @@ pub fn sites(
     facts
 }
 
-/// The addresses of the words that several threads accessed, in order.
+/// The addresses of the words that several threads accessed, in increasing order.
 pub struct SharedWords(Vec<u64>);
 
 impl SharedWords {
-    /// The shared words of these sets.
+    /// The words in these sets that several threads accessed.
     pub fn of(sets: &Sets) -> SharedWords {
         SharedWords(sets.words.shared())
     }
 
-    /// Whether a shared word has a byte in this range of addresses, which includes both ends.
+    /// Whether any byte with an address from `low` to `high` belongs to a shared word.
     fn any(&self, low: u64, high: u64) -> bool {
         let first = self.0.partition_point(|&address| address.saturating_add(7) < low);
         self.0.get(first).is_some_and(|&address| address <= high)
@@ -228,14 +231,15 @@ fn one(
     facts
 }
 
-/// The number of instructions of the loader in a section.
+/// How many instructions of the loader a section executed.
 fn instructions_of(section: &Section, loader: &Loader) -> u64 {
     let steps = section.steps.iter().filter(|step| loader.has(step.address));
     steps.map(|step| u64::from(step.times)).sum()
 }
 
-/// The share of instructions that access memory. A section's number of these includes the loader's
-/// instructions, so sections with work of the loader count only if there are no others.
+/// Computes the share of instructions that access memory. A section's record has only their number
+/// including those of the loader. So sections in which the loader ran count only if there are no
+/// others.
 #[derive(Default)]
 struct MemoryShare {
     own: (u64, u64),

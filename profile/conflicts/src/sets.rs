@@ -1,16 +1,16 @@
-//! Address sets, ready to be compared.
+//! The address sets of the sections, prepared for comparison.
 //!
-//! Two kinds of recorded accesses are left out. One is those to the thread's own stack, whose
-//! addresses are used again by each call. The other is those to the words of all locks in the
-//! trace, which every section changes, and which would not exist with other synchronization
-//! (Syncchar, section 3).
+//! Several kinds of recorded accesses are left out. Accesses to the thread's own stack, because
+//! each call uses the same addresses again. And accesses to the words of all locks in the trace,
+//! because every section changes its lock, and other synchronization would do without it (Syncchar,
+//! section 3).
 //!
-//! The dynamic loader's work at the first call of a function is left out too: the word that it
-//! binds is written once in the program's life, and read by all callers. Words like this, which are
-//! only read as the target of a jump, are always left out.
+//! The work of the dynamic loader at the first call of a function is left out too: it writes the
+//! function's address into a word that is never changed again, and that all callers read. Reads of
+//! such words, which only find the target of a jump, are left out as well.
 //!
-//! A word is identified by its address and the heap block that it lay in: after a block was freed
-//! and its memory used again, the same address is another word. The same holds for locks.
+//! A word is identified by its address and the heap block that it lay in. If the block has been
+//! freed and its memory used again, the same address is another word. The same is true of locks.
 
 use std::collections::BTreeMap;
 
@@ -21,34 +21,35 @@ use syncline_trace::{Section, Trace};
 
 use crate::words::{Word, Words};
 
-/// The accesses of a section to a word.
+/// How a section accessed a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The word's number in [`Sets::words`].
     pub word: u32,
-    /// Bytes read, one bit each.
+    /// The bytes of the word that it read, one bit each.
     pub read: u8,
-    /// Bytes written, one bit each.
+    /// The bytes of the word that it wrote, one bit each.
     pub written: u8,
-    /// Whether no instruction wrote to it except atomic ones.
+    /// Whether only atomic instructions wrote to the word.
     pub atomic: bool,
 }
 
-/// One execution of a section, and its address set.
+/// One execution of a critical section, and its address set.
 #[derive(Clone, Debug)]
 pub struct Set {
     /// Its index in [`Trace::sections`].
     pub section: usize,
-    /// Index of its thread.
+    /// The index of its thread in the trace.
     pub thread: u32,
-    /// Whether it held the lock as a reader, so that others could hold it at the same time.
+    /// Whether it held the lock as a reader, so that other readers could hold the lock at the same
+    /// time.
     pub shared: bool,
-    /// Its accesses, one for each word, sorted by word.
+    /// Its accesses: one entry for each word, sorted by word.
     pub accesses: Vec<Access>,
 }
 
 impl Set {
-    /// The number of bytes that it accessed.
+    /// The number of distinct bytes that the section accessed.
     pub fn bytes(&self) -> u64 {
         self.accesses.iter().map(|a| u64::from((a.read | a.written).count_ones())).sum()
     }
@@ -59,14 +60,16 @@ impl Set {
 pub struct LockSections {
     /// The lock's address.
     pub lock: u64,
-    /// The number of this lock among the successive locks at that address.
+    /// Which of the successive locks at that address it is: the serial number of the heap block
+    /// that contains it, or 0.
     pub incarnation: u64,
     /// The sections that can be compared, in the order in which they held the lock.
     pub sets: Vec<Set>,
-    /// The number of sections whose set is incomplete, because tracing stopped in them.
+    /// The number of sections that can't be compared because tracing stopped in them, so that their
+    /// sets are incomplete.
     pub stopped: u64,
-    /// The number of sections that were ended by another thread than the one that began them: their
-    /// accesses belong to both.
+    /// The number of sections that can't be compared because another thread ended them than the one
+    /// that began them, so that their accesses belong to both.
     pub handed_over: u64,
 }
 
@@ -80,7 +83,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// The address sets of a trace. `progress` is called once for each section.
+    /// Makes the address sets of a trace. `progress` is called once for each section.
     pub fn of(trace: &Trace, mut progress: impl FnMut()) -> Sets {
         let stacks: FxHashMap<u32, (u64, u64)> = trace
             .threads
@@ -127,7 +130,8 @@ impl Sets {
     }
 }
 
-/// The accesses of a section that count, sorted by word.
+/// The accesses of a section without those that are left out, sorted by word. `hidden` has the
+/// bytes of words that are left out.
 fn accesses(
     words: &mut Words,
     section: &Section,
@@ -143,7 +147,8 @@ fn accesses(
         }
         let keep = !hidden.get(&word.address).copied().unwrap_or(0);
         let (read, written) = (word.read & keep, word.written & keep);
-        // A word of the linkage table, which does not change after its function was bound.
+        // The word is only read as the target of a jump: a word of the linkage table, which does
+        // not change any more once the loader has written it.
         let links = word.flags & PLAINLY_READ == 0 && written == 0;
         if read | written == 0 || links {
             continue;
@@ -169,11 +174,12 @@ fn accesses(
     accesses
 }
 
-/// The addresses of the dynamic loader's code; none in a program without a loader.
+/// The first address of the dynamic loader's code, and one past the last; both 0 in a program
+/// without a loader.
 pub struct Loader(u64, u64);
 
 impl Loader {
-    /// The loader of a trace's program.
+    /// The dynamic loader of the traced program.
     pub fn of(trace: &Trace) -> Loader {
         let is_loader =
             |path: &str| path.rsplit('/').next().is_some_and(|name| name.starts_with("ld-linux"));
@@ -187,7 +193,7 @@ impl Loader {
     }
 }
 
-/// The bytes of all known locks: for each word, a bit for each byte.
+/// The bytes of all known locks: for each word that contains any, a bit for each byte.
 fn lock_words(trace: &Trace) -> FxHashMap<u64, u8> {
     let in_sections = trace.sections.iter().map(|s| (s.record.lock, s.record.op));
     let in_counts = trace.counts.iter().map(|(_, count)| (count.lock, count.op));
@@ -203,8 +209,9 @@ fn lock_words(trace: &Trace) -> FxHashMap<u64, u8> {
     words
 }
 
-/// The size of a lock in bytes: the one in the trace if it has one; otherwise that of the type in
-/// glibc on x86-64, or in GCC's OpenMP.
+/// The size of a lock in bytes. If the trace states it (in the high bits of `op`), it is that.
+/// Otherwise it is the size of the type in glibc on x86-64 or in GCC's OpenMP, or 0 if the type is
+/// unknown.
 fn size_of_lock(op: u32) -> u64 {
     if op >> 8 != 0 {
         return u64::from(op >> 8);

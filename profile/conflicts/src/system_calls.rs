@@ -1,8 +1,8 @@
-//! The kinds and names of system calls in sections.
+//! Which system calls do input or output, and the names of system calls.
 
-/// System calls that do input or output on a file, a socket, a terminal or a device. Their order is
-/// visible outside of memory, so sections that make them may depend on each other without sharing a
-/// byte.
+/// System calls that do input or output on a file, a socket, a terminal or a device. Their order
+/// has effects outside of memory, so sections that make them may depend on each other even if they
+/// share no byte.
 const IO: [u32; 38] = [
     0,   // read
     1,   // write
@@ -49,8 +49,8 @@ pub fn is_io(number: u32) -> bool {
     IO.binary_search(&number).is_ok()
 }
 
-/// The name of a system call that critical sections often make; for other calls, a text with the
-/// number.
+/// The name of a system call. Only calls that critical sections often make have their name here;
+/// for others, the result is a text with the number.
 pub fn name(number: u32) -> String {
     let known = match number {
         0 => "read",

@@ -1,4 +1,4 @@
-//! The counts of all locks, traced or not.
+//! The counts of all locks, whether or not their sections were traced.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Totals {
     by_lock: FxHashMap<u64, BySite>,
     pub sections_of: FxHashMap<(u64, u64), Vec<usize>>,
     pub held_samples: u64,
-    /// The locks of which not all acquisitions were counted one by one.
+    /// The locks of which not all acquisitions may have been counted one by one.
     pub estimated: FxHashSet<u64>,
 }
 
@@ -77,8 +77,8 @@ impl Totals {
         totals
     }
 
-    /// Raises the counts of a process that was killed, or still runs, to those of its traced
-    /// sections: it has not written all of its counts.
+    /// Raises the counts of a process that was killed or still runs to at least the counts of its
+    /// traced sections, because the process has not written all of its counts.
     fn add_unwritten(&mut self, trace: &Trace) {
         let mut seen: FxHashMap<(u64, u64), Total> = FxHashMap::default();
         for section in &trace.sections {
@@ -148,20 +148,21 @@ impl Totals {
     }
 }
 
-/// A lock of which nothing was traced.
+/// A lock of which no section was traced.
 pub struct UntracedLock {
     /// Its address.
     pub lock: u64,
-    /// The call site that acquired it most.
+    /// The call site with the most acquisitions of it; 0 if none is known.
     pub site: u64,
     /// The number of acquisitions.
     pub acquisitions: u64,
-    /// Ticks that threads waited for it.
+    /// How many ticks threads waited for it.
     pub waited: u64,
 }
 
-/// The locks of which not all acquisitions were counted one by one. Only with a budget,
-/// acquisitions are sampled; a thread does so by call site, for all locks together.
+/// The locks of which not all acquisitions may have been counted one by one. Acquisitions are
+/// sampled only if there is a budget. Each thread samples them by call site, for all locks
+/// together, once it has made enough of them there.
 fn estimated(trace: &Trace) -> FxHashSet<u64> {
     if trace.header.budget_permille == 0 {
         return FxHashSet::default();

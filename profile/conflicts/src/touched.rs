@@ -1,5 +1,6 @@
-//! The data that sections touch, grouped into objects: the heap blocks of one size from one
-//! allocation site, or a word elsewhere, which may belong to a variable with a name.
+//! The data that sections touch, grouped into kinds of objects. A kind is the heap blocks of one
+//! size from one allocation site, or a single word elsewhere (to which a variable's name may be
+//! given later).
 
 use std::cmp::Reverse;
 
@@ -8,19 +9,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::sets::{LockSections, Sets};
 use crate::words::Word;
 
-/// The kind of object that a word of memory is part of.
+/// The kind of object to which a word of memory belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Object {
-    /// Blocks of the heap.
+    /// The blocks of the heap that have this allocation site and size.
     Heap {
-        /// Return address of the allocating call.
+        /// The return address of the allocating call.
         site: u64,
         /// The size of such a block in bytes.
         size: u64,
     },
-    /// Memory outside of the heap, of which only the word is known.
+    /// A word of memory outside of the heap.
     Fixed {
-        /// Its address.
+        /// The word's address.
         address: u64,
     },
 }
@@ -34,7 +35,8 @@ impl Object {
     }
 }
 
-/// How much sections touch objects of one kind. The numbers of several kinds can be added.
+/// How much sections touch objects of one kind. Several of these can be added up, since kinds have
+/// no words in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
     /// The number of heap blocks that were touched; 0 for other memory.
@@ -43,7 +45,7 @@ pub struct Touched {
     pub words: u64,
     /// The number of words that were touched, each counted once for each section that touched it.
     pub accesses: u64,
-    /// How many of `accesses` include a write.
+    /// How many of the `accesses` include a write.
     pub written: u64,
 }
 
@@ -61,8 +63,8 @@ impl Touched {
 
 /// The data that the sections of some locks touch, the most touched first.
 pub fn touched(sets: &Sets, locks: &[&LockSections]) -> Vec<(Object, Touched)> {
-    // The counts by word, accesses in the low half and writes in the high half; only touched pages
-    // take memory.
+    // The counts by word, with accesses in the low half and writes in the high half. (Only touched
+    // pages take memory.)
     let mut sums = vec![0_u64; sets.words.end()];
     let mut words: Vec<u32> = Vec::new();
     for access in locks.iter().flat_map(|lock| &lock.sets).flat_map(|set| &set.accesses) {

@@ -1,8 +1,8 @@
-//! Gives small numbers to words of memory, by which everything else refers to them.
+//! Gives small numbers to words of memory. Everything else refers to words by these numbers.
 //!
-//! Sections touch neighbouring words, so the index is one of lines of eight words, and the line is
-//! often the one of the access before. The words of a line have consecutive numbers, including
-//! words that no thread touched.
+//! The index does not have words but lines of eight words. Sections touch neighbouring words, so
+//! the line is often that of the access before, and need not be looked up. The words of a line have
+//! consecutive numbers, including words that no thread touched.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::layout::ObjectRecord;
@@ -10,10 +10,10 @@ use syncline_trace::layout::ObjectRecord;
 /// The number of words in a line.
 const WORDS: u32 = 8;
 const BYTES: u64 = 8 * WORDS as u64;
-/// Stands for the first thread of a word that no thread has accessed.
+/// In place of a thread's index: no thread has accessed the word.
 const NOBODY: u32 = u32::MAX;
 
-/// Eight bytes of memory.
+/// A word: eight bytes of memory at an address that is a multiple of 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Word {
     /// The address of the first byte.
@@ -22,11 +22,11 @@ pub struct Word {
     pub object: Option<ObjectRecord>,
 }
 
-/// A line, and the heap block that it lay in. The block is identified by its start and serial
-/// number: one that grows in place stays the same.
+/// The address of a line, and the heap block that it lay in. The block is identified by its start
+/// and serial number, and not by its size, so that a block that grows in place stays the same.
 type Key = (u64, Option<(u64, u64)>);
 
-/// All words of a trace, with properties of the accesses to each.
+/// All words of a trace, and for each word, which threads accessed it and whether it was written.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     lines: Vec<Word>,
@@ -34,15 +34,15 @@ pub struct Words {
     last: Option<(Key, u32)>,
     /// The first thread that accessed each word, by the word's number.
     first: Vec<u32>,
-    /// Whether other threads accessed the word too.
+    /// Whether other threads accessed each word too.
     shared: Vec<bool>,
-    /// Whether any section wrote to the word.
+    /// Whether any section wrote to each word.
     written: Vec<bool>,
 }
 
 impl Words {
-    /// Notes that a thread accesses a word, and returns the word's number; `None` if there are too
-    /// many words.
+    /// Notes that a thread accessed a word, and returns the word's number; `None` if there are too
+    /// many words. `writes` says whether the access wrote to the word.
     pub(crate) fn access(&mut self, word: Word, thread: u32, writes: bool) -> Option<u32> {
         let line = word.address & !(BYTES - 1);
         let key = (line, word.object.map(|object| (object.start, object.serial)));
@@ -74,7 +74,7 @@ impl Words {
         Some(first)
     }
 
-    /// Frees the data that only [`Words::access`] needs.
+    /// Frees the data that only [`Words::access`] needs, after the last access.
     pub(crate) fn finish(&mut self) {
         self.numbers = FxHashMap::default();
         self.first = Vec::new();
@@ -92,13 +92,13 @@ impl Words {
         self.shared[number as usize]
     }
 
-    /// Whether two sections may conflict on the word: several threads accessed it, and one wrote to
-    /// it.
+    /// Whether two sections may conflict on the word, which requires that several threads accessed
+    /// it and one wrote to it.
     pub(crate) fn may_conflict(&self, number: u32) -> bool {
         self.shared[number as usize] && self.written[number as usize]
     }
 
-    /// The addresses of the words that several threads accessed, in order.
+    /// The addresses of the words that several threads accessed, in increasing order.
     pub(crate) fn shared(&self) -> Vec<u64> {
         let shared = (0..self.shared.len()).filter(|&n| self.shared[n]);
         let mut addresses: Vec<u64> = shared.map(|n| self.get(n as u32).address).collect();
@@ -107,7 +107,7 @@ impl Words {
         addresses
     }
 
-    /// One more than the highest number.
+    /// One more than the highest number of a word.
     pub(crate) fn end(&self) -> usize {
         self.shared.len()
     }

@@ -1,10 +1,10 @@
-//! The clock that a preloaded library reads, and its rate.
+//! Chooses the clock that a preloaded library reads, and measures its rate.
 //!
 //! The time stamp counter is the cheapest clock. It can be trusted if the processor says that it
-//! runs at one rate and never stops, and if the kernel still offers it as a clock (the kernel
-//! withdraws a counter that it found out of step). Its rate is measured here, once, while the
-//! command makes its other preparations. On other machines the library asks the kernel for
-//! `CLOCK_MONOTONIC`, in nanoseconds.
+//! runs at one rate and never stops, and if the kernel offers it as a clock. (If the counters of
+//! several processors differ, the kernel withdraws it.) Its rate is measured here, once, while the
+//! command makes its other preparations. If the counter can't be trusted, the library asks the
+//! kernel for `CLOCK_MONOTONIC`, in nanoseconds.
 
 use crate::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 
@@ -13,30 +13,31 @@ use crate::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 pub struct Clock {
     /// [`CLOCK_TSC`] or [`CLOCK_MONOTONIC`]
     pub kind: u32,
-    /// Its rate, in hertz.
+    /// How many ticks it has in a second.
     pub ticks_per_second: u64,
 }
 
 const MONOTONIC: Clock = Clock { kind: CLOCK_MONOTONIC, ticks_per_second: 1_000_000_000 };
 
-/// A clock that is being measured; that takes 2 ms from its beginning.
+/// A choice that has begun. If the clock has to be measured, the choice is ready 2 ms after its
+/// beginning.
 pub struct Choosing(Option<counter::Measuring>);
 
 impl Clock {
-    /// The best clock of this machine. Takes about 2 ms if the clock has to be measured.
+    /// Chooses the best clock of this machine. Takes about 2 ms if the clock has to be measured.
     pub fn choose() -> Clock {
         Clock::begin_choosing().finish()
     }
 
-    /// Begins to measure. A command that does something else before it calls [`Choosing::finish`]
-    /// waits less.
+    /// Begins the choice. If the command does something else before it calls [`Choosing::finish`],
+    /// it has to wait less there.
     pub fn begin_choosing() -> Choosing {
         Choosing(counter::begin())
     }
 }
 
 impl Choosing {
-    /// The best clock of this machine.
+    /// Waits until the choice is ready, and returns the best clock of this machine.
     pub fn finish(self) -> Clock {
         match self.0 {
             Some(measuring) => Clock { kind: CLOCK_TSC, ticks_per_second: measuring.rate() },
@@ -52,21 +53,22 @@ mod counter {
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
-    /// How long the counter is measured. An error of 100 ns at each end is one part in ten thousand
-    /// of it. The recorded program starts only afterwards, so it is short.
+    /// How long the counter is measured. That is short because the recorded program starts only
+    /// afterwards. It is long enough because an error of 100 ns at each end changes the rate by
+    /// only one part in ten thousand.
     const MEASURED: Duration = Duration::from_millis(2);
-    /// The number of readings at each end; only the most precise one is used.
+    /// How often the counter is read at each end. Only the most precise reading is used.
     const READINGS: usize = 30;
     const CLOCK_SOURCES: &str =
         "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-    /// The first reading of the counter; with a second one it gives the rate.
+    /// The first reading of the counter. Together with a second reading it gives the rate.
     pub struct Measuring {
         from: Instant,
         from_ticks: u64,
     }
 
-    /// Begins to measure; `None` if the counter can't be trusted.
+    /// Reads the counter for the first time; `None` if the counter can't be trusted.
     pub fn begin() -> Option<Measuring> {
         let sources = fs::read_to_string(CLOCK_SOURCES).ok();
         (is_invariant() && offers_counter(sources.as_deref())).then(|| {
@@ -76,7 +78,8 @@ mod counter {
     }
 
     impl Measuring {
-        /// The rate in hertz. Waits until enough time has passed.
+        /// Waits until enough time has passed, reads the counter again, and returns its ticks per
+        /// second.
         pub fn rate(self) -> u64 {
             sleep(MEASURED.saturating_sub(self.from.elapsed()));
             let (to, to_ticks) = reading();
@@ -94,13 +97,14 @@ mod counter {
         __cpuid(HIGHEST).eax >= POWER && __cpuid(POWER).edx & INVARIANT != 0
     }
 
-    /// Whether the counter is among the kernel's clock sources; true if these can't be read.
+    /// Whether the counter is in this list of the kernel's clock sources; true if there is no list.
     fn offers_counter(sources: Option<&str>) -> bool {
         sources.is_none_or(|sources| sources.split_whitespace().any(|source| source == "tsc"))
     }
 
-    /// A moment, and the counter's value then. Of several readings, takes the one with the least
-    /// time between the kernel's clock before and after it: an interruption increases that time.
+    /// A moment, and the counter's value at that moment. The counter is read several times, each
+    /// time between two readings of the kernel's clock. The result is the reading with the least
+    /// time between these, since an interruption would increase that time.
     fn reading() -> (Instant, u64) {
         let one = || {
             let before = Instant::now();
@@ -118,7 +122,7 @@ mod counter {
     mod tests {
         use super::*;
 
-        /// The kernel's information about the processor agrees with the processor.
+        /// What the kernel says about the processor agrees with what the processor says.
         #[test]
         fn the_kernel_agrees_on_whether_the_counter_is_invariant() {
             let processor = fs::read_to_string("/proc/cpuinfo").expect("it is always there");
@@ -144,7 +148,8 @@ mod counter {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod counter {
-    /// A measurement that never exists: on this architecture the library reads no counter.
+    /// There are no values of this type: on this architecture the library reads no counter, so none
+    /// is measured.
     pub enum Measuring {}
 
     pub fn begin() -> Option<Measuring> {

@@ -1,9 +1,9 @@
-//! Why a recording could not be read.
+//! The reasons why a recording can't be read.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a file could not be read.
+/// Why a file of a recording can't be read.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {

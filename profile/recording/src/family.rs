@@ -1,7 +1,9 @@
-//! The processes of one file: the one that made it, and children that it forked.
+//! Finds the processes in one file: the one that made the file, and children that were forked and
+//! share it.
 //!
-//! Each process has a name like a file's. `DIR/41.syncline` is the first process; a child's name
-//! has the page of its header after `#`, as in `DIR/41.syncline#2560`.
+//! Each process has a name like a file's path. `DIR/41.syncline` names the first process of that
+//! file. A child's name also has `#` and the page of the child's header, as in
+//! `DIR/41.syncline#2560`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +19,8 @@ use crate::source::Source;
 
 const PAGE: u64 = HEADER_SIZE as u64;
 
-/// The file that a process's name stands for, and the page of its header: 0 for the first process.
+/// Splits a process's name into the path of its file and the page of its header, which is 0 for the
+/// first process.
 pub fn place(path: &Path) -> (PathBuf, u32) {
     let name = path.file_name().and_then(|name| name.to_str());
     let child = name.and_then(|name| {
@@ -27,9 +30,10 @@ pub fn place(path: &Path) -> (PathBuf, u32) {
     child.filter(|(file, _)| file.extension().is_some()).unwrap_or((path.to_owned(), 0))
 }
 
-/// The processes of a file, each with its process number: the first process, and then its children
-/// in the order in which they began. Processes that can't be found because the file is damaged are
-/// left out; the number is `None` if the first header is unreadable.
+/// The names of a file's processes, each with its process number: first the process that made the
+/// file, then the children in the order in which they began. Children that can't be found because
+/// the file is damaged are left out. The number of the first process is `None` if its header is
+/// unreadable.
 pub fn processes(file: &Path) -> Vec<(PathBuf, Option<u32>)> {
     numbers(file, |_| true)
 }
@@ -39,7 +43,8 @@ pub fn running(file: &Path) -> impl Iterator<Item = (PathBuf, u32)> {
     numbers(file, running::says_so).into_iter().filter_map(|(process, pid)| Some((process, pid?)))
 }
 
-/// All processes of a file, and the process numbers of those whose header fulfils `chosen`.
+/// The names of all processes of a file, and the process numbers of those for whose header `chosen`
+/// is true.
 fn numbers(file: &Path, chosen: impl Fn(&Header) -> bool) -> Vec<(PathBuf, Option<u32>)> {
     let number = |header: &Header| chosen(header).then_some(header.pid);
     let mut all = vec![(file.to_owned(), None)];
@@ -62,8 +67,8 @@ fn numbers(file: &Path, chosen: impl Fn(&Header) -> bool) -> Vec<(PathBuf, Optio
 }
 
 impl Source<'_> {
-    /// The header on a page, with the fields that all processes of the file share taken from the
-    /// first header.
+    /// The header of the process on this page. The fields that all processes of the file share are
+    /// taken from the first header.
     pub(crate) fn header(&self, first: &Header, page: u32) -> Result<Header, Error> {
         if page == 0 {
             return Ok(*first);
@@ -88,14 +93,14 @@ impl Source<'_> {
         })
     }
 
-    /// The modules of a process: those that it found, and those that its ancestors knew when they
-    /// forked.
+    /// The modules of a process: those that it found itself, and those that its ancestors had found
+    /// when they forked.
     pub(crate) fn modules(&self, first: &Header, page: u32) -> Result<Vec<ModuleRecord>, Error> {
         let mut known = BTreeMap::from([(page, u32::MAX)]);
         let (mut page, mut most) = (page, u32::MAX);
         while page != 0 {
             let header = self.header(first, page)?;
-            // A child's page is handed out after its parent's, so its number is higher.
+            // A child's page is handed out after its parent's, so it has a higher number.
             if header.parent_page >= page {
                 return Err(self.damaged("a process is its own ancestor"));
             }
@@ -103,8 +108,8 @@ impl Source<'_> {
             known.insert(page, most);
         }
         let all = self.region::<ModuleRecord>(&first.modules, "modules")?;
-        // The reading copies a record from its beginning on, and the writer fills in the first word
-        // last (a Release in `File::add_module`): a record that has the word is whole.
+        // The writer fills in the first word of a record last (by a Release in `File::add_module`),
+        // and the reader copies the first word first. So a copy that has the word is complete.
         let is_known = |(index, module): &(usize, ModuleRecord)| {
             let is_whole = module.start != 0;
             is_whole
@@ -113,7 +118,7 @@ impl Source<'_> {
         Ok(all.into_iter().enumerate().filter(is_known).map(|(_, module)| module).collect())
     }
 
-    /// The records of a process's threads, with their indexes.
+    /// The records of a process's threads, each with its index.
     pub(crate) fn thread_records(
         &self,
         header: &Header,
@@ -144,8 +149,8 @@ impl Source<'_> {
         Ok(found.into_iter().collect())
     }
 
-    /// The stacks of a file. If several processes share the file, those that none of `threads` uses
-    /// are emptied.
+    /// The stacks of a file. If several processes share the file, the stacks that none of `threads`
+    /// uses are replaced by empty ones.
     pub(crate) fn stacks(
         &self,
         first: &Header,

@@ -1,18 +1,19 @@
-//! A folder that recorded programs write to, held open by a handle.
+//! A folder of a recording, to which recorded programs write.
 //!
-//! The reader of a folder may be root, and its writer another user. So every file is opened
-//! relative to the handle, without following a link and without waiting for another process
-//! (opening a fifo waits for the fifo's other end). What was opened must be a plain file of an
-//! expected owner.
+//! The reader of a folder may be root, and its writer another user who wants to deceive root. So
+//! the folder is held open by a handle, and every file is opened relative to the handle, without
+//! following a link. Nor may opening a file wait for another process, as it does for a fifo. What
+//! was opened must be a plain file of an expected owner.
 //!
-//! Only its owner may access the folder. A recorded program may give up its rights and start other
-//! processes, which then can't make files there. Therefore, if root records, there is a subfolder
-//! for them, whose name begins with [`OTHERS`]. Any user who knows its name may make files in it;
-//! the name is long and random, and only the recorded program gets it.
+//! Only its owner may access the folder. But a program that root records may give up its rights and
+//! start other processes, which then can't make files in the folder. Therefore, if root records,
+//! there is a subfolder for these processes, whose name begins with [`OTHERS`]. Any user who knows
+//! its name may make files in it. The name is long and random, and only the recorded program gets
+//! it.
 //!
-//! If a program is recorded in several runs, the first is in the folder itself, and each further
-//! run in a subfolder whose name begins with [`RUN`]. If a run is recorded in windows of time, each
-//! window is a recording of its own, in a subfolder whose name begins with [`WINDOW`].
+//! If a program is recorded in several runs, the folder itself has the first run, and a subfolder
+//! with the prefix [`RUN`] has each further run. If a run is recorded in windows of time, each
+//! window is a recording of its own, in a subfolder with the prefix [`WINDOW`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -28,21 +29,22 @@ use rustix::process::geteuid;
 
 use crate::error::Error;
 
-/// The beginning of the name of the subfolder for processes of other users.
+/// The prefix of the name of the subfolder for processes of other users.
 pub const OTHERS: &str = "others-";
-/// The beginning of the name of the subfolder for a further run; its number follows, from 2 on.
+/// The prefix of the name of the subfolder for a further run. The run's number follows, from 2 on.
 pub const RUN: &str = "run-";
-/// The beginning of the name of the subfolder for a window of time; its number follows, from 1 on.
+/// The prefix of the name of the subfolder for a window of time. The window's number follows, from
+/// 1 on.
 pub const WINDOW: &str = "window-";
-/// The name of the folder in which a window is written before it has its number.
+/// The name of the subfolder in which a window is written, before it gets the name with its number.
 pub const NEXT_WINDOW: &str = "window-next";
-/// The folder, inside a window's folder, that has the counts from the start of recording to the
-/// window's end.
+/// The name of the folder, inside a window's folder, that has the counts from the start of
+/// recording to the window's end.
 pub const SUMS: &str = "sums";
 /// The folder, inside the folder of the oldest window that is kept, that has the counts from the
 /// start of recording to the window's beginning; absent while no window was removed.
 pub const BEFORE: &str = "before";
-/// Readable and writable by its owner alone.
+/// The access rights of new files: only the owner may read and write them.
 const MODE: Mode = Mode::from_raw_mode(0o600);
 const ROOT: u32 = 0;
 
@@ -55,15 +57,16 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder that the user has named; links in its path are followed.
+    /// Opens a folder that the user has named. Links in the path are followed.
     ///
     /// # Errors
-    /// [`Error::Io`], also if it is not a folder.
+    /// [`Error::Io`], also if the path is not that of a folder.
     pub fn open(path: &Path) -> Result<Folder, Error> {
         Folder::open_at(CWD, path, OFlags::empty(), path)
     }
 
-    /// Opens the folder `name` in an open one. A link is not followed.
+    /// Opens the folder `name` in the open folder `parent`. A link is not followed. `shown` is the
+    /// path for messages.
     ///
     /// # Errors
     /// Same errors as [`Folder::open`].
@@ -84,7 +87,7 @@ impl Folder {
         Ok(Folder { path: shown.to_owned(), handle, owner })
     }
 
-    /// The path that it was opened by.
+    /// The path by which it was opened, or that was given for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -94,7 +97,7 @@ impl Folder {
         self.owner
     }
 
-    /// Whether this is a subfolder in which processes of any user write.
+    /// Whether this is the subfolder in which any user's processes may write.
     fn is_for_others(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default();
         name.as_bytes().starts_with(OTHERS.as_bytes())
@@ -103,8 +106,9 @@ impl Folder {
     /// Opens a plain file in the folder, for reading, or for reading and writing.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::NotPlain`]; [`Error::Foreign`] if it is a folder and was to be read
-    /// only; [`Error::Owner`].
+    /// [`Error::Io`]; [`Error::NotPlain`] if it is not a plain file; [`Error::Foreign`] if it is a
+    /// folder, which can only be opened for reading; [`Error::Owner`] if an unexpected user owns
+    /// it.
     pub fn file(&self, name: &OsStr, writable: bool) -> Result<(File, Metadata), Error> {
         let path = || self.path.join(name);
         let io = |source: io::Error| Error::Io { path: path(), source };
@@ -112,7 +116,7 @@ impl Folder {
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match openat(&self.handle, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
-            // A link (`LOOP`), or a socket (`NXIO`).
+            // `LOOP` is the error for a link, and `NXIO` that for a socket.
             Err(Errno::LOOP | Errno::NXIO) => return Err(Error::NotPlain(path())),
             Err(e) => return Err(io(e.into())),
         };
@@ -120,7 +124,7 @@ impl Folder {
         if meta.is_dir() {
             return Err(Error::Foreign(path()));
         }
-        // A file with a second name may belong to another folder, and must not be written to.
+        // A file with a second name may belong to another folder, so it must not be written to.
         if !meta.is_file() || writable && meta.nlink() != 1 {
             return Err(Error::NotPlain(path()));
         }
@@ -131,7 +135,7 @@ impl Folder {
         Ok((file, meta))
     }
 
-    /// Writes a file in one step: a reader sees either the old file or the new one.
+    /// Writes a file in one step: a reader sees either the old content or all of the new one.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -147,16 +151,16 @@ impl Folder {
             Ok(renameat(&self.handle, &next, &self.handle, name)?)
         };
         write().map_err(|source| {
-            // A partly written file is of no use.
+            // A file that was only partly written is of no use.
             let _ = self.remove(&next);
             Error::Io { path: self.path.join(name), source }
         })
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     ///
     /// # Errors
-    /// Those of the system; a missing file is none.
+    /// Those of the system. It is no error if the file is missing.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match unlinkat(&self.handle, name.as_ref(), AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -171,8 +175,8 @@ impl AsFd for Folder {
     }
 }
 
-/// The files with this ending in a folder and in its subfolder for others, in the order of their
-/// paths; if the path is a file, that file alone.
+/// The files with this ending in a folder and in its subfolder for other users, in the order of
+/// their paths. If the path is a file, the result is only that file.
 ///
 /// # Errors
 /// [`Error::Io`]
@@ -197,7 +201,7 @@ fn listed(folder: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
     .collect()
 }
 
-/// The subfolders for processes of other users: at most one.
+/// The subfolder for processes of other users. A recording has at most one.
 ///
 /// # Errors
 /// Those of the system.
@@ -205,7 +209,7 @@ pub fn others(folder: &Path) -> io::Result<Vec<PathBuf>> {
     subfolders(folder, OTHERS)
 }
 
-/// The recordings of the program's further runs, in the order of the runs.
+/// The subfolders with the program's further runs, in the order of the runs.
 ///
 /// # Errors
 /// Those of the system.
@@ -213,7 +217,7 @@ pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(numbered(folder, RUN)?.into_iter().map(|(_, path)| path).collect())
 }
 
-/// The windows of time that are kept, each with its number, in the order of these numbers.
+/// The windows of time that are still there, each with its number, in the order of these numbers.
 ///
 /// # Errors
 /// Those of the system.
@@ -221,7 +225,7 @@ pub fn windows(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     numbered(folder, WINDOW)
 }
 
-/// The subfolders whose names are `start` and a number, in the order of these numbers.
+/// The subfolders whose name is `start` followed by a number, in the order of these numbers.
 fn numbered(folder: &Path, start: &str) -> io::Result<Vec<(u32, PathBuf)>> {
     let number = |path: PathBuf| {
         let number = path.file_name()?.to_str()?.strip_prefix(start)?.parse().ok()?;
@@ -237,7 +241,7 @@ fn subfolders(folder: &Path, start: &str) -> io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name: OsString = entry.file_name();
-        // The type of the entry itself, not of the target of a link.
+        // This is the type of the entry itself, and not that of the target of a link.
         if name.as_bytes().starts_with(start.as_bytes()) && entry.file_type()?.is_dir() {
             found.push(entry.path());
         }

@@ -1,19 +1,20 @@
-//! `record --every`: divides a run into windows of time, and keeps the last ones.
+//! Divides a run into windows of time and keeps the last ones (`record --every`).
 //!
-//! At the end of each window, a thread of the command reads what was counted so far, subtracts what
-//! had been counted by the end of the previous window, and writes the difference as a recording of
-//! its own:
+//! At the end of each window, a thread of the command reads everything that has been counted,
+//! subtracts what had been counted by the end of the previous window, and writes the difference as
+//! a recording of its own:
 //!
 //! ```text
-//! DIR/41.syncline              everything that was counted, written by the program
+//! DIR/41.syncline              everything that has been counted, written by the program
 //! DIR/window-7/session.json
 //! DIR/window-7/41.syncline     what was counted in the seventh window
 //! DIR/window-7/sums/           everything that was counted until its end, for `report --last`
 //! DIR/window-7/before/         the sums of window 6, if that was removed and 7 is the oldest
 //! ```
 //!
-//! A window appears in one step, complete. The program's only part is to begin its logs anew. So a
-//! window has nearly all of its events; the log of a long run has only some of them.
+//! A window's folder appears in one step, complete. The recorded program need not do anything for
+//! this except to begin its logs anew after each window. Hence a window has nearly all of its
+//! events, whereas the log of a long run has only some of them.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -35,16 +36,16 @@ use crate::session::{Session, process_files};
 /// Which windows to keep.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// How long a window is.
+    /// The length of a window.
     pub every: Duration,
-    /// How many windows are kept.
+    /// The most windows that are kept.
     pub keep: usize,
     /// The most bytes that all windows together may take, without the counts from before the oldest.
     /// The newest is kept even if it takes more.
     pub most: u64,
 }
 
-/// A thread that keeps windows, until it is stopped.
+/// The thread that writes and removes windows, until it is stopped.
 #[derive(Debug)]
 pub struct Keeper {
     stop: Sender<()>,
@@ -52,8 +53,8 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Begins with the first window. At the first error, `failed` is called with the number of the
-    /// window that is lost; later windows are tried nevertheless.
+    /// Begins the first window. At the first error, `failed` is called with the number of the
+    /// window that is lost. Later windows are written nevertheless if possible.
     pub fn start(
         recording: &Path,
         session: &Session,
@@ -73,8 +74,8 @@ impl Keeper {
         let thread = spawn(move || {
             let mut until = Instant::now();
             loop {
-                // A window begins when the work on the previous one begins, not when that work
-                // ends, so that windows have their full length.
+                // The next window begins before this one is written, and not after, so that writing
+                // does not shorten it.
                 until = (until + wanted.every).max(Instant::now());
                 let wait = until.saturating_duration_since(Instant::now());
                 let stops = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
@@ -91,7 +92,7 @@ impl Keeper {
         Keeper { stop, thread }
     }
 
-    /// Ends the last window, which may be shorter than the others.
+    /// Ends the last window, which may be shorter than the others, and waits until it is written.
     pub fn stop(self) {
         // Sending fails only if the thread has ended unexpectedly.
         let _ = self.stop.send(());
@@ -105,12 +106,12 @@ struct Windows {
     wanted: Wanted,
     number: u32,
     began: SystemTime,
-    /// The counts of each process when the previous window ended.
+    /// The counts of each process at the end of the previous window.
     before: HashMap<PathBuf, ProcessFile>,
 }
 
 impl Windows {
-    /// Ends a window: writes it, and removes windows that are too many.
+    /// Ends a window: writes it, and removes old windows that are beyond the limits.
     fn end(&mut self) -> io::Result<()> {
         self.number += 1;
         let written = self.write();
@@ -126,7 +127,7 @@ impl Windows {
         let files = process_files(&self.recording).unwrap_or_default();
         let mut now: Vec<(PathBuf, ProcessFile)> = Vec::new();
         for path in files {
-            // A file that can't be read may be one that a process is just making.
+            // A file that can't be read is left out; it may be one that a process is just making.
             let Ok(mut file) = ProcessFile::open(&path) else { continue };
             file.seal();
             now.push((path, file));
@@ -147,7 +148,7 @@ impl Windows {
                 let whole = file.clone();
                 put(&window, &before.map_or(whole, |before| file.clone().since(before)))?;
             }
-            // Only the counters of an earlier reading are used.
+            // Of the previous reading, only the counters are needed, so the logs are freed.
             let mut file = file;
             file.threads.iter_mut().for_each(|thread| thread.log = Vec::new());
             self.before.insert(path, file);
@@ -181,12 +182,13 @@ impl Windows {
     }
 }
 
-/// Tells the processes that their logs were taken. Events that are logged after a log was read and
-/// before this note are lost: usually some milliseconds' worth.
+/// Tells the processes that their logs have been read, so that they begin them anew. Events that
+/// were logged between the reading and this note are lost. That is usually a time of some
+/// milliseconds.
 fn take_logs(files: &[(PathBuf, ProcessFile)]) {
     for (path, file) in files.iter().filter(|(path, _)| !is_child(path)) {
-        // Children that log to this file may have outlived its first process, so the latest reading
-        // counts.
+        // Children in this file may have outlived its first process, so the latest time among all
+        // its processes counts.
         let read_at = files.iter().filter(|(other, _)| packed_in(other, path));
         let read_at = read_at.map(|(_, file)| file.ended()).max().unwrap_or(0);
         let take = || -> io::Result<()> {
@@ -196,24 +198,25 @@ fn take_logs(files: &[(PathBuf, ProcessFile)]) {
             let folder = Folder::open(parent).map_err(io::Error::other)?;
             let (opened, _) = folder.file(name, true).map_err(io::Error::other)?;
             let now = read_at.to_ne_bytes();
-            // The time is written first, so that a thread that sees the new number also finds the
-            // new time.
+            // The time is written before the number, so that a thread which sees the new number
+            // also finds the new time.
             opened.write_all_at(&now, offset_of!(Header, window_began) as u64)?;
             let number = file.header.window.wrapping_add(1).to_ne_bytes();
             opened.write_all_at(&number, offset_of!(Header, window) as u64)
         };
-        // A log for which this fails is thinned when it is full, like that of any long run.
+        // If this fails, the logs are not begun anew. When they are full, they are thinned, like
+        // those of any long run.
         let _ = take();
     }
 }
 
-/// Whether `file` holds this process.
+/// Whether the process of this name is in `file`.
 fn packed_in(process: &Path, file: &Path) -> bool {
     let name = process.as_os_str().to_string_lossy();
     name.split('#').next().is_some_and(|first| Path::new(first) == file) || process == file
 }
 
-/// Whether a process is a forked child that writes to its parent's file.
+/// Whether this is the name of a forked child that writes to its parent's file.
 fn is_child(path: &Path) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains('#'))
 }
@@ -232,7 +235,8 @@ mod tests {
     use super::*;
     use std::fs::write;
 
-    /// The windows that are left of these (number, and size in bytes).
+    /// Makes windows with these numbers and sizes in bytes, and returns the numbers of those that
+    /// remain within the limits `keep` and `most`.
     fn forget(sizes: &[(u32, usize)], keep: usize, most: u64) -> Vec<u32> {
         let folder = tempfile::tempdir().unwrap();
         for (number, bytes) in sizes {

@@ -1,29 +1,30 @@
-//! The recording: how the counts of a program's locks are laid out on disk.
+//! Recordings: how the counts of a program's locks are kept on disk, written and read.
 //!
-//! A recording is a folder with a file for each process that was recorded (a forked child usually
-//! shares its parent's), and a [`Session`] that says what was run. The preload library maps its
-//! process's file into memory and counts in it directly, so the file is complete at every moment:
-//! it can be read while the program runs, and after `kill -9`.
+//! A recording is a folder with a file for each recorded process (but a forked child usually shares
+//! its parent's file), and a [`Session`] that says what was run. The preload library maps its
+//! process's file into memory and counts in it directly. So the file is complete at every moment,
+//! and can be read while the program runs, and after `kill -9`.
 //!
-//! - [`layout`] is the file, field by field: plain structures that both sides share;
+//! - [`layout`] is the format of the file: plain structures that the writer and the reader share;
 //! - [`live`] is the protocol between a command and the recorder in a process that the command
 //!   attaches to;
 //! - [`op`] is the list of operations that are counted;
-//! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
-//!   answer is a value or an [`Error`], never a panic;
-//! - [`source`] reads the bytes of such files, and of the files of traces;
-//! - [`ProcessFile::since`] subtracts an earlier reading, which leaves the counts of a window of
-//!   time, and [`ProcessFile::packed`] makes a file of them;
-//! - [`Windows`] says which stretches of the run a thread's log keeps;
-//! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
+//! - [`ProcessFile`] reads a file and trusts none of its bytes: if they make no sense, the result
+//!   is an [`Error`], and never a panic;
+//! - [`source`] reads the bytes of such files, and also of the files of traces;
+//! - [`ProcessFile::since`] subtracts an earlier reading, so that the counts of a window of time
+//!   remain, and [`ProcessFile::packed`] makes a file of these;
+//! - [`Windows`] says from which parts of the run a thread's log keeps events;
+//! - [`writer`] makes a file and writes it, from inside the recorded program, without a lock;
 //! - [`keeper`] keeps the last windows of time as recordings of their own; [`Recent`] reads them;
 //! - [`Writers`] finds the processes that still write to a recording; [`Living`] finds its running
-//!   processes, and [`numbers`] what numbers they have in their own namespaces;
-//! - [`schedstat`] reads how long the kernel says that a thread ran;
-//! - [`clock`] chooses the clock whose ticks a file counts in;
-//! - [`folder`] is how files in the folder are opened, even if other users may write there;
+//!   processes, and [`numbers`] the numbers that they have in their own namespaces;
+//! - [`schedstat`] reads from the kernel how long a thread ran;
+//! - [`clock`] chooses the clock in whose ticks a file has its times;
+//! - [`folder`] opens files in the folder safely, even if other users may write there;
 //! - [`Session`] says what was run, and how it ended;
-//! - [`Samples`] say where the program's threads were seen on a processor, and where they slept.
+//! - [`Samples`] has the places at which the program's threads were seen on a processor, and at
+//!   which they slept.
 //!
 //! This crate knows nothing of symbols, findings or reports, and does not decide what is counted.
 //! The recorder and the analysis both depend on it, and not on each other.

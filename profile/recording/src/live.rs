@@ -1,19 +1,20 @@
 //! The protocol between a command and the recorder in a process to which the command attaches.
 //!
-//! The command loads the recorder into the process, borrows one of the process's threads, and calls
-//! the functions named here on that thread. It first writes their arguments into the process's
-//! memory, and finds the results in [`State`]. The state lies in the process and outlives the
-//! command, so another command finds what a killed one has left.
+//! The command loads the recorder into the process, interrupts one of the process's threads, and
+//! calls the functions named here on that thread. It writes their arguments into the process's
+//! memory before, and finds the results in [`State`]. The state lies in the process and outlives
+//! the command. So if the command is killed, a later command finds what it has left behind.
 //!
 //! ```text
 //! RESTING --begin--> RECORDING --point--> POINTED --unpoint--> RECORDING --end--> ENDED --rest--> RESTING
 //! ```
 //!
-//! [`State::stage`] has no value for POINTED: it is RECORDING with [`State::pointed`] above 0.
+//! POINTED has no value of [`State::stage`] of its own. It is RECORDING with [`State::pointed`]
+//! above 0.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-/// The version of this protocol. A command refuses all others.
+/// The version of this protocol. A command refuses a recorder with any other.
 pub const VERSION: u32 = 3;
 
 /// The symbol of the recorder's [`State`].
@@ -22,26 +23,26 @@ pub const STATE: &str = "syncline_live_state";
 /// `REFUSED_` numbers below.
 pub const BEGIN: &str = "syncline_live_begin";
 /// `int syncline_live_point(Slot *slots, size_t count)`: points the slots to the recorder's
-/// functions. Returns how many it pointed.
+/// functions. Returns how many slots it has pointed there.
 pub const POINT: &str = "syncline_live_point";
 /// `int syncline_live_unpoint(int restored)`: restores the old values of all slots, and returns how
-/// many it restored. If `restored` is not 0, the command has already restored them, and the function
-/// returns 0.
+/// many it has restored. If `restored` is not 0, the command has already restored them, and the
+/// function only notes that and returns 0.
 pub const UNPOINT: &str = "syncline_live_unpoint";
-/// `int syncline_live_end(void)`: ends the recording. Threads inside the recorder go on with their
-/// old state.
+/// `int syncline_live_end(void)`: ends the recording. Threads that are inside the recorder at that
+/// moment go on with their old state.
 pub const END: &str = "syncline_live_end";
-/// `int syncline_live_rest(void)`: forgets the recording. Called when no thread runs code of the
-/// recorder.
+/// `int syncline_live_rest(void)`: forgets the recording. Must be called only when no thread runs
+/// code of the recorder.
 pub const REST: &str = "syncline_live_rest";
-/// The function to which slots of `dlsym` are pointed.
+/// The symbol of the function to which slots of `dlsym` are pointed.
 pub const DLSYM: &str = "syncline_live_dlsym";
 
-/// [`BEGIN`]: the request is of another version of the protocol.
+/// A result of [`BEGIN`]: the request has another version of the protocol.
 pub const REFUSED_VERSION: i32 = 1;
-/// [`BEGIN`]: there is a recording, or the remains of one.
+/// A result of [`BEGIN`]: there is a recording already, or the remains of one.
 pub const REFUSED_BUSY: i32 = 2;
-/// [`BEGIN`]: the file could not be mapped.
+/// A result of [`BEGIN`]: the file could not be mapped.
 pub const REFUSED_FILE: i32 = 3;
 
 /// [`State::stage`]: nothing is recorded, and no recording was left behind.
@@ -50,26 +51,26 @@ pub const RESTING: u32 = 0;
 pub const RECORDING: u32 = 1;
 /// [`State::stage`]: a recording has ended, and threads may still be inside the recorder.
 pub const ENDED: u32 = 2;
-/// [`State::stage`]: the recorder was preloaded, and the program is recorded since its start.
+/// [`State::stage`]: the recorder was preloaded and has recorded the program since its start.
 pub const PRELOADED: u32 = 3;
 
-/// The state of the recorder. It begins as all zero.
+/// The state of the recorder in a process. At first, all bytes are zero.
 #[derive(Debug)]
 #[repr(C)]
 pub struct State {
     /// [`VERSION`]
     pub version: u32,
-    /// [`RESTING`] and so on.
+    /// [`RESTING`], [`RECORDING`], [`ENDED`] or [`PRELOADED`].
     pub stage: AtomicU32,
-    /// The process's own number while one of these functions runs; 0 otherwise.
+    /// The process's own number while one of the functions above runs; otherwise 0.
     pub busy: AtomicU32,
-    /// How many slots are noted in `slots`. A slot is noted before it is pointed to the recorder,
-    /// and stays noted if it had an unexpected value and was left alone.
+    /// The number of slots in `slots`. A slot is noted there before it is pointed to the recorder.
+    /// It stays there even if it was left alone because it had an unexpected value.
     pub pointed: AtomicU32,
-    /// The [`State::pointed`] slots; null before the first is noted.
+    /// The slots, as many as [`State::pointed`]; null before the first slot is noted.
     pub slots: AtomicPtr<Slot>,
-    /// The page that is writable while its slots are exchanged, and must be made read-only again; 0
-    /// if there is none. A process that is forked meanwhile finds it here.
+    /// The page that was made writable to exchange slots in it, and must be made read-only again; 0
+    /// if there is none. A child that is forked meanwhile finds the page here.
     pub open: AtomicU64,
 }
 
@@ -87,27 +88,27 @@ pub struct Request {
     pub max_size: u64,
     /// [`crate::layout::Header::pointers_missed`]
     pub pointers_missed: u64,
-    /// An empty file, open in the process for reading and writing. It may be closed after
-    /// [`BEGIN`].
+    /// The descriptor of an empty file, open in the process for reading and writing. It may be
+    /// closed after [`BEGIN`].
     pub file: i32,
     /// Whether every acquisition is timed and logged.
     pub timeline: u32,
 }
 
-/// A word of a table through which a module calls functions of others.
+/// A slot: a word of a table through which a module calls functions of other modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Slot {
-    /// Its address.
+    /// The address of the word.
     pub at: u64,
-    /// The value that is expected in it. If it has another value by then, it is left alone.
+    /// The value that the word is expected to have. If it has another value, it is left alone.
     pub theirs: u64,
-    /// Its new value: a function of the recorder.
+    /// The new value: the address of a function of the recorder.
     pub ours: u64,
-    /// First address of the module that it belongs to.
+    /// The first address of the module to which the slot belongs.
     pub module: u64,
-    /// 1 if its page is read-only, so that it has to be made writable for the exchange.
+    /// 1 if the slot's page is read-only, so that it has to be made writable for the exchange.
     pub protected: u64,
-    /// 1 if the loader never unloads its module.
+    /// 1 if the loader never unloads the slot's module.
     pub stays: u64,
 }

@@ -1,4 +1,4 @@
-//! The running processes of a recording, by their numbers in this process's namespace.
+//! Finds the running processes of a recording, and their numbers in this process's namespace.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,31 +13,33 @@ use crate::{family, numbers};
 #[derive(Debug)]
 pub struct Living {
     folder: PathBuf,
-    /// Number of each process in this namespace, by its name in the recording; `None` if it was not
-    /// found.
+    /// The number of each process in this namespace, by the process's name in the recording; `None`
+    /// if the process was not found.
     known: HashMap<PathBuf, Option<u32>>,
 }
 
 impl Living {
-    /// Those of a folder that may still be recorded into.
+    /// The running processes of the recording in this folder, which may get more of them.
     pub fn of(folder: &Path) -> Living {
         Living { folder: folder.to_owned(), known: HashMap::new() }
     }
 
-    /// Their numbers in this namespace. Each process is searched for once.
+    /// The numbers of all running processes in this namespace. Each process is searched for only
+    /// once.
     pub fn numbers(&mut self) -> Vec<u32> {
         let mut known = HashMap::new();
         for file in files(&self.folder, "syncline").unwrap_or_default() {
             let Ok(inode) = fs::metadata(&file).map(|meta| meta.ino()) else { continue };
-            // If the first process of the file was found in this namespace, the machine's other
-            // processes are not searched: one that is not found has usually ended.
+            // If the first process of the file was found in this namespace, its children are not
+            // searched for in other namespaces. A child that is not found has usually ended.
             let mut is_here = false;
             for (process, own) in family::running(&file) {
                 let find = || match numbers::maps(own, inode) {
                     Ok(true) => Some(own),
                     _ if is_here => None,
-                    // We are not allowed to inspect that process. If it is the right one, the
-                    // sampler reports that.
+                    // This user may not inspect the process of that number. If no other process
+                    // fits, it is taken to be the right one. (The sampler reports that it may not
+                    // inspect it.)
                     Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                         numbers::elsewhere(own, inode).or(Some(own))
                     }

@@ -21,7 +21,7 @@ pub enum Primitive {
     Barrier,
     /// `sem_t`
     Semaphore,
-    /// A thread: its creation, and waiting for its end
+    /// A thread: its creation, and waits for its end
     Thread,
     /// A word passed to the `futex` system call through libc's `syscall`
     Futex,
@@ -41,13 +41,13 @@ pub enum Primitive {
 }
 
 impl Primitive {
-    /// Whether it is a barrier, at which threads wait for each other.
+    /// Whether it is a kind of barrier, at which threads wait for each other.
     pub fn is_barrier(self) -> bool {
         matches!(self, Primitive::Barrier | Primitive::OmpBarrier)
     }
 
-    /// Whether one object stands for all of this kind: for all yields, all sleeps or all spins.
-    /// Threads that use it need not have anything else in common.
+    /// Whether there is only one object of this kind in a recording, which stands for all yields,
+    /// all sleeps or all spins. So threads that use it may have nothing else in common.
     pub fn is_one_for_all(self) -> bool {
         matches!(self, Primitive::Yield | Primitive::Sleep | Primitive::Spin)
     }
@@ -57,18 +57,19 @@ impl Primitive {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Takes a lock: `calls` are acquisitions, and `waits` are the calls that had to wait.
+    /// Acquires a lock: `calls` are acquisitions, and `waits` are the calls that had to wait.
     Acquire,
-    /// Takes a lock or gives up at once: `calls` are acquisitions, and `refused` are the calls that
-    /// gave up.
+    /// Acquires a lock or gives up at once: `calls` are acquisitions, and `refused` are the calls
+    /// that gave up.
     Try,
-    /// Waits for an event, not for a lock: `calls` are waits, and each one counts in `waits` too.
+    /// Waits for an event and not for a lock: `calls` are waits, and each one counts in `waits`
+    /// too.
     Wait,
-    /// Lets others run before the thread looks again: `calls` are these calls. The time between
-    /// calls that follow each other closely, in which the thread only polls, counts as time spent
-    /// spinning. A call that took longer counts as a wait.
+    /// Lets other threads run before the thread looks again whether it can go on: `calls` are these
+    /// calls. If calls follow each other closely, the thread only polls, and the time between them
+    /// counts as time spent spinning. A call that took long counts as a wait.
     Poll,
-    /// Wakes others: only `calls` counts.
+    /// Wakes other threads: only `calls` counts.
     Notify,
     /// Creates an object: only `calls` counts. A row whose lock is 0 stands for all further
     /// objects that its call site created.
@@ -89,7 +90,7 @@ macro_rules! ops {
             /// Every operation, in the order of their codes.
             pub const ALL: &[Op] = &[$(Op::$name),*];
 
-            /// The operation with this code. `None` if there is none.
+            /// The operation with this code; `None` if there is none.
             pub fn from_code(code: u8) -> Option<Op> {
                 match code {
                     $($code => Some(Op::$name),)*
@@ -97,17 +98,17 @@ macro_rules! ops {
                 }
             }
 
-            /// The kind of object that it works on.
+            /// The kind of object that the operation works on.
             pub fn primitive(self) -> Primitive {
                 match self { $(Op::$name => Primitive::$primitive,)* }
             }
 
-            /// What its counters mean.
+            /// What the operation's counters mean.
             pub fn class(self) -> Class {
                 match self { $(Op::$name => Class::$class,)* }
             }
 
-            /// Its name for a person, such as `rwlock write (timed)`.
+            /// The operation's name for people, such as `rwlock write (timed)`.
             pub fn label(self) -> &'static str {
                 match self { $(Op::$name => $label,)* }
             }

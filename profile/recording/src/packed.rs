@@ -1,12 +1,12 @@
-//! Writes a process that was read to a new, small file for the same reader.
+//! Makes a new, small file of a process that was read. The same reader can read it.
 //!
 //! ```text
-//! Header | modules | threads, each at its index | stacks | per thread: waits and nests, rows, log
+//! Header | modules | threads, each at its index | stacks | thread by thread: waits, nests, rows, log
 //! ```
 //!
-//! Only rows that have counted something are in it, and an empty row for each call that took more
-//! locks than get rows of their own. The process is the file's first, even if it was a forked child
-//! in its parent's file.
+//! The file has only rows that have counted something, and an empty row for each call site that
+//! used too many locks to give each a row. The process becomes the file's first, even if it was a
+//! forked child in its parent's file.
 
 use std::collections::BTreeSet;
 
@@ -19,9 +19,9 @@ use crate::layout::{
 use crate::process::{ProcessFile, Thread};
 
 impl ProcessFile {
-    /// If the process still ran when the file was read, notes that recording ended then and that
-    /// the process went on. So a packed file is not taken for the file of a process that still
-    /// runs.
+    /// If the process still ran when its file was read, notes that recording ended at that time and
+    /// that the process went on. Otherwise a packed file would be taken for the file of a running
+    /// process.
     pub fn seal(&mut self) {
         if let Some(now) = self.now.take() {
             self.header.ended = now;
@@ -29,7 +29,7 @@ impl ProcessFile {
         }
     }
 
-    /// The bytes of a file with only this process.
+    /// The content of a file that has only this process.
     pub fn packed(&self) -> Vec<u8> {
         let mut next = HEADER_SIZE as u64;
         let threads = self.threads.iter().map(|thread| thread.index + 1).max().unwrap_or(0);
@@ -54,7 +54,7 @@ impl ProcessFile {
         for (n, stack) in self.stacks.iter().enumerate() {
             put(&mut file, &header.stacks, n, stack);
         }
-        // Unit 0 of the arena stays unused, because 0 stands for none.
+        // Unit 0 of the arena stays unused, because in records 0 means that there is no unit.
         let mut arena = vec![0; UNIT as usize];
         for thread in &self.threads {
             let record = pack(thread, header.window, &mut arena);
@@ -69,7 +69,7 @@ impl ProcessFile {
     }
 }
 
-/// A region for this many records, with the number of dropped records of another.
+/// A region for this many records at `next`, with the number of dropped records of the region `of`.
 fn region<T>(next: &mut u64, count: u32, of: &Region) -> Region {
     Region { count, dropped: of.dropped, ..Region::after::<T>(next, count) }
 }
@@ -79,7 +79,8 @@ fn put<T: Pod>(file: &mut [u8], region: &Region, index: usize, record: &T) {
     file[at..at + size_of::<T>()].copy_from_slice(bytes_of(record));
 }
 
-/// Adds a thread's data to the arena, and returns the record that leads to the data.
+/// Adds the data of a thread to the arena, and returns the record that leads to it. `window` is the
+/// number of the header's window.
 fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
     let mut rows = Vec::with_capacity(thread.rows.len());
     let mut sampled = BTreeSet::new();
@@ -89,7 +90,8 @@ fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
         counts.nest = row.nest.as_deref().map_or(0, |nest| add(arena, &[*nest], 1).0);
         rows.push(counts);
         if row.sampled && sampled.insert((counts.ret, row.op)) {
-            // The place's sum over all locks: all of it is distributed already.
+            // The row for all locks of this call site. It is empty because its counts have been
+            // distributed to the locks.
             rows.push(Row {
                 lock: REST,
                 ret: counts.ret,
@@ -111,14 +113,14 @@ fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
     };
     let places = |record: &ThreadRecord| 1u64.checked_shl((record.log >> 48) as u32).unwrap_or(0);
     if thread.record.log != 0 && thread.record.log_kept > places(&thread.record) {
-        // Keeps the fact that some events found no slot.
+        // A number above that of the slots keeps the fact that some events found no slot.
         record.log_kept = places(&record) + 1;
     }
     record
 }
 
-/// Adds records, padded to a power of two; returns the word that leads to them, or 0 if there are
-/// none.
+/// Adds records to the arena, padded to a power of two. Returns the word of a thread's record that
+/// leads to them, or 0 if there are none.
 fn run<T: Pod>(arena: &mut Vec<u8>, records: &[T]) -> u64 {
     if records.is_empty() {
         return 0;
@@ -127,8 +129,8 @@ fn run<T: Pod>(arena: &mut Vec<u8>, records: &[T]) -> u64 {
     u64::from(places.ilog2()) << 48 | u64::from(unit)
 }
 
-/// Adds records and space for `places` of them in all, at a new unit. Returns the unit and
-/// `places`.
+/// Adds records to the arena at a new unit, with space for `places` of them in all. Returns the
+/// unit and `places`.
 fn add<T: Pod>(arena: &mut Vec<u8>, records: &[T], places: usize) -> (u32, usize) {
     let unit = (arena.len() as u64 / UNIT) as u32;
     let end = arena.len() + places * size_of::<T>();

@@ -1,4 +1,4 @@
-//! A process of a recording as plain data, after it was read.
+//! A process of a recording as plain data, as the reader returns it.
 
 use std::path::PathBuf;
 
@@ -9,54 +9,54 @@ use crate::layout::{
 use crate::op::Op;
 use crate::windows::Windows;
 
-/// A row, with its waits if it has any.
+/// A row, together with its wait record and its nest record.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The operation.
     pub op: Op,
     /// The counters.
     pub counts: layout::Row,
-    /// The waits.
+    /// The waits; `None` if there were none.
     pub waits: Option<Box<WaitRecord>>,
-    /// The locks that were held already, if there were any.
+    /// The locks that the thread already held; `None` if it was never found to hold any.
     pub nest: Option<Box<NestRecord>>,
-    /// Whether its thread took more locks by this call than get rows of their own. Then the
-    /// distribution of its calls over the locks is an estimate, and some locks may be missing.
+    /// Whether the thread used more locks at this call site than get rows of their own. If so, the
+    /// distribution of the calls over the locks is an estimate, and some locks may be missing.
     pub sampled: bool,
 }
 
-/// A thread and its rows.
+/// A thread, its rows and its events.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// Its index in the file, by which others refer to it.
+    /// Its index in the file, by which other records refer to it.
     pub index: u32,
     /// The record.
     pub record: ThreadRecord,
     /// Its rows, in no order.
     pub rows: Vec<Row>,
-    /// The events that its log kept, in the order in which they ended; none if the file was read
+    /// The events that its log kept, in the order in which they ended; empty if the file was read
     /// without logs.
     pub log: Vec<EventRecord>,
-    /// The stretches of the run of which the log has all events.
+    /// The parts of the run of which the log has all events.
     pub windows: Windows,
 }
 
-/// Everything that a file holds of one process.
+/// Everything that a file has about one process.
 #[derive(Clone, Debug)]
 pub struct ProcessFile {
-    /// The file that it was read from; for a forked child, followed by `#` and the page of its
-    /// header.
+    /// The path of the file that it was read from. For a forked child, `#` and the page of its
+    /// header follow.
     pub path: PathBuf,
     /// Its header.
     pub header: Header,
-    /// When it was read, in ticks, if its process still ran then.
+    /// When it was read, in ticks; `None` if its process did not run any more.
     pub now: Option<u64>,
-    /// The code that was mapped.
+    /// The modules: the code that was mapped.
     pub modules: Vec<ModuleRecord>,
     /// The threads.
     pub threads: Vec<Thread>,
-    /// The stacks; number `n` is at index `n`. Index 0 and the indices of other processes' stacks
-    /// hold empty ones.
+    /// The stacks. The stack with the number `n` is at index `n`. At index 0 and in place of stacks
+    /// of other processes there are empty ones.
     pub stacks: Vec<StackRecord>,
 }
 
@@ -73,8 +73,8 @@ impl ProcessFile {
         bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
-    /// When the process ended, in ticks; when it was read, if it still ran then; or when it last
-    /// recorded something, if it could not note its end.
+    /// When the process ended, in ticks. If it still ran when it was read, that time. If it ended
+    /// but could not note its end, the time when it last recorded something.
     pub fn ended(&self) -> u64 {
         if self.header.ended != 0 {
             return self.header.ended;
@@ -100,7 +100,7 @@ impl ProcessFile {
     }
 }
 
-/// The text up to the first zero byte, or the whole field if it has none.
+/// The text up to the first zero byte, or all of it if there is none.
 pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()

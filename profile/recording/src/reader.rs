@@ -1,9 +1,10 @@
-//! Reads the file of one process, whatever its bytes are.
+//! Reads one process from a file, which may have any content.
 //!
-//! The file may be cut short, foreign, damaged, or still being written. So [`Source`] reads it with
-//! ordinary reads and never maps it (a mapped file that shrinks kills its reader), checks every
-//! offset and count against the file's real size, and answers what is not plausible with an
-//! [`Error`]. A thread whose table was exchanged while it was being read is read again.
+//! The file may be cut short, damaged, of another kind, or still being written. So [`Source`] uses
+//! ordinary reads and does not map the file (if a mapped file shrinks, its reader is killed). It
+//! checks every offset and count against the file's real size, and returns an [`Error`] for
+//! anything that makes no sense. A thread whose table was exchanged while it was being read is read
+//! again.
 
 use std::path::{Path, PathBuf};
 
@@ -14,18 +15,19 @@ use crate::source::Source;
 use crate::{family, running};
 
 impl ProcessFile {
-    /// Reads a process of a file, even while it runs: the first process, or the one that the path
-    /// names by `#` and a page.
+    /// Reads a process, even while it runs. `path` is that of a file, for its first process, or has
+    /// `#` and a page in addition, for a child.
     ///
     /// # Errors
     /// [`Error`], if the file can't be read or is not a recording that this version understands.
-    /// Damage is found if it makes the structure unreadable; a counter that was overwritten is not
-    /// noticed.
+    /// Damage is noticed if it makes the structure unreadable, but not if it only changes a
+    /// counter.
     pub fn open(path: &Path) -> Result<ProcessFile, Error> {
         ProcessFile::read(path, true)
     }
 
-    /// Reads a process without its threads' logs, which may be large: for callers that poll.
+    /// Like [`ProcessFile::open`], but does not read the threads' logs, which may be large. For
+    /// callers that read a process again and again.
     ///
     /// # Errors
     /// Same errors as [`ProcessFile::open`].
@@ -57,9 +59,9 @@ impl ProcessFile {
         Ok(ProcessFile { path: path.to_owned(), header, now, modules, threads, stacks })
     }
 
-    /// The path of the file of the program that this process executes next (`exec`), whether or not
-    /// it exists: `PID.1.syncline` after `PID.syncline`, and so on. A forked child in its parent's
-    /// file has no file yet, so its next one is `PID.syncline`.
+    /// The path of the file for the next program that this process executes (`exec`), whether or
+    /// not it exists. After `PID.syncline` that is `PID.1.syncline`, and so on. A forked child in
+    /// its parent's file has no file of its own yet, so its next one is `PID.syncline`.
     pub fn next_program(&self) -> PathBuf {
         let (file, page) = family::place(&self.path);
         if page != 0 {

@@ -72,8 +72,8 @@ impl Recent {
         self.reaches
     }
 
-    /// What a process did since that moment; `None` if it had ended by then, or was killed and has
-    /// recorded nothing since.
+    /// What a process has done since that moment; `None` if it had ended by then, or was killed and
+    /// has recorded nothing since.
     pub fn of(&self, process: ProcessFile) -> Option<ProcessFile> {
         let base = self.base.as_ref().map(|sums| sums.join(packed_name(&process.path)));
         // A process that has no counts up to that moment began later.
@@ -85,7 +85,7 @@ impl Recent {
 }
 
 impl ProcessFile {
-    /// Whether the process still ran and was recorded at an earlier reading, and has gone on since.
+    /// Whether at the earlier reading `before` the process still ran, and it has gone on since.
     pub fn went_on_after(&self, before: &ProcessFile) -> bool {
         before.header.state == PROCESS_LEFT && self.ended() > before.ended()
     }

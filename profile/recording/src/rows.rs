@@ -1,4 +1,4 @@
-//! Reads threads, their rows and their logs from a process's file.
+//! Reads threads, their rows and their logs from a file.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ const ROW_SIZE: u64 = size_of::<layout::Row>() as u64;
 const EVENT_SIZE: u64 = size_of::<EventRecord>() as u64;
 
 impl Source<'_> {
-    /// The offset in the file of a unit of the arena.
+    /// The offset of a unit of the arena in the file.
     fn unit(&self, header: &Header, unit: u64) -> Result<u64, Error> {
         let bytes = unit.checked_mul(UNIT).and_then(|b| b.checked_add(header.arena_offset));
         bytes.ok_or_else(|| self.damaged("an offset is out of range"))
     }
 
-    /// The bytes of a thread's two tables of rows and of its log.
+    /// The number of bytes that a thread's two tables of rows and its log take.
     pub(crate) fn bytes_of(&self, record: &ThreadRecord) -> Result<u64, Error> {
         let mut bytes = self.run(record.log, "log")?.map_or(0, |(_, slots)| slots * EVENT_SIZE);
         for table in [record.table, record.places] {
@@ -40,7 +40,7 @@ impl Source<'_> {
         first: ThreadRecord,
         with_log: bool,
     ) -> Result<Thread, Error> {
-        /// More often than a thread can exchange its table for a larger one.
+        /// Larger than the number of times that a thread can exchange its tables for larger ones.
         const ATTEMPTS: u32 = 64;
         let mut record = first;
         for attempt in 1.. {
@@ -54,7 +54,8 @@ impl Source<'_> {
                     .ok_or_else(|| self.damaged("a log has impossible windows"))?;
                 let (rows, log) = (rows?, log?);
                 if record.log_window != header.window {
-                    // Nothing was logged since the logs were taken.
+                    // The thread has logged nothing since a command took the logs, so the log has
+                    // no events of this window.
                     record.log_kept = 0;
                     let (log, windows) = (Vec::new(), Windows::ALL);
                     return Ok(Thread { index, record, rows, log, windows });
@@ -66,7 +67,8 @@ impl Source<'_> {
         unreachable!("the last attempt returns")
     }
 
-    /// The first unit of a thread's table or log, and its number of slots; `None` if there is none.
+    /// The first unit of the table or log to which this word of a thread's record leads, and the
+    /// number of slots; `None` if there is none.
     fn run(&self, word: u64, what: &str) -> Result<Option<(u64, u64)>, Error> {
         let (unit, log2) = (word & 0xffff_ffff_ffff, word >> 48);
         match log2 {
@@ -76,7 +78,7 @@ impl Source<'_> {
         }
     }
 
-    /// A thread's events, without those that were not written to their end.
+    /// A thread's events, without those that were not completely written.
     fn log(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<EventRecord>, Error> {
         let Some((unit, places)) = self.run(record.log, "log")? else {
             return Ok(Vec::new());
@@ -88,8 +90,8 @@ impl Source<'_> {
         Ok(log)
     }
 
-    /// The rows of both tables that have counted something. What a row for many locks ([`REST`])
-    /// has counted since its last sample is added to the row of one of its locks.
+    /// The rows of a thread's two tables that have counted something. What a row for many locks
+    /// ([`REST`]) has counted since its last sample is added to the row of one of these locks.
     fn rows(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::new();
         let mut rests = HashMap::new();
@@ -120,7 +122,7 @@ impl Source<'_> {
         Ok(rows)
     }
 
-    /// The record at a unit of the arena; `None` if `unit` is 0.
+    /// The record at this unit of the arena; `None` if `unit` is 0.
     fn record<T: Pod>(
         &self,
         header: &Header,
@@ -135,17 +137,17 @@ impl Source<'_> {
     }
 }
 
-/// Whether the tables and the log that were read between two looks at a thread's record stayed
-/// where they were. `log_thinned` is odd while the events of a log are moved, and stays odd if the
-/// process is killed then.
+/// Whether the tables and the log stayed where they were between two readings of a thread's record,
+/// so that what was read from them in between is valid. (`log_thinned` is odd while events of the
+/// log are being moved, and stays odd if the process is killed at that moment.)
 fn is_settled(before: &ThreadRecord, now: &ThreadRecord, with_log: bool) -> bool {
     let place = |r: &ThreadRecord| (r.table, r.exchanges, r.log, r.log_thinned);
     place(before) == place(now) && !(with_log && now.log_thinned % 2 == 1)
 }
 
-/// Adds the undistributed rest of each call's counts to the lock with the most counts, so that the
-/// sum of a call is exact. The rest is less than the counts between two samples. Marks the call's
-/// rows as sampled.
+/// Adds what is left in the row for many locks of each call site (`rests`) to the lock of that call
+/// site with the most calls, so that the sum of the call site is exact. That is at most what was
+/// counted between two samples. Also marks the rows of these call sites as sampled.
 fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
     let mut largest: HashMap<(u64, Op), &mut u64> = HashMap::new();
     if rests.is_empty() {

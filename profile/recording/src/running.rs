@@ -1,6 +1,6 @@
-//! Whether the process of a file still runs, and the current time on its clock.
+//! Finds out whether the process of a file still runs, and the current time on its clock.
 //!
-//! A process that hangs adds nothing to its file: only the reader's clock shows how long its
+//! A process that hangs adds nothing to its file. Only the reader's clock shows how long its
 //! threads have waited.
 
 use std::collections::HashMap;
@@ -11,13 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::layout::{Header, PROCESS_RUNNING, THREAD_RUNNING, ThreadRecord};
 use crate::{numbers, schedstat};
 
-/// A process that still maps its file.
+/// A process that runs and still maps its file.
 #[derive(Debug)]
 pub struct Running {
-    /// Its number in this process's namespace, by which `/proc` knows it.
+    /// Its number in this process's namespace, under which it is in `/proc`.
     pid: u32,
-    /// The thread numbers in this namespace, by those in the process's own namespace; `None` if
-    /// both are the same.
+    /// The thread numbers in this namespace, by the numbers in the process's own namespace; `None`
+    /// if both are the same.
     threads: Option<HashMap<u32, u32>>,
 }
 
@@ -26,10 +26,10 @@ pub fn says_so(header: &Header) -> bool {
     header.state == PROCESS_RUNNING && header.ended == 0 && header.seen == 0
 }
 
-/// The process of a file, if its header says that it runs and it still maps the file. A process
-/// number alone is not enough: it may have been reused. Also `None` if this process may not inspect
-/// the other. In a container a process has another number; it is searched for only if it was
-/// attached to.
+/// The process of a file, if its header says that it runs and it still maps the file. (The process
+/// number alone is not enough, since it may have been reused.) `None` also if this process may not
+/// inspect the other one. In a container, a process has another number; it is searched for by that
+/// only if the recorder was attached to it.
 pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
     if !says_so(header) {
         return None;
@@ -41,8 +41,8 @@ pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
     Some(Running { pid, threads: Some(own_numbers(pid)) })
 }
 
-/// The thread numbers of a process in this namespace, by the numbers that the threads have for
-/// themselves.
+/// The numbers that the threads of a process have in this namespace, by the numbers that they have
+/// for themselves.
 fn own_numbers(pid: u32) -> HashMap<u32, u32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let number = |entry: fs::DirEntry| {
@@ -52,7 +52,7 @@ fn own_numbers(pid: u32) -> HashMap<u32, u32> {
 }
 
 impl Running {
-    /// The current time in ticks of the file.
+    /// The current time, in ticks of the file's clock.
     pub fn now(&self, header: &Header) -> Option<u64> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
         let nanoseconds = now.saturating_sub(header.started_realtime) as f64;
@@ -60,8 +60,8 @@ impl Running {
         Some(header.started.saturating_add(ticks as u64))
     }
 
-    /// Fills in the processor time that a thread has used until now, if it still lives. At its end,
-    /// the process itself does this for its living threads.
+    /// If a thread lives, fills in the processor time that it has used up to now. (For a process
+    /// that has ended, the process itself has done this.)
     pub fn look_at(&self, record: &mut ThreadRecord) {
         if record.state != THREAD_RUNNING {
             return;

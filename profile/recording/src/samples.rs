@@ -1,8 +1,8 @@
 //! `samples.json`: where threads were on a processor and where they slept, as `syncline-sampler`
 //! saw it.
 //!
-//! There is one file for all processes of a recording, written when the recording ends. A recording
-//! is complete without it: the kernel may refuse samples.
+//! The file is written when the recording ends, and has all processes. A recording may lack it,
+//! because the kernel may refuse samples.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::error::Error;
 use crate::folder::Folder;
 use crate::session::read_json;
 
-/// What was sampled.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
-    /// Version of this file's format.
+    /// The version of the file's format.
     pub version: u32,
-    /// Samples that were taken but could not be kept.
+    /// How many samples were taken but could not be kept.
     pub lost: u64,
-    /// Why the kernel refused samples of running threads, if it did.
+    /// Why the kernel refused samples of running threads; `None` if it did not refuse.
     pub refused: Option<String>,
     /// The processes, by their numbers.
     pub processes: Vec<SampledProcess>,
@@ -30,28 +30,29 @@ pub struct Samples {
 pub struct SampledProcess {
     /// Its number.
     pub pid: u32,
-    /// Frames, numbered from 1. Each has the number of its caller's frame (0 if there is none) and
-    /// an address: the instruction that was about to run if a thread was seen in this frame, and a
-    /// return address if the frame is another's caller.
+    /// The frames, numbered from 1. Each has the number of its caller's frame (0 if there is none)
+    /// and an address. If a thread was seen in the frame itself, this is the address of the
+    /// instruction that it was about to execute. If the frame is the caller of another, it is a
+    /// return address.
     pub frames: Vec<(u32, u64)>,
     /// Its threads, by their numbers.
     pub threads: Vec<SampledThread>,
 }
 
-/// The samples of a thread.
+/// The samples of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampledThread {
     /// The kernel's thread number.
     pub tid: u32,
-    /// Processor time that its samples stand for, in nanoseconds. No samples are taken in the
-    /// kernel, so those in `seen` may stand for less.
+    /// The processor time of the thread that sampling covers, in nanoseconds. In the kernel no
+    /// samples are taken, so the samples in `seen` may stand for less.
     pub covered: u64,
-    /// Numbers of frames, as in [`SampledProcess::frames`], each with the processor time in
-    /// nanoseconds that the samples there stand for. The rarer the samples were when one was taken,
-    /// the more time it stands for.
+    /// The frames in which the thread was seen on a processor: the number of each, and the
+    /// processor time in nanoseconds for which the samples there stand. A sample stands for more
+    /// time if samples were rarer when it was taken.
     pub seen: Vec<(u32, u64)>,
-    /// Each has the number of a frame at which it slept, the number of the system call in which it
-    /// slept, and for how long in nanoseconds. The thread is looked at some ten times a second.
+    /// Where the thread slept: the number of the frame, the number of the system call in which it
+    /// slept, and for how many nanoseconds. The thread is looked at some ten times a second.
     pub slept: Vec<(u32, u32, u64)>,
 }
 
@@ -61,7 +62,7 @@ impl Samples {
     /// The file's name.
     pub const FILE: &str = "samples.json";
 
-    /// Writes it into the folder.
+    /// Writes the file into the folder.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -94,8 +95,8 @@ impl Samples {
 }
 
 impl SampledProcess {
-    /// The stack that begins with this frame, innermost first. It ends at a number that no frame
-    /// has, or at a frame whose caller does not have a lower number.
+    /// The addresses of the stack whose innermost frame has this number, innermost first. The stack
+    /// ends at a frame whose caller's number is 0 or, in a damaged file, not below its own.
     pub fn stack(&self, number: u32) -> Vec<u64> {
         let mut stack = Vec::new();
         let mut number = number as usize;

@@ -1,24 +1,26 @@
-//! Reads `/proc/PID/task/TID/schedstat` of Linux: how long a thread was on a processor, how long it
-//! was ready without one, and how many time slices it had. Users may read it for their own threads.
-//! A kernel without scheduler statistics has zeros there, or no file.
+//! Reads the file `/proc/PID/task/TID/schedstat` of Linux: how long a thread was on a processor,
+//! how long it was ready to run without one, and how many time slices it had. Users may read it for
+//! their own threads. If the kernel has no scheduler statistics, there are zeros in it, or no such
+//! file.
 
 /// How long a thread was on a processor, and how long it was ready to run without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Nanoseconds on a processor.
+    /// For how many nanoseconds it was on a processor.
     pub cpu_ns: u64,
-    /// Nanoseconds ready to run without one.
+    /// For how many nanoseconds it was ready to run without one.
     pub ready_ns: u64,
 }
 
-/// Reads the file's text; `None` if it does not begin with two numbers.
+/// The times in the file's text; `None` if it does not begin with two numbers.
 pub fn parse(text: &[u8]) -> Option<Times> {
     let mut words = text.split(|&byte| byte == b' ');
     let mut number = || -> Option<u64> { str::from_utf8(words.next()?).ok()?.trim().parse().ok() };
     Some(Times { cpu_ns: number()?, ready_ns: number()? })
 }
 
-/// The file's third number: how many time slices the thread had. `None` if there is none.
+/// How many time slices the thread had, which is the third number in the file's text; `None` if
+/// there is no such number.
 pub fn slices(text: &[u8]) -> Option<u64> {
     str::from_utf8(text.split(|&byte| byte == b' ').nth(2)?).ok()?.trim().parse().ok()
 }

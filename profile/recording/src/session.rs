@@ -1,7 +1,8 @@
-//! The folder of a recording: one file for each process, and `session.json`.
+//! What a recording's folder says about the run (`session.json`, `refused.json`), and the list of
+//! its processes.
 //!
-//! `session.json` is written when recording starts and once more when it ends. So a folder whose
-//! recorder was killed still says what was run.
+//! `session.json` is written when recording starts and again when it ends. So the folder says what
+//! was run even if the command was killed.
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
@@ -19,36 +20,37 @@ use crate::shell::command_line;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// It returned this status.
+    /// It exited with this status.
     Status(i32),
     /// This signal ended it.
     Signal(i32),
 }
 
-/// What was run, and how it ended.
+/// The content of `session.json`: what was run, and how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Session {
-    /// Version of this file's format.
+    /// The version of the file's format.
     pub version: u32,
     /// The version of Syncline that recorded.
     pub syncline: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Process number of the program.
+    /// The process number of the program.
     pub pid: u32,
     /// When it was started, in nanoseconds since 1970.
     pub started: u64,
-    /// How long it ran, in seconds; `None` while it runs or if the recorder was killed.
+    /// How long it ran, in seconds; `None` while it runs, or if the command that records was
+    /// killed.
     pub seconds: Option<f64>,
-    /// How it ended; `None` while it runs or if the recorder was killed.
+    /// How it ended; `None` while it runs, or if the command that records was killed.
     pub ending: Option<Ending>,
-    /// Processors that the program could use.
+    /// The number of processors that the program could use.
     pub processors: usize,
-    /// Seconds in which these processors had nothing to do, all of them together; `None` while the
-    /// program runs, in windows of time, and in recordings of earlier versions.
+    /// For how many seconds these processors had nothing to do, added up; `None` while the program
+    /// runs, in windows of time, and in recordings of earlier versions.
     #[serde(default)]
     pub idle: Option<f64>,
-    /// Kernel, as `uname -sr` gives it.
+    /// The kernel, as `uname -sr` prints it.
     pub kernel: String,
 }
 
@@ -58,7 +60,7 @@ impl Session {
     /// The file's name.
     pub const FILE: &str = "session.json";
 
-    /// Writes it into the folder, in one step: a reader sees the old file or the new one.
+    /// Writes the file into the folder, in one step: a reader sees the old content or the new one.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -95,13 +97,13 @@ pub fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Optio
     }
 }
 
-/// The content of `refused.json` in a folder: the last run into the folder recorded nothing, and
-/// left the recording of an earlier run there.
+/// The content of `refused.json`. A folder has this file if the last run into the folder recorded
+/// nothing and left the recording of an earlier run there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Why it was not recorded.
+    /// Why the program was not recorded.
     pub why: String,
 }
 
@@ -109,7 +111,7 @@ impl Refusal {
     /// The file's name.
     pub const FILE: &str = "refused.json";
 
-    /// Writes it into the folder of the earlier recording.
+    /// Writes the file into the folder of the earlier recording.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -119,7 +121,7 @@ impl Refusal {
     }
 }
 
-/// Checks that a folder's recording is of the last run into the folder. A single file always
+/// Checks that a folder's recording is that of the last run into the folder. A single file always
 /// passes.
 ///
 /// # Errors
@@ -128,7 +130,7 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
     if !recording.is_dir() {
         return Ok(());
     }
-    // An unreadable note is ignored.
+    // If `refused.json` is unreadable, it is ignored.
     match read_json::<Refusal>(recording, Refusal::FILE) {
         Ok(Some(Refusal { command, why })) => {
             let (path, command) = (recording.to_owned(), command_line(&command));
@@ -138,12 +140,12 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
     }
 }
 
-/// The processes of a recording, in the order of their names. The recording is a folder, a file, or
-/// one process of a file. [`crate::ProcessFile`] opens each of them.
+/// The names of a recording's processes, in order. The recording is a folder, a file, or one
+/// process of a file. Each name can be opened by [`crate::ProcessFile::open`].
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Refused`], [`Error::Nothing`] or [`Error::Empty`] if the folder has no
-/// process of the last run, or those of [`Session::read`] if it has none and the session can't be
+/// process of the last run; those of [`Session::read`] if it has none and the session can't be
 /// read.
 pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
     if family::place(recording).1 != 0 {
@@ -167,7 +169,7 @@ pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
 mod tests {
     use super::*;
 
-    /// A folder is called empty only if it has no session.
+    /// A folder counts as empty only if it has no session.
     #[test]
     fn a_session_that_can_not_be_read_is_said_to_be_that() {
         let folder = tempfile::tempdir().expect("a folder");

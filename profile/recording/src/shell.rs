@@ -1,13 +1,13 @@
 //! Quotes command lines for a shell.
 
-/// A command line that a shell splits into exactly these words.
+/// The command line that a shell splits into exactly these words.
 pub fn command_line<T: AsRef<str>>(words: &[T]) -> String {
     let quote = |(at, word): (usize, &T)| quoted(word.as_ref(), at == 0);
     words.iter().enumerate().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// A word, quoted for a shell if necessary. An unquoted first word `NAME=value` would set a
-/// variable.
+/// A word, quoted for a shell if necessary. `first` says whether it is the first word: unquoted, a
+/// first word `NAME=value` would set a variable.
 fn quoted(word: &str, first: bool) -> String {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || "_-./:,+@%".contains(c) || c == '=' && !first;

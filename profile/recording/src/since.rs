@@ -1,14 +1,15 @@
-//! A process's figures in a window of time: the difference of two readings of its recording.
+//! Computes a process's figures in a window of time: the difference of two readings of its
+//! recording.
 //!
-//! - Counters of the earlier reading are subtracted, row by row. A row is identified by its thread,
-//!   operation, call, stack depth and lock.
+//! - The counters of the earlier reading are subtracted, row by row. A row is identified by its
+//!   thread, operation, call site, stack depth and lock.
 //! - A wait that began before the window counts only from the window's beginning on.
 //! - Events of the log that ended before the window are left out, and those that began before it
 //!   are cut.
 //! - A maximum can't be subtracted. If it has grown, it belongs to the window. If not, the longest
-//!   wait is bounded by the window's histogram and sum, and the longest hold is replaced by the
-//!   mean.
-//! - A fact about an object, such as the first value of a semaphore, stays.
+//!   wait is limited by the window's histogram and sum, and the mean stands in for the longest
+//!   hold.
+//! - A fact about an object, such as the first value of a semaphore, stays as it is.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,14 +19,14 @@ use crate::layout::{
 use crate::op::{Class, Op};
 use crate::process::{ProcessFile, Row, Thread};
 
-/// Subtracts the named fields of one record from those of another.
+/// Subtracts the named fields of the record `$was` from those of `$now`.
 macro_rules! less {
     ($now:ident, $was:expr; $($field:ident),+ $(,)?) => {
         $($now.$field = $now.$field.saturating_sub($was.$field);)+
     };
 }
 
-/// What identifies a row: operation, lock, return address and depth.
+/// What identifies a row of a thread: operation, lock, return address and depth.
 type Key = (Op, u64, u64, u32);
 
 fn key(row: &Row) -> Key {
@@ -33,8 +34,8 @@ fn key(row: &Row) -> Key {
 }
 
 impl ProcessFile {
-    /// The figures since an earlier reading of the same process. If that reading was of another
-    /// process, all figures.
+    /// The figures since `before`, an earlier reading of the same process. If that was a reading of
+    /// another process, all figures.
     #[must_use]
     pub fn since(mut self, before: &ProcessFile) -> ProcessFile {
         let same = |file: &ProcessFile| {
@@ -74,13 +75,14 @@ impl ProcessFile {
     }
 }
 
-/// Whether a thread had ended by the earlier reading, and no other thread has taken its record
+/// Whether a thread had ended by the earlier reading, and no other thread has taken over its record
 /// since.
 fn ended_before(now: &ThreadRecord, was: &ThreadRecord) -> bool {
     was.state == THREAD_EXITED && now.lifetimes == was.lifetimes
 }
 
-/// Removes the events that ended before the window from a log, and cuts those that began before it.
+/// Removes the events that ended before the window (before `from`) from a log, and cuts those that
+/// began before it.
 fn cut_log(thread: &mut Thread, from: u64) {
     thread.log.retain(|event| event.ended > from);
     for event in &mut thread.log {
@@ -90,13 +92,14 @@ fn cut_log(thread: &mut Thread, from: u64) {
 
 fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadRecord {
     let mut record = *now;
-    // A living thread's processor time at the earlier reading is unknown if it was not measured.
+    // If the thread lived at the earlier reading and its processor time was not measured then, that
+    // is unknown.
     let unknown = was.state != THREAD_EXITED && was.left_cpu_ns == 0;
     let is_same = now.lifetimes == was.lifetimes;
     less!(record, was; cpu_ns, ready_ns);
     if !is_same || now.state == THREAD_EXITED {
-        // The thread that lived at the earlier reading has ended since. These sums have all its
-        // processor time, also the part before the window.
+        // A thread that lived at the earlier reading has ended since. The sums have all its
+        // processor time, so the part before the window is subtracted.
         record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
         record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
     } else if unknown {
@@ -152,9 +155,10 @@ fn rows_since(now: &Thread, was: &Thread, from: u64) -> Vec<Row> {
     rows
 }
 
-/// The distribution of a place's calls over its locks may be an estimate, so a lock may have fewer
-/// calls than before. The difference is subtracted from the other locks of the place, so the sum
-/// stays exact.
+/// Subtracts from the rows the calls that are `owed` at each call site. The distribution of a call
+/// site's calls over its locks may be an estimate, so a lock may have fewer calls than at the
+/// earlier reading. The difference is owed, and is subtracted from other locks of the call site, so
+/// that the sum stays exact.
 fn pay(rows: &mut [Row], mut owed: HashMap<(u64, Op), u64>) {
     for row in rows {
         if let Some(rest) = owed.get_mut(&(row.counts.ret, row.op)) {
@@ -165,8 +169,8 @@ fn pay(rows: &mut [Row], mut owed: HashMap<(u64, Op), u64>) {
     }
 }
 
-/// Subtracts the part before the window of a wait that began before it: when such a wait ends, all
-/// of it is counted.
+/// When a wait ends, all of it is counted. So if a wait began before the window and has ended in
+/// it, this function subtracts the part before the window.
 fn wait_from(rows: &mut [Row], now: &ThreadRecord, was: &ThreadRecord, from: u64) {
     let same = now.lifetimes == was.lifetimes && now.waiting_op == was.waiting_op;
     if was.waiting_op == 0 || same && now.waiting_since == was.waiting_since {
@@ -187,7 +191,7 @@ fn wait_from(rows: &mut [Row], now: &ThreadRecord, was: &ThreadRecord, from: u64
     }
 }
 
-/// Bounds the longest wait and each holder's share by the sum of all waits.
+/// Limits the longest wait and the waits for each holder to the sum of all waits.
 fn bound(waits: &mut WaitRecord) {
     waits.max = waits.max.min(waits.ticks);
     for blocker in &mut waits.blockers {
@@ -216,8 +220,8 @@ fn row_since(now: &Row, was: &Row) -> Row {
     Row { op: now.op, counts, waits, nest, sampled: now.sampled || was.sampled }
 }
 
-/// The longest of the holds in the window if it is longer than all earlier ones; otherwise their
-/// mean.
+/// The longest hold in the window, if it is longer than all earlier ones. Otherwise that is
+/// unknown, and the result is the mean of the holds in the window.
 fn longest(now: u64, was: u64, ticks: u64, samples: u64) -> u64 {
     if now > was { now } else { ticks.checked_div(samples).unwrap_or(0) }
 }
@@ -234,7 +238,8 @@ fn waits_since(now: &WaitRecord, was: &WaitRecord) -> WaitRecord {
     }
     for blocker in &mut waits.blockers {
         let same = |was: &&Blocker| (was.stack, was.thread) == (blocker.stack, blocker.thread);
-        // Otherwise the blocker with the same stack: its thread is only the latest holder there.
+        // If there is none, the blocker with the same stack is the same one. Its thread is only the
+        // latest holder, and may have changed.
         let place = |was: &&Blocker| was.stack == blocker.stack;
         let all = || was.blockers.iter().filter(|blocker| blocker.waits > 0);
         if let Some(was) = all().find(same).or_else(|| all().find(place)) {

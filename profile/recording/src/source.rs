@@ -1,8 +1,8 @@
-//! Reads the bytes of a file that a traced or recorded program writes. A read beyond the file's end
-//! is an error.
+//! Reads the bytes of a file that a recorded or traced program writes. To read beyond the file's
+//! end is an error.
 //!
-//! Both kinds of files begin with a page whose first words are the same ([`FirstWords`]), and
-//! both have regions of records of a fixed size.
+//! The files of recordings and traces begin with a page whose first words have the same meaning
+//! ([`FirstWords`]), and both have regions of records of a fixed size.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -26,18 +26,18 @@ pub struct Source<'a> {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct FirstWords {
-    /// What kind of file it is.
+    /// Bytes that tell the kind of the file.
     pub magic: [u8; 8],
-    /// The version of its layout.
+    /// The version of the file's format.
     pub version: u32,
-    /// [`BYTE_ORDER`] as the writer's machine stores it.
+    /// [`BYTE_ORDER`], as the writer's machine stores it.
     pub byte_order: u32,
-    /// ELF machine number of the process.
+    /// The process's machine type, as in an ELF file.
     pub machine: u32,
     /// The clock, [`CLOCK_TSC`](crate::layout::CLOCK_TSC) or
     /// [`CLOCK_MONOTONIC`](crate::layout::CLOCK_MONOTONIC).
     pub clock: u32,
-    /// Its ticks in a second.
+    /// The number of the clock's ticks in a second.
     pub ticks_per_second: u64,
 }
 
@@ -67,16 +67,17 @@ impl Source<'_> {
         &self.meta
     }
 
-    /// The error for a damaged file; `what` says what is wrong.
+    /// The error for a damaged file. `what` says what is wrong.
     pub fn damaged(&self, what: impl Into<String>) -> Error {
         Error::Damaged { path: self.path.to_owned(), what: what.into() }
     }
 
-    /// The first page, if the file is of this kind and version. `H` begins with [`FirstWords`].
+    /// The first page of the file, which must have this kind and version. `H` must begin with
+    /// [`FirstWords`].
     ///
     /// # Errors
-    /// [`Error`], if the page can't be read, the file is empty, of another kind, version or byte
-    /// order, or ends inside its first page, or its clock has no rate.
+    /// [`Error`], if the page can't be read, if the file is empty or ends inside its first page, if
+    /// it has another kind, version or byte order, or if its clock has no rate.
     pub fn first_page<H: Pod>(&self, kind: [u8; 8], version: u32) -> Result<H, Error> {
         if self.size() == 0 {
             return Err(Error::NoRoom(self.path.to_owned()));
@@ -104,7 +105,7 @@ impl Source<'_> {
         Ok(header)
     }
 
-    /// Fills a buffer from a position in the file.
+    /// Fills a buffer with the bytes from this offset in the file on.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::Damaged`] if the file ends too early.
@@ -118,7 +119,8 @@ impl Source<'_> {
         }
     }
 
-    /// Reads `count` records, after a check that they lie within the file.
+    /// Reads `count` records from this offset on, after a check that they lie within the file.
+    /// `what` names them in the error.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::Damaged`] if the records don't lie within the file.
@@ -133,7 +135,7 @@ impl Source<'_> {
         Ok(records)
     }
 
-    /// The records of a region that are in use.
+    /// The records of a region that are in use. `what` names them in the error.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::Damaged`] if the records have another size or don't lie within

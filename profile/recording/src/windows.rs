@@ -1,50 +1,53 @@
-//! The stretches of a run, called windows, of which a log keeps all events.
+//! The parts of a run, called windows, of which a log keeps all events.
 //!
-//! A full log keeps all events of short windows, which are evenly spaced over the run, and drops
-//! the events between them, rather than the oldest ones. So it covers the whole run, and each
-//! window is complete.
+//! A full log does not drop its oldest events. It keeps all events of short windows, which are
+//! evenly spaced over the run, and drops those between. So it covers the whole run, and each window
+//! is complete.
 //!
-//! Windows begin at multiples of a power of two of ticks, and last for a power of two. So the
-//! windows of a thread that dropped more lie within those of a thread that dropped less, and
-//! threads need not know of each other: the coarsest windows are complete for all threads.
+//! Windows begin at multiples of a power of two (in ticks), and their length is a power of two. So
+//! the windows of a thread that has dropped more events lie within those of a thread that has
+//! dropped fewer. Hence the coarsest windows are complete for all threads, even though threads
+//! choose theirs without knowing of each other.
 
-/// The windows that a log keeps, in ticks.
+/// The windows that a log keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// Log 2 of the ticks from the beginning of one window to the beginning of the next.
     period: u8,
-    /// Log 2 of the ticks that a window lasts; not above `period`.
+    /// Log 2 of the length of a window in ticks; at most `period`.
     length: u8,
 }
 
-/// Log 2 of the least number of windows: enough to see each phase of a run. There are fewer than
-/// twice as many, so each window is long compared with the waits in it.
+/// Log 2 of the least number of windows, which is large enough to see each phase of a run. There
+/// are fewer than twice as many, so that each window is long compared with the waits in it.
 const FEWEST: u32 = 3;
 
 impl Windows {
     /// One endless window: no event is dropped.
     pub const ALL: Windows = Windows { period: 63, length: 63 };
 
-    /// From [`crate::layout::ThreadRecord::log_windows`]; `None` if the word is invalid.
+    /// The windows that the word [`crate::layout::ThreadRecord::log_windows`] stands for; `None` if
+    /// the word is invalid.
     pub fn from_word(word: u64) -> Option<Windows> {
         let (period, length) = (63 - (word & 0xff).min(64) as i8, 63 - (word >> 8).min(64) as i8);
         let windows = Windows { period: period.try_into().ok()?, length: length.try_into().ok()? };
         (length <= period).then_some(windows)
     }
 
-    /// The word of a record for these windows: 0 for [`Windows::ALL`].
+    /// The word that stands for these windows in a thread's record; 0 for [`Windows::ALL`].
     pub fn word(self) -> u64 {
         u64::from(63 - self.period) | u64::from(63 - self.length) << 8
     }
 
-    /// Whether an event belongs to a window, at least in part.
+    /// Whether an event that began and ended at these ticks lies in a window, at least in part.
     pub fn keep(self, began: u64, ended: u64) -> bool {
         let in_period = began & ((1 << self.period) - 1);
         in_period < 1 << self.length || began >> self.period != ended >> self.period
     }
 
-    /// The next coarser windows for a run of this many ticks: half as many if there are more than
-    /// needed, otherwise half as long. Unchanged if they can't be shorter.
+    /// The next coarser windows for a run of this many ticks. If there are more windows than
+    /// necessary, they are half as many, otherwise half as long. If they can't be shorter, they
+    /// stay the same.
     pub fn coarser(self, elapsed: u64) -> Windows {
         let enough = elapsed.max(1).ilog2().saturating_sub(FEWEST) as u8;
         if self == Windows::ALL {
@@ -64,8 +67,8 @@ impl Windows {
         }
     }
 
-    /// The windows between two moments, as the ticks at which each begins and ends. There are at
-    /// most `most`; if the log has more, every second one is left out until few enough are left.
+    /// The windows between two moments: the ticks at which each begins and ends. If there are more
+    /// than `most`, every second one is left out, repeatedly, until there are at most `most`.
     pub fn between(self, from: u64, to: u64, most: usize) -> Vec<(u64, u64)> {
         let mut period = self.period;
         while (to.saturating_sub(from) >> period) as usize >= most.max(1) && period < 63 {
@@ -123,8 +126,8 @@ mod tests {
             assert_ne!(next, some);
             some = next;
         }
-        // If the run gets no longer, each step halves what the windows cover, until nothing can be
-        // halved.
+        // If the run does not get longer, each step halves the time that the windows cover, until
+        // they can't be shorter.
         let covered = |some: Windows| {
             some.between(0, 4096, 1000).iter().map(|(from, to)| to - from).sum::<u64>()
         };

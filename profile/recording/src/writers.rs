@@ -1,9 +1,9 @@
-//! The processes that still write to a recording.
+//! Finds the processes that still write to a recording.
 //!
-//! A process writes to its file through mapped memory, so the maps in `/proc` show which processes
-//! write. A process number alone would not show it: the number may have been reused, or be one
-//! inside a container. A forked process that has not made a file of its own yet still maps its
-//! parent's, and may make its own at any moment.
+//! A process has mapped the file that it writes to, so the `maps` in `/proc` show which processes
+//! write. The process number in the file would not be enough, since the number may have been
+//! reused, or be one inside a container. A forked process that has no file of its own yet still has
+//! its parent's mapped, so it is found too. It may make a file of its own at any moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -15,21 +15,21 @@ use std::path::Path;
 
 use crate::folder;
 
-/// The processes that map files of one recording.
+/// The processes that have files of one recording mapped.
 #[derive(Default)]
 pub struct Writers {
     by_file: BTreeMap<OsString, BTreeSet<u32>>,
 }
 
 impl Writers {
-    /// Searches all processes whose maps may be read.
+    /// Searches all processes whose `maps` may be read.
     pub fn of(folder: &Path) -> Writers {
         Writers::among(folder, |_| true)
     }
 
-    /// Searches the processes that did not begin before this one, such as all its descendants, and
-    /// those whose beginning can't be read. To read when a process began takes a small part of the
-    /// time that it takes to read its maps.
+    /// Searches only the processes that did not begin before this one (among them all its
+    /// descendants), and those whose beginning can't be read. That is faster, since to read when a
+    /// process began takes much less time than to read its `maps`.
     pub fn of_newer(folder: &Path) -> Writers {
         let own = began("self");
         Writers::among(folder, |process| began(process).is_none_or(|began| Some(began) >= own))
@@ -68,8 +68,9 @@ impl Writers {
         self.by_file.values().flatten().copied().collect()
     }
 
-    /// Whether a process may still write to this file; `process` is the number in the file's
-    /// header. True if in doubt: cutting a file that is in use would kill its process.
+    /// Whether a process may still write to this file. `process` is the number in the file's
+    /// header. The result is true if that is not certain, since to cut a file that is in use would
+    /// kill its process.
     pub fn has(&self, file: &Path, process: u32) -> bool {
         let maps = format!("/proc/{process}/maps");
         let hidden = Path::new(&maps).exists() && read(&maps).is_err();
@@ -79,11 +80,11 @@ impl Writers {
 
 /// When a process began, in the kernel's ticks; `None` if that can't be read.
 fn began(process: &str) -> Option<u64> {
-    /// Its index among the fields of `/proc/PID/stat` after the process's name, which may contain
-    /// anything.
+    /// The index of this time among those fields of `/proc/PID/stat` that follow the process's
+    /// name, which may contain anything.
     const START_TIME: usize = 19;
-    /// Longer than the file ever is, so that one system call reads it: this is done for each
-    /// process of the machine.
+    /// Larger than the file ever is, so that one system call reads all of it. That matters because
+    /// it is done for each process of the machine.
     const LONGEST: usize = 1024;
     let mut stat = [0; LONGEST];
     let length = File::open(format!("/proc/{process}/stat")).ok()?.read(&mut stat).ok()?;
@@ -92,13 +93,14 @@ fn began(process: &str) -> Option<u64> {
     stat.split_whitespace().nth(START_TIME)?.parse().ok()
 }
 
-/// Whether a line of a process's maps is of a file of a recording or of a trace.
+/// Whether this line of a process's `maps` is for a file of a recording or of a trace.
 fn ours(line: &[u8]) -> bool {
     line.ends_with(b".syncline") || line.ends_with(b".trace")
 }
 
-/// The name of a mapped file, if it belongs to the folder. A process may see other mounts than this
-/// one. So if the path does not exist here, it is enough that the file's folder has the same name.
+/// The name of a mapped file, if the file belongs to this folder; otherwise `None`. The process may
+/// see other mounts than this one. So if its path does not exist here, it is enough that the file's
+/// folder has the same name.
 fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
     let identity = |path: &Path| metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let name = path.file_name()?;
@@ -110,7 +112,7 @@ fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
         if path == ours || alike && is_same() {
             return Some(name);
         }
-        // The file may be in a subfolder, for another run or for processes of other users.
+        // The file may be in a subfolder for another run or for processes of other users.
         let subfolder = inside.file_name()?.as_bytes();
         let starts = [folder::RUN, folder::OTHERS];
         starts.iter().find(|start| subfolder.starts_with(start.as_bytes()))?;

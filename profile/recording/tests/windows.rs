@@ -1,4 +1,5 @@
-//! A window of time is the difference of two readings, and can be read like any recording.
+//! Tests windows of time: each is the difference of two readings, and can be read like any
+//! recording.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +15,8 @@ use syncline_recording::{Op, ProcessFile, Recent, Row as Counted, Session, Threa
 
 const LOCK: u64 = 0x5000;
 
-/// A process with one thread that has acquired a lock `calls` times, and waited for it `waits`
-/// times for `each` ticks.
+/// A reading, at the tick `ended`, of a process with one thread. The thread has acquired a lock
+/// `calls` times, and waited for it `waits` times, each time for `each` ticks.
 fn look(ended: u64, calls: u64, waits: u64, each: u64) -> ProcessFile {
     let mut counts = Row { lock: LOCK, ret: 0x1000, calls, ..Row::zeroed() };
     counts.key = Row::key(Op::MutexLock, 64);
@@ -150,15 +151,16 @@ fn what_did_nothing_is_not_there() {
         file.threads[0].record.ended = 900;
     }
     assert!(after.clone().since(&before).threads.is_empty(), "it had ended");
-    // Its record became another thread's.
+    // Another thread has taken over the record.
     after.threads[0].record.lifetimes = 2;
     assert_eq!(after.clone().since(&before).threads.len(), 1);
-    // Another process with the same number.
+    // The earlier reading was of another process with the same number.
     before.header.started_realtime += 1;
     assert_eq!(after.since(&before).threads[0].rows[0].counts.calls, 100);
 }
 
-/// The distribution of a place's calls over its locks is an estimate, which may change.
+/// The distribution of a call site's calls over its locks is an estimate that may change, but the
+/// sum is exact.
 #[test]
 fn the_sum_of_a_place_stays_exact() {
     let with = |calls: [u64; 2]| {

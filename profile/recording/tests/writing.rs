@@ -1,5 +1,5 @@
-//! The reader finds what the writer wrote. The library alone writes here, from several threads,
-//! with tables and logs that grow, and as a forked child would.
+//! Tests that the reader finds what the writer has written: from several threads, with tables and
+//! logs that grow, and as a forked child would write.
 
 use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
@@ -19,7 +19,7 @@ use syncline_recording::writer::{
 };
 use syncline_recording::{Op, ProcessFile, process_files, processes};
 
-/// An address that lies in no thread's stack.
+/// An address that lies on no thread's stack.
 const CALLER: *const usize = null_mut();
 
 fn create(folder: &Path) -> File {
@@ -38,7 +38,7 @@ fn create(folder: &Path) -> File {
     File::create(&start).expect("a file")
 }
 
-/// A thread that counts: one row for each of its locks.
+/// A thread that counts, in one row for each of its locks.
 struct Writer<'a> {
     room: Room<'a>,
     record: *mut ThreadRecord,
@@ -119,8 +119,8 @@ impl Writer<'_> {
     }
 }
 
-/// Stores a stack whose return addresses lie at `slots`, in words of `memory`. The thread's stack
-/// ends where `memory` ends.
+/// Stores a stack. Its first return address is the first word of `memory`, and the others are the
+/// words at the indices `slots`. The thread's stack ends where `memory` ends.
 fn stack_in(file: &File, memory: &[usize], slots: &[u32]) -> u32 {
     let at = |&slot: &u32| memory[slot as usize] as u64;
     let frames: Vec<u64> = [0].iter().chain(slots).map(at).collect();
@@ -149,13 +149,13 @@ fn a_stack_is_known_again_by_where_its_return_addresses_lie() {
     assert!(!is_stack_in(&file, three, &[0x1000, 7, 0x2000, 8, 0x3000, 9, 0x4000, 0]), "deeper");
     assert!(!is_stack_in(&file, 0, &memory), "none");
 
-    // The function that a thread starts with: its frame is the only one.
+    // The stack of a call by a thread's start function has only one frame.
     let one = stack_in(&file, &memory[4..], &[]);
     assert!(is_stack_in(&file, one, &memory[4..]));
     assert!(!is_stack_in(&file, one, &[0x3000, 9, 0x2000, 0]), "called by another");
     assert!(!is_stack_in(&file, one, &memory[..2]), "another call");
 
-    // A call alone finds the stack, unless another call has taken its entry.
+    // A call finds its stack by itself, unless another call has taken its entry of the index.
     let within = memory.as_ptr_range();
     let within = within.start.addr()..within.end.addr();
     // SAFETY: the memory is there.
@@ -233,8 +233,8 @@ fn threads_write_at_once_and_all_is_read() {
     }
 }
 
-/// A process that is read while it runs, or was killed, may have claimed a module record that it has
-/// not filled in.
+/// A process that still runs or was killed may have claimed a module record without having filled
+/// it in.
 #[test]
 fn a_module_that_is_not_filled_in_is_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -293,7 +293,7 @@ fn a_forked_child_writes_to_its_parents_file() {
     let parent = Writer::begin(Room { file: &file, shelf: &own_shelf }, 1);
     parent.count(1, 1, 0);
     file.count(offset_of!(Header, acquired_before), 3);
-    // A child in the same process: for the file it is another process.
+    // The child is in the same process here, but is another process for the file.
     let child = Child { started: 500, started_realtime: 600, inherited: 0 };
     let joined = File::join(&file, &child, |arguments| arguments[..6].copy_from_slice(b"child\0"));
     let joined = joined.expect("room for another process");

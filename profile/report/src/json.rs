@@ -1,5 +1,6 @@
-//! An analysis, or the difference of two, as one JSON document, for programs. `docs/report-json.md`
-//! describes both field by field; a test compares it with what is written.
+//! An analysis, or the difference between two recordings, as one JSON document for programs.
+//! `docs/report-json.md` describes both documents field by field; a test compares it with the
+//! documents that are written.
 
 use std::io::{self, Write};
 
@@ -11,7 +12,8 @@ use syncline_analysis::diff::Diff;
 /// changes its meaning; new fields may be added at any time.
 pub const SCHEMA: &str = "syncline-report/1";
 
-/// The name and version of a difference's format, which changes as [`SCHEMA`] does.
+/// The name and version of a difference's format. The number changes for the same reasons as that
+/// of [`SCHEMA`].
 pub const DIFF_SCHEMA: &str = "syncline-diff/1";
 
 #[derive(Serialize)]

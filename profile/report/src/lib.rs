@@ -1,4 +1,5 @@
-//! Shows an analysis: to a person at a terminal, to a program, in a browser, to other tools.
+//! Shows an analysis: on a terminal, as a page for a browser, as JSON for programs, and in the
+//! formats of other tools.
 //!
 //! ```no_run
 //! use syncline_analysis::{Analysis, Options};
@@ -12,7 +13,7 @@
 //! # }
 //! ```
 //!
-//! It analyses nothing: everything that it shows is in the analysis, except the lines of source in
+//! This crate analyses nothing. All that it shows is in the analysis, except the lines of source in
 //! the page, and is the same in every format.
 
 pub mod export;

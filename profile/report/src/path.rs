@@ -7,12 +7,13 @@ use syncline_recording::Primitive;
 
 /// A part with a smaller share of the path gets no line.
 const LEAST: f64 = 0.02;
-/// How many lines the critical path has at most.
+/// The most lines of the critical path.
 const LINES: usize = 6;
-/// The least number of hand-overs that gets a remark.
+/// Fewer hand-overs than this get no remark.
 const MANY: u64 = 100;
 
-/// The largest parts of the path: the share, the kind of time, and the call site or the threads.
+/// A line for each of the largest parts of the path: its share, the kind of time, and the call site
+/// or the threads.
 pub fn lines(process: &Process) -> Vec<(String, &'static str, String)> {
     let path = &process.critical_path;
     let parts = path.parts.iter().filter(|part| path.share(part) >= LEAST);
@@ -68,8 +69,8 @@ fn details(process: &Process, part: &PathPart) -> String {
     }
 }
 
-/// The threads of a part in words. They have the same start function, and names that differ at most
-/// in a number.
+/// A text for the threads of a part. They have the same start function, and names that differ only
+/// in a number at the end.
 fn whose(process: &Process, part: &PathPart) -> String {
     let thread = &process.threads[part.threads[0]];
     let named = !process.name().starts_with(thread.name.as_str());

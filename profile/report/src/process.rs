@@ -1,4 +1,4 @@
-//! Texts that several reports share.
+//! Texts about a process that several formats of the report share.
 
 use syncline_recording::command_line;
 
@@ -24,7 +24,7 @@ pub fn command(process: &Process) -> String {
     if process.arguments.is_empty() { process.name() } else { command_line(&process.arguments) }
 }
 
-/// The number of threads, in words.
+/// The number of threads, as text.
 pub fn threads(process: &Process) -> String {
     let threads = process.threads.iter().map(|thread| thread.lifetimes.max(1) as usize).sum();
     counted(threads, "thread")
@@ -42,8 +42,8 @@ pub fn runs(runs: &Runs) -> String {
     )
 }
 
-/// In how many runs a finding was seen, by the finding's index in the list; `None` if there is only
-/// one run.
+/// A text that says in how many runs a finding was seen. `finding` is its index in the list of
+/// findings. `None` if there is only one run.
 pub fn seen(process: &Process, finding: usize) -> Option<String> {
     let runs = process.runs.as_ref()?;
     let seen = runs.seen(finding)?;
@@ -58,24 +58,26 @@ pub fn seen(process: &Process, finding: usize) -> Option<String> {
 
 /// Time ready without a processor has a line if it takes more than this share of the threads' time.
 const SHORT: f64 = 0.05;
-/// If threads could use this many processors more than there are, the processors are too few.
+/// There are too few processors if threads could use this many more than there are.
 const MORE: f64 = 0.5;
 /// A run that got at least this share of the processors had them to itself.
 const WHOLE: f64 = 0.9;
 
-/// Processors had nothing to do for at least this share of the time that the run did not get.
+/// Processors count as idle if they were idle for at least this share of the time that the run did
+/// not get.
 const MOSTLY: f64 = 0.5;
 
-/// What had the processors that threads were ready for.
+/// Which threads had the processors while the run's threads were ready to run.
 #[derive(PartialEq)]
 enum Had {
-    /// The run itself, nearly all of them.
+    /// The run itself had nearly all processors.
     Itself,
-    /// The run a part; what had the rest is unknown, and its threads could have used more than there are.
+    /// The run had a part of the processors, and its threads could have used more than there are.
+    /// It is unknown which threads had the rest.
     TooFew,
-    /// Nothing: processors were idle, and threads that were woken got one late.
+    /// None: processors were idle, and woken threads got a processor late.
     Nothing,
-    /// Other programs.
+    /// Threads of other programs.
     Others,
 }
 
@@ -83,16 +85,17 @@ enum Had {
 struct Processors {
     /// Processor time of the run's threads.
     ran: f64,
-    /// How long they were ready to run and had no processor.
+    /// How long the run's threads were ready to run and had no processor.
     ready: f64,
     /// How long the run took.
     seconds: f64,
     number: usize,
-    /// How long processors had nothing to do, all of them together; `None` if unknown.
+    /// How long processors were idle, summed; `None` if unknown.
     idle: Option<f64>,
 }
 
-/// Why threads that were ready to run had no processor; `None` if that hardly happened.
+/// A text that says why threads that were ready to run had no processor; `None` if they nearly
+/// always had one.
 pub fn short_of_processors(process: &Process) -> Option<String> {
     if process.ready() <= SHORT * process.thread_seconds {
         return None;
@@ -103,15 +106,15 @@ pub fn short_of_processors(process: &Process) -> Option<String> {
     Some(processors.sentence())
 }
 
-/// Whether threads were ready to run for a good part of the run, and other programs had the processors,
-/// or the number of processors is unknown.
+/// Whether threads were often ready to run while other programs had the processors, or probably had
+/// them because the number of processors is unknown.
 pub fn had_others(process: &Process) -> bool {
     process.ready() > SHORT * process.thread_seconds
         && Processors::of(process).is_none_or(|processors| processors.had() == Had::Others)
 }
 
 impl Processors {
-    /// `None` if the number of processors is unknown.
+    /// The processor times of a process; `None` if the number of processors is unknown.
     fn of(process: &Process) -> Option<Processors> {
         let number = process.processors.filter(|&processors| processors > 0)?;
         let (ran, ready) = (process.ran(), process.ready());
@@ -128,7 +131,7 @@ impl Processors {
         }
     }
 
-    /// How many processors the threads would have used on average if there had been one for each.
+    /// How many processors the threads would have used on average if each thread had had one.
     fn could_use(&self) -> f64 {
         (self.ran + self.ready) / self.seconds
     }

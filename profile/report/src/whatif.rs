@@ -1,15 +1,15 @@
-//! The results of slowing a call site down, in words: for `syncline whatif` and for the reports.
+//! Texts about the results of slowing a call site down, for `syncline whatif` and for the reports.
 
 use syncline_analysis::model::{Delayed, Range, Shape, WhatIf};
 use syncline_present::number::{count, duration};
 
-/// The whole result, in a paragraph.
+/// The whole result as one sentence.
 pub fn sentence(whatif: &WhatIf) -> String {
     let said = [Some(arrives(whatif)), shape(whatif).map(str::to_owned), consequence(whatif)];
     said.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// What was delayed, how often it comes, and how long it takes.
+/// What was delayed, how often it happens in a run, and how long each takes.
 pub fn what(whatif: &WhatIf) -> String {
     let what = match whatif.delayed {
         Delayed::Section => "critical sections",
@@ -22,11 +22,11 @@ pub fn what(whatif: &WhatIf) -> String {
     format!("{times} {what} a run{}", each.unwrap_or_default())
 }
 
-/// An effect matters if more than this share of the added time arrives in the run.
+/// An effect matters if the run gets longer by more than this share of the added time.
 const LITTLE: f64 = 0.2;
 
-/// Whether an interval excludes an effect that matters: `false` if it shows an effect, however
-/// small; `None` if it does neither.
+/// Whether a confidence interval excludes an effect that matters. `Some(false)` if it shows an
+/// effect, however small; `None` if it shows neither.
 fn is_nothing(arrives: Range) -> Option<bool> {
     match arrives {
         Range { low, .. } if low > 0.0 => Some(false),
@@ -35,7 +35,7 @@ fn is_nothing(arrives: Range) -> Option<bool> {
     }
 }
 
-/// How much of the added time arrives in the run time, in words.
+/// By which share of the added time the run gets longer, as text.
 pub fn arrives(whatif: &WhatIf) -> String {
     if let Some(failed) = &whatif.failed {
         return format!("with delays it {}", failed.lines().next().unwrap_or("failed"));
@@ -65,7 +65,7 @@ pub fn arrives(whatif: &WhatIf) -> String {
     }
 }
 
-/// A share in words; it may be below zero or above one.
+/// A share in percent, as text. It may be below zero or above one.
 pub fn share(share: f64) -> String {
     match (share * 100.0).abs() {
         percent if percent < 99.95 => format!("{:.1} %", share * 100.0),
@@ -73,7 +73,7 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// Whether the share is the same for delays of all sizes, in words; `None` if unknown.
+/// Whether that share is the same for delays of all sizes, as text; `None` if unknown.
 pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
     Some(match whatif.follows?.shape {
         Shape::Straight => "the run time follows the delay linearly",
@@ -82,7 +82,7 @@ pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
     })
 }
 
-/// The consequence for the run, in words; `None` if there is none to mention.
+/// What the result means for the run, as text; `None` if there is nothing to say.
 pub fn consequence(whatif: &WhatIf) -> Option<String> {
     let nothing = is_nothing(whatif.follows?.arrives);
     match (whatif.delayed, whatif.saves_at_most) {

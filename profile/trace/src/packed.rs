@@ -1,42 +1,43 @@
-//! The packed form of a section, which has few bytes.
+//! The form in which a section is written to the file, in few bytes.
 //!
 //! A section's record and its arrays consist of numbers, most of which are small or close to an
-//! earlier number. So a number is written as its difference from the earlier one, if there is one.
-//! Each byte has seven bits, the lowest first, and its highest bit is set in all bytes but the last
-//! (LEB128); the sign of a difference is its lowest bit.
+//! earlier number. So if there is such an earlier number, the difference from it is written. The
+//! sign of a difference becomes its lowest bit. Each byte has seven bits of a number, the lowest
+//! first; the byte's highest bit is set in all bytes but the last one (LEB128).
 //!
-//! A section mostly executes the same code as an earlier one, with other data. So a section is
-//! written in two parts: its *form*, which depends on the code alone, and the rest, which is times
-//! and addresses of data. A form that occurred before in the chunk is given by its number. A
-//! section of fifty instructions takes some 200 bytes; its plain records take 4 KiB. So the program
-//! has more memory left, and has to allocate fewer pages of the file.
+//! Most sections execute the same code as an earlier one, with other data. So a section is written
+//! in two parts: its *form*, which depends only on the code, and the rest, which is times and
+//! addresses of data. If the chunk already has the same form, only its number is written. A section
+//! of fifty instructions takes some 200 bytes instead of 4 KiB for its plain records. So the
+//! program has more memory left, and fewer pages of the file have to be allocated.
 //!
 //! ```text
-//! record     number of the form (2 bytes), or 0, the form's length (4 bytes), and the form; the head;
-//!            the data. Forms are numbered from 1 on in each chunk
+//! record     the form's number (2 bytes), or, for a new form, 0, its length (4 bytes) and the form;
+//!            then the head and the data. In each chunk, forms are numbered from 1 on
 //! form       op, instructions, memory_instructions, allocations, frees;
-//!            the numbers of words, steps, objects and calls; then of each of these
-//!   objects    site (difference to the object before), size
+//!            the numbers of words, steps, objects and system calls; then for each of these:
+//!   objects    site (difference from the previous object), size
 //!   words      a byte that says which fields follow, then read, written, reader and writer
-//!              (differences to the instruction before), the object's index + 1
-//!   steps      a number: eight times the difference of its address to the step before, or eight
-//!              times [`FAR`]; plus 4 if `times` is that of the step before; plus how it accesses
-//!              memory. Then the difference if it is far, `times` if it is another, and
-//!              `accesses` or high - low, according to how it accesses memory
-//!   calls      number, times
-//! head       the other fields of SectionRecord in their order. lock, site, acquired and incarnation are
-//!            differences to the section before in the chunk; released and order, to acquired
+//!              (differences from the previous instruction), the object's index + 1
+//!   steps      a number: eight times the difference of its address from the previous step, but at
+//!              most eight times `FAR`; plus 4 if `times` is that of the previous step; plus how it
+//!              accesses memory (0 to 3). Then the difference, if it is at least `FAR`; `times`, if
+//!              it is another; and `accesses` or high - low, depending on how it accesses memory
+//!   system calls   number, times
+//! head       the other fields of SectionRecord, in their order. lock, site, acquired and incarnation
+//!            are differences from the previous section of the chunk; released and order are
+//!            differences from acquired
 //! data
-//!   objects    start (difference to the object before), serial
-//!   words      address / 8 (difference to the word before)
-//!   steps      for steps that access memory: low (difference to the step before), and
-//!              high - low if the form doesn't have it
+//!   objects    start (difference from the previous object), serial
+//!   words      address / 8 (difference from the previous word)
+//!   steps      only for steps that access memory: low (difference from the previous step), and
+//!              high - low if the form does not have it
 //! ```
 //!
-//! The addresses of a form's instructions are written relative to the section's site, and the first
-//! section of a chunk relative to zeros, so each chunk can be read by itself. A form is given by
-//! its number only if it is at most `LONGER` times as long as the rest of the section, so that few
-//! bytes never expand to unlimited memory.
+//! The addresses of a form's instructions are written relative to the section's call site. The
+//! first section of a chunk is written relative to zeros, so that each chunk can be read by itself.
+//! A form is replaced by its number only if it is at most `LONGER` times as long as the rest of the
+//! section. Otherwise a small file could expand to any amount of memory.
 
 mod form;
 mod read;

@@ -1,8 +1,8 @@
-//! Reads the file of one process, whatever its bytes are.
+//! Reads the file of a process, which may have any content.
 //!
-//! The file may be cut short, foreign, damaged, or still being written. So it is read with ordinary
-//! reads and never mapped, every offset and count is checked against the file's real size, and
-//! implausible values are an [`Error`]; [`Source`] and [`records`] do that.
+//! The file may be cut short, damaged, of another kind, or still being written. So it is read with
+//! ordinary reads and not mapped. [`Source`] and [`records`] check every offset and count against
+//! the file's real size, and return an [`Error`] for anything that makes no sense.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::records::{self, Record};
 /// A thread of the file.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// Its index in the file, by which records refer to it.
+    /// Its index in the file, by which other records refer to it.
     pub index: u32,
     /// The record.
     pub record: ThreadRecord,
@@ -34,14 +34,14 @@ impl Thread {
     }
 }
 
-/// A section, with its arrays.
+/// A section and its arrays.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Index of the thread that executed it.
+    /// The index of the thread that executed it.
     pub thread: u32,
     /// The record.
     pub record: SectionRecord,
-    /// Blocks of the heap that it touched.
+    /// The blocks of the heap that it touched, and the one that contains its lock.
     pub objects: Box<[ObjectRecord]>,
     /// Its address set.
     pub words: Box<[WordRecord]>,
@@ -51,23 +51,23 @@ pub struct Section {
     pub system_calls: Box<[SystemCallRecord]>,
 }
 
-/// A part of a stack, as it was after a section wrote to it.
+/// A part of a stack, as it was after a section had written to it.
 #[derive(Clone, Debug)]
 pub struct StackPart {
     /// Its first address.
     pub start: u64,
-    /// The word that was written to.
+    /// The address of the word that was written.
     pub written: u64,
     /// The words from `start` on.
     pub words: Box<[u64]>,
 }
 
-/// The contents of one process's file.
+/// The content of the file of a process.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The path of the file.
     pub path: PathBuf,
-    /// The first page.
+    /// The file's header.
     pub header: Header,
     /// The modules that were mapped.
     pub modules: Vec<ModuleRecord>,
@@ -75,17 +75,17 @@ pub struct Trace {
     pub threads: Vec<Thread>,
     /// The sections. Those of one thread are in the order in which they were written.
     pub sections: Vec<Section>,
-    /// The counts of acquisitions, each with the index of the thread that made them.
+    /// The counts of acquisitions, each with the index of the thread.
     pub counts: Vec<(u32, CountRecord)>,
-    /// Parts of stacks that sections of other threads wrote to.
+    /// The parts of stacks to which sections of other threads wrote.
     pub stacks: Vec<StackPart>,
-    /// The number of sections at the end of the file that were left out because they exceeded the
-    /// given memory.
+    /// The number of sections at the end of the file that were left out because there was no more
+    /// memory for them.
     pub left_out: u64,
 }
 
 impl Section {
-    /// The bytes that it takes in memory.
+    /// How many bytes the section takes in memory.
     fn size(&self) -> u64 {
         let arrays =
             size_of_val(&*self.words) + size_of_val(&*self.steps) + size_of_val(&*self.objects);
@@ -98,15 +98,15 @@ impl Trace {
     ///
     /// # Errors
     /// [`Error`], if the file can't be read or is not a trace that this version understands. Damage
-    /// is noticed only if it makes the structure unreadable; an overwritten value is not noticed.
+    /// is noticed if it makes the structure unreadable, but not if it only changes a value.
     pub fn open(path: &Path) -> Result<Trace, Error> {
         Trace::open_within(path, u64::MAX, &mut |_, _| {})
     }
 
-    /// Like [`Trace::open`], but stops reading sections once they take `memory` bytes: it has the
-    /// first ones in the file, which are roughly the first of the run. All counts and stacks are
-    /// read. `progress` is called in each chunk with the bytes of records read so far, and the
-    /// bytes of all chunks.
+    /// Like [`Trace::open`], but reads no more sections when those that were read take `memory`
+    /// bytes. So the trace has the first sections in the file, which are roughly the first of the
+    /// run, but all counts and stacks. `progress` is called for each chunk, with the number of
+    /// bytes that have been read and that of all chunks.
     ///
     /// # Errors
     /// Same errors as [`Trace::open`].
@@ -159,7 +159,7 @@ impl Trace {
         Ok(Trace { path, header, modules, threads, sections, counts, stacks, left_out })
     }
 
-    /// Reads only the first page.
+    /// Reads only the file's header.
     ///
     /// # Errors
     /// Same errors as [`Trace::open`].
@@ -172,7 +172,7 @@ impl Trace {
         text(&self.header.executable)
     }
 
-    /// The program's arguments, including its name, without empty ones at the end.
+    /// The program's name and arguments, without empty arguments at the end.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = &self.header.arguments;
         let Some(last) = bytes.iter().rposition(|&b| b != 0) else { return Vec::new() };
@@ -185,7 +185,8 @@ impl Trace {
         (!why.is_empty()).then_some(why)
     }
 
-    /// When the process ended, or was last seen if it did not note its end, in ticks.
+    /// When the process ended, in ticks; if it did not note its end, when it was last known to be
+    /// alive.
     pub fn ended(&self) -> u64 {
         if self.header.ended != 0 {
             return self.header.ended;
@@ -215,12 +216,12 @@ fn stack(bytes: &[u8]) -> Option<StackPart> {
     rest.is_empty().then_some(StackPart { start, written, words })
 }
 
-/// The process files of a trace, in the order of their names. The trace may be a folder or one
-/// process file; the list is empty if the folder has none.
+/// The files of a trace's processes, in the order of their names. The trace may be a folder or a
+/// single file. If it is a folder without such files, the list is empty.
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::Refused`] if the last run recorded nothing, so that the files are
-/// from an earlier one.
+/// those of an earlier run.
 pub fn trace_files(trace: &Path) -> Result<Vec<PathBuf>, Error> {
     check_answers(trace)?;
     files(trace, "trace")

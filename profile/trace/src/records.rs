@@ -1,5 +1,5 @@
-//! Reads the records of a process's file. Offsets and lengths are checked against the file's size
-//! first.
+//! Reads the records of a file. Offsets and lengths are checked against the file's size before they
+//! are used.
 
 use bytemuck::Zeroable;
 use syncline_recording::Error;
@@ -7,9 +7,9 @@ use syncline_recording::source::Source;
 
 use crate::layout::{CHUNK, CHUNK_MAGIC, ChunkHeader, Header, RecordHeader};
 
-/// A whole record: its thread's index, its kind and its bytes.
+/// A complete record.
 pub struct Record<'a> {
-    /// Index of the thread that wrote it.
+    /// The index of the thread that wrote it.
     pub thread: u32,
     /// Whether it is the first record of its chunk.
     pub is_first: bool,
@@ -19,7 +19,7 @@ pub struct Record<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Calls `each` for every whole record.
+/// Calls `each` for every complete record.
 pub fn for_each(
     source: &Source<'_>,
     header: &Header,
@@ -33,7 +33,7 @@ pub fn for_each(
         if offset >= source.size() {
             return Err(source.damaged("it ends before its last record"));
         }
-        // The length comes from the file and may be any number, so the addition must not overflow.
+        // The length comes from the file and may be any number, so the addition could overflow.
         at = chunk(source, offset, &mut each)?.saturating_add(at);
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! Tests that the reader reads what the writer has written: from many threads, beyond a chunk, in a
-//! process that is killed, and nothing from a forked child.
+//! Tests that the reader finds what the writer has written: from many threads, in more than one
+//! chunk, and in a process that was killed, but nothing from a forked child.
 
 use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
@@ -80,7 +80,8 @@ fn a_module_that_is_not_filled_in_is_left_out() {
     assert_eq!(modules.iter().map(ModuleRecord::path).collect::<Vec<_>>(), ["/usr/lib/a.so"]);
 }
 
-/// A trace may need more memory than is available: its last sections are left out and counted.
+/// A trace may need more memory than is available. In that case its last sections are left out and
+/// counted.
 #[test]
 fn sections_beyond_what_memory_is_given_are_left_out_and_counts_are_not() {
     const SECTIONS: u64 = 2000;
@@ -176,7 +177,7 @@ fn a_section_may_be_larger_than_a_chunk_and_the_file_may_be_full() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
     let mut writer = file.thread(1, 0..0, 0).expect("room");
-    // Each word takes seven bytes.
+    // Each of these words takes seven bytes in the file.
     let words = words(CHUNK / 3);
     let contents = Contents { words: &words, ..Contents::default() };
     let mut written = 0;
@@ -191,7 +192,7 @@ fn a_section_may_be_larger_than_a_chunk_and_the_file_may_be_full() {
     assert_eq!(trace.header.dropped, 1);
 }
 
-/// Whatever numbers a section has, they are read as they were written.
+/// All numbers of a section are read as they were written, however large they are.
 #[test]
 fn any_section_is_read_as_it_was_written() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -223,14 +224,14 @@ fn any_section_is_read_as_it_was_written() {
     assert!(trace.header.arena_used > 2 * CHUNK, "some were the first of a chunk");
 }
 
-/// Sections that execute the same code on other data take few bytes besides their addresses.
+/// Sections that execute the same code with other data take few bytes except for their addresses.
 #[test]
 fn what_is_executed_again_is_written_once() {
     const SECTIONS: u64 = 5000;
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
     let mut writer = file.thread(1, 0..0, 0).expect("room");
-    // There are four kinds of sections; the last kind has many steps without data.
+    // There are four kinds of sections. The last kind has many steps that access no memory.
     let made = |n: u64| {
         let kind = n % 4;
         let steps = (0..if kind == 3 { 900 } else { 40 + kind }).map(|i| {
@@ -292,7 +293,8 @@ fn any_section(random: &mut fastrand::Rng) -> (SectionRecord, Arrays) {
         let low = if accesses == 0 { u64::MAX } else { low };
         StepRecord { address: any(r), low, high, times, accesses }
     });
-    // Each instruction occurs once, in order of address: repeated ones have a test of their own.
+    // Each instruction occurs only once, in the order of the addresses. (Repeated instructions have
+    // a test of their own.)
     steps.sort_by_key(|step| step.address);
     steps.dedup_by_key(|step| step.address);
     let calls = list(random, |r| SystemCallRecord { number: any(r) as u32, times: any(r) as u32 });
@@ -318,7 +320,7 @@ fn any_section(random: &mut fastrand::Rng) -> (SectionRecord, Arrays) {
     (record, (objects, words, steps, calls))
 }
 
-/// Blocks of code overlap, so an instruction may have been part of several.
+/// Blocks of code may overlap, so an instruction may be in several blocks.
 #[test]
 fn an_instruction_that_comes_more_than_once_is_added_up() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -346,8 +348,8 @@ fn an_instruction_that_comes_more_than_once_is_added_up() {
     assert_eq!(trace.sections[0].record.steps, 3);
 }
 
-/// A forked child writes nothing into its parent's file; all that a killed process wrote stays in
-/// its file.
+/// A forked child writes nothing to its parent's file. All that a killed process has written stays
+/// in its file.
 #[test]
 fn forks_and_kills() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -355,7 +357,7 @@ fn forks_and_kills() {
     let mut writer = file.thread(1, 0..0, 0).expect("room");
     assert!(writer.section(&section(1, 1), &Contents::default()));
     let inside = tempfile::tempdir().expect("a folder");
-    // SAFETY: the child calls only what is safe after a fork: the writer allocates nothing.
+    // SAFETY: the child calls only what is safe after a fork, since the writer allocates nothing.
     match unsafe { libc::fork() } {
         0 => {
             let refused = !file.is_ours()
@@ -372,7 +374,7 @@ fn forks_and_kills() {
         }
         child => {
             let mut status = 0;
-            // SAFETY: the child is ours, and the status is valid for the call.
+            // SAFETY: the child is this process's, and the status may be written to.
             unsafe { libc::waitpid(child, &mut status, 0) };
             assert_eq!(libc::WTERMSIG(status), libc::SIGKILL);
         }

@@ -1,4 +1,4 @@
-//! The library's own memory, so that it never enters the program's allocator.
+//! The library's own allocator. The library must never enter the program's.
 //!
 //! Block sizes are powers of two. Blocks are cut from chunks that are mapped and never unmapped; a
 //! free block is kept in the [`List`] of its size.
@@ -9,11 +9,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The smallest block: 2^4 bytes.
 const SMALLEST: u32 = 4;
-/// The largest block that is kept in a list: 2^20 bytes. Larger ones are mapped and unmapped one by
-/// one.
+/// The largest block that is kept in a list: 2^20 bytes. Larger blocks are mapped and unmapped one
+/// by one.
 const LARGEST: u32 = 20;
 const CLASSES: usize = (LARGEST - SMALLEST + 1) as usize;
-/// Bytes of a chunk.
+/// The size of a chunk in bytes.
 const CHUNK: u64 = 4 << 20;
 /// The number of bits of a user-space address.
 const ADDRESS_BITS: u32 = 48;
@@ -21,7 +21,7 @@ const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 
 /// A stack of free blocks of one size (Treiber's). It is lock-free, so a signal handler or a forked
 /// child finds it intact even if an operation was interrupted. The high bits of the head count
-/// removals: a compare-and-swap fails if its block was taken and given back meanwhile.
+/// removals. So a compare-and-swap fails if its block was taken and given back meanwhile.
 pub struct List(AtomicU64);
 
 struct Arena {
@@ -34,7 +34,7 @@ struct Arena {
 static ARENA: Arena = Arena { free: [const { List::new() }; CLASSES], next: AtomicU64::new(0) };
 
 /// Maps zeroed private memory at a multiple of `align`, a power of two. Only pages that are touched
-/// take memory. Null if the mapping fails.
+/// take memory. Returns null if the mapping fails.
 pub fn map(bytes: usize, align: usize) -> *mut u8 {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -66,7 +66,8 @@ impl List {
         List(AtomicU64::new(0))
     }
 
-    /// Takes a block, whose first word has any value; null if the list is empty.
+    /// Takes a block from the list, or returns null if the list is empty. The first word of the
+    /// block has an arbitrary value.
     pub fn take(&self) -> *mut u8 {
         // Acquire, with the Release of `give`: the block's link is visible.
         let mut seen = self.0.load(Ordering::Acquire);
@@ -120,7 +121,8 @@ impl Arena {
             if at == 0 {
                 return null_mut();
             }
-            // If a chunk was filled to its end, `next` is a multiple of CHUNK: no room is left.
+            // After a chunk was filled to its end, `next` is a multiple of CHUNK, which means that
+            // no room is left.
             match self.next.compare_exchange_weak(
                 seen,
                 at + size,
@@ -130,7 +132,7 @@ impl Arena {
                 Ok(_) => return at as *mut u8,
                 Err(now) => {
                     if !fits {
-                        // SAFETY: mapped above, and not seen by any other thread.
+                        // SAFETY: the chunk was mapped above, and no other thread knows it.
                         unsafe { libc::munmap(at as *mut _, CHUNK as usize) };
                     }
                     seen = now;
@@ -151,7 +153,7 @@ unsafe impl GlobalAlloc for Arena {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let class = class(layout);
         if class > LARGEST {
-            // SAFETY: mapped in `alloc`, with this size.
+            // SAFETY: the block was mapped in `alloc`, with this size.
             unsafe { libc::munmap(block.cast(), 1 << class) };
         } else {
             // SAFETY: the caller owns the block, which is part of a chunk and large enough for a

@@ -1,19 +1,19 @@
-//! The gate for all work of this library that makes system calls, or needs more than a few hundred
-//! bytes of stack.
+//! The gate through which this library does all work that makes system calls, or needs more than a
+//! few hundred bytes of stack.
 //!
-//! **System calls.** A program may forbid itself system calls (seccomp). The kernel then kills it at
-//! any call that it didn't allow. After the program is left alone ([`close`]), this library makes no
-//! system calls: the gate lets no thread in any more, and [`close`] returns when all threads that
-//! were inside are out, or when its patience ends. Only then does the program's own call go on,
-//! which may forbid system calls to all of its threads.
+//! **System calls.** A program may forbid itself system calls (seccomp). The kernel then kills it
+//! at any call that it didn't allow. So before the program's own call can forbid system calls to
+//! its threads, [`close`] closes the gate, and from then on this library leaves the program alone.
+//! No thread can enter the gate any more. [`close`] returns when all threads that were inside have
+//! left, or after a limited time; only then does the program's call continue.
 //!
-//! **Stack.** A thread may have 16 KiB of stack and use most of it; the stack of a coroutine or a
-//! signal handler may be smaller. [`work`] runs on one of this library's stacks.
+//! **Stack.** A thread may have only 16 KiB of stack and use most of it; the stack of a coroutine
+//! or a signal handler may be even smaller. So [`work`] runs on one of this library's stacks.
 //!
 //! ```text
 //!   allowed    a few system calls, on the program's stack or the engine's
 //!   within     the same in a traced section, where no sandbox can begin unnoticed
-//!   work       more than a few system calls: on one of our stacks, with signals blocked
+//!   work       more than a few system calls: on a stack of the library's, with signals blocked
 //! ```
 //!
 //! The engine's own functions run inside [`within`], on the stack of their context.
@@ -30,13 +30,14 @@ use syncline_trace::writer::File;
 use crate::alloc::map;
 use crate::sandbox;
 
-/// Bytes of a stack; only pages that are used take memory.
+/// The size of a stack in bytes. Only pages that are used take memory.
 const STACK: usize = 256 << 10;
-/// The number of unused stacks that are kept. If no more threads than this work at the same time,
-/// no stack is mapped and unmapped again and again.
+/// At most this many unused stacks are kept. As long as no more threads than this work at the same
+/// time, stacks are not mapped and unmapped again and again.
 const SPARE: usize = 64;
-/// [`close`] waits no longer than this many times 100 microseconds. It waits that long only if a
-/// signal handler has interrupted this library's work: the thread inside is then its own.
+/// [`close`] waits for at most this many times 100 microseconds. It waits that long only if it is
+/// called in a signal handler that interrupted this library's work: then the thread inside is its
+/// own thread.
 const PATIENCE: u32 = 10_000;
 
 static SPARES: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
@@ -51,7 +52,7 @@ pub fn report_to(file: &'static File) {
     FILE.store((&raw const *file).cast_mut(), Release);
 }
 
-/// Whether the program is left alone: its calls are only passed on.
+/// Whether the program is left alone, so that its calls are only passed on.
 #[inline]
 pub fn is_closed() -> bool {
     CLOSED.load(Relaxed)
@@ -67,7 +68,7 @@ pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
         }
         // SAFETY: null, or a file that is never freed.
         let file = unsafe { FILE.load(Acquire).as_ref() };
-        // In a forked child this is the parent's file until the child has made its own.
+        // In a forked child, this is the parent's file until the child has created its own.
         if let Some(file) = file.filter(|file| file.is_ours()) {
             file.leave_alone(sandbox::SYSTEM_CALLS);
         }
@@ -84,7 +85,7 @@ pub fn within<R>(action: impl FnOnce() -> R) -> Option<R> {
     // the gate is closed, or `close` sees that this thread is inside.
     INSIDE.fetch_add(1, SeqCst);
     let result = (!CLOSED.load(SeqCst)).then(|| preserving_errno(action));
-    // Release, with the load in `close`: what was done inside happened before.
+    // Release, with the load in `close`: what was done inside happens before what follows `close`.
     INSIDE.fetch_sub(1, Release);
     result
 }
@@ -119,14 +120,14 @@ pub fn close() -> bool {
     true
 }
 
-/// Resets the count in a forked child, whose only thread is the one that forked. It is not inside.
+/// Resets the count in a forked child. Its only thread is the one that forked, which is not inside.
 pub extern "C" fn forked() {
     INSIDE.store(0, Relaxed);
 }
 
 fn take_stack() -> Option<*mut u8> {
     let spare = SPARES.iter().find_map(|place| {
-        // Acquire, with the Release of `keep_stack`: its last user is done with it.
+        // Acquire, with the Release of `keep_stack`: the stack's last user no longer uses it.
         let found = place.swap(null_mut(), Acquire);
         (!found.is_null()).then_some(found)
     });
@@ -139,7 +140,7 @@ fn keep_stack(stack: *mut u8) {
         .iter()
         .any(|place| place.compare_exchange(null_mut(), stack, Release, Relaxed).is_ok());
     if !kept {
-        // SAFETY: mapped by `take_stack`, and not in use.
+        // SAFETY: the stack was mapped by `take_stack`, and is not in use.
         unsafe { libc::munmap(stack.cast(), STACK) };
     }
 }

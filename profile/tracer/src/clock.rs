@@ -1,16 +1,16 @@
-//! Ticks: the time stamp counter or the monotonic clock, as `syncline inspect` chose.
+//! The clock for ticks: the time stamp counter or the monotonic clock, as `syncline inspect` chose.
 
 use core::arch::x86_64::_rdtsc;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static MONOTONIC: AtomicBool = AtomicBool::new(false);
 
-/// Chooses the monotonic clock, or else the time stamp counter.
+/// Chooses the monotonic clock if `monotonic`, otherwise the time stamp counter.
 pub fn choose(monotonic: bool) {
     MONOTONIC.store(monotonic, Relaxed);
 }
 
-/// Now, in ticks.
+/// The current time in ticks.
 #[inline]
 pub fn now() -> u64 {
     if MONOTONIC.load(Relaxed) {
@@ -21,8 +21,9 @@ pub fn now() -> u64 {
     }
 }
 
-/// The processor time of this thread, in nanoseconds. It measures the cost of tracing: time of
-/// other threads on the same processor, and time asleep in a system call, are not in it.
+/// The processor time of this thread, in nanoseconds. It measures the cost of tracing, since it
+/// includes neither the time of other threads on the same processor, nor time asleep in a system
+/// call.
 pub fn of_thread() -> u64 {
     nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -32,7 +33,7 @@ pub fn of_process() -> u64 {
     nanoseconds(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// A clock of the system, in nanoseconds.
+/// The time of one of the system's clocks, in nanoseconds.
 pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes the structure.

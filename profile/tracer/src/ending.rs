@@ -5,7 +5,7 @@ use syncline_trace::writer::modules;
 use crate::process::{Process, current, existing};
 use crate::{aside, clock, thread};
 
-/// Writes why the program is left alone from here on, and leaves it alone.
+/// Writes to the trace why the program is left alone from here on, and leaves it alone.
 pub fn leave_alone(why: &str) {
     if let Some(process) = current() {
         aside::work(|| {
@@ -16,7 +16,7 @@ pub fn leave_alone(why: &str) {
     aside::close();
 }
 
-/// Writes the counts, the cost, and that tracing ends here.
+/// Writes the counts, the cost, and the end of tracing to the trace.
 fn end(process: &Process) {
     thread::flush_all(process);
     process.tell_cost();

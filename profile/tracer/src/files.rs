@@ -2,12 +2,12 @@
 
 use core::ops::Range;
 
-/// Reads a file whose name ends in a zero byte. Empty if it can't be opened, and incomplete if a
-/// read fails.
+/// Reads the file at `path`, which must end in a zero byte. The result is empty if the file can't
+/// be opened, and incomplete if a read fails.
 ///
-/// libc's `open`, `read` and `close` are cancellation points. This function also runs inside
-/// functions that are not, such as `pthread_mutex_lock`, in which a cancelled thread must not end.
-/// Hence it uses `syscall`, which is not a cancellation point.
+/// libc's `open`, `read` and `close` are cancellation points. But this function also runs inside
+/// functions that are none, such as `pthread_mutex_lock`, in which a cancelled thread must not end.
+/// Hence it makes its system calls through `syscall`, which is no cancellation point.
 pub fn read(path: &mut str) -> Vec<u8> {
     let mut text = Vec::new();
     // SAFETY: the name ends in a zero byte, and each part of the buffer is written before the
@@ -34,7 +34,7 @@ pub fn read(path: &mut str) -> Vec<u8> {
 
 /// A mapping of this process.
 pub struct Mapping {
-    /// Its addresses.
+    /// The addresses that it covers.
     pub range: Range<u64>,
     /// Whether it may be written to.
     pub writable: bool,
@@ -64,8 +64,9 @@ fn mapping(line: &str) -> Option<Mapping> {
     })
 }
 
-/// The bounds of the mapping that an address lies in. The main thread's stack grows downwards, so
-/// its lower bound is as low as the stack's limit allows.
+/// The bounds of the mapping that contains an address; `None` if there is none. The mapping of the
+/// main thread's stack may still grow downwards, so its lower bound is as low as the limit on the
+/// stack's size allows.
 pub fn mapping_around(address: u64) -> Option<(u64, u64)> {
     let found = mappings().find(|mapping| mapping.range.contains(&address))?;
     let (low, high) = (found.range.start, found.range.end);

@@ -2,34 +2,36 @@
 //! sections touch.
 //!
 //! ```text
-//! program --> interpose   the functions that acquire and release locks, and those that allocate
+//! program --> interpose   the functions that acquire and release locks, and the allocator's
 //!                v
 //!             call        counts an acquisition, and chooses whether its section is traced
 //!                v
-//!             dispatch    translated code comes here for all that it can't do itself
+//!             dispatch    does for translated code what that can't do itself
 //!                v
 //!             section     the beginning and the end of a traced section, and its record
 //!              |   |
 //!              |   v
-//!              |  thread, heap    counts; blocks of memory
+//!              |  thread, heap    the counts of a thread; the blocks of memory
 //!              v   v
-//!           engine   process      runs instructions and notes their accesses; the file
+//!           engine   process      runs instructions, notes their accesses; the process's file
 //!                  v              (`syncline_trace`), the budget
-//!                aside            the gate that all system calls of our own go through
+//!                aside            the gate for all system calls of the library's own
 //! ```
 //!
-//! No two files import each other, directly or through others. `starting` runs when the program
-//! starts, and `ending` when tracing ends.
+//! No two files import each other, directly or through others. The module `starting` runs when the
+//! program starts, and `ending` when tracing ends.
 //!
-//! The library's rules:
+//! The rules that the library keeps:
 //!
-//! - the program behaves as without it: same results, same output;
-//! - an address set is exact to the byte, or the record says where tracing stopped;
+//! - the program behaves as without the library: same results, same output;
+//! - the set of addresses that a section touched is exact to the byte, or the section's record says
+//!   where tracing stopped;
 //! - functions that acquire or release a lock call nothing that the program can replace, such as its
 //!   allocator: see `go_around` in `syncline-interpose`;
-//! - it uses a few hundred bytes of the program's stack, and makes no system calls after the program
-//!   has forbidden itself any (`aside`);
-//! - the record is made after the release, so that no thread waits for the lock meanwhile.
+//! - the library uses only a few hundred bytes of the program's stack, and makes no system calls
+//!   after the program has forbidden itself any (`aside`);
+//! - a section's record is made after the lock's release, so that no thread waits for the lock
+//!   meanwhile.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("the inspecting library is written for x86-64 Linux with glibc");

@@ -1,5 +1,5 @@
-//! The options that `syncline inspect` passes through the environment. They are read once; without
-//! them the library only passes calls on.
+//! The options that `syncline inspect` passes through the environment. They are read once, when the
+//! program starts. If they are missing, the library only passes calls on.
 
 use core::ffi::CStr;
 use core::ops::Range;
@@ -10,7 +10,7 @@ use syncline_interpose::{Folder, variable};
 /// The options of one inspection.
 #[derive(Debug)]
 pub struct Options {
-    /// The folder of the trace.
+    /// The folder that the trace is written to.
     pub folder: Folder,
     /// The most bytes that a process's file may have.
     pub max_size: u64,
@@ -18,29 +18,29 @@ pub struct Options {
     pub clock: u32,
     /// Ticks of that clock in a second.
     pub ticks_per_second: u64,
-    /// The share of the process's time that tracing may cost, in thousandths; 0 for no limit.
+    /// The share of the process's time that tracing may cost, in thousandths; 0 means no limit.
     pub budget: u32,
     /// The call sites and locks to trace; all if there are none.
     pub places: Box<[Place]>,
 }
 
-/// A range of addresses of call sites, or of locks.
+/// A range of addresses, of call sites or of locks, to be traced.
 #[derive(Debug)]
 pub struct Place {
-    /// Whether these are locks; otherwise they are call sites.
+    /// Whether these are addresses of locks (otherwise of call sites).
     pub is_lock: bool,
-    /// The name, without folders, of the file whose addresses these are; `None` if they are
-    /// addresses in memory.
+    /// The name, without folders, of the executable or library in which these addresses are; `None`
+    /// if they are addresses in memory.
     pub module: Option<&'static str>,
     /// The first address, and one past the last.
     pub range: Range<u64>,
-    /// Microseconds that threads waited there in a recording; 0 if that is unknown, or was taken
-    /// already (`select`).
+    /// For how many microseconds threads waited there in a recording; 0 if that is unknown, or has
+    /// already been used (`select`).
     pub waited: AtomicU64,
 }
 
 impl Options {
-    /// Reads the options; `None` if they are missing or invalid, as in a program that is not
+    /// Reads the options. `None` if any is missing or invalid, as in a program that is not
     /// inspected.
     pub fn from_environment() -> Option<Options> {
         let list = variable(c"SYNCLINE_INSPECT_SITES").and_then(|v| v.to_str().ok());
@@ -62,8 +62,9 @@ impl Options {
 }
 
 impl Place {
-    /// `site MODULE 0xSTART 0xEND` or `lock MODULE 0xSTART 0xEND`, or `site:WAITED` with microseconds;
-    /// the module may be `-`. The name may have spaces, so the line is parsed from both ends.
+    /// Parses `site MODULE 0xSTART 0xEND` or `lock MODULE 0xSTART 0xEND`; `None` if the line is
+    /// neither. The first word may be `site:WAITED`, with microseconds; the module may be `-`, for
+    /// `None`. The module's name may contain spaces, so the line is parsed from both ends.
     fn parse(line: &'static str) -> Option<Place> {
         let (kind, rest) = line.split_once(' ')?;
         let (rest, end) = rest.rsplit_once(' ')?;
@@ -79,7 +80,8 @@ impl Place {
     }
 }
 
-/// The value of a variable of the environment; `None` if it is missing or not a number.
+/// The number in this variable of the environment; `None` if the variable is missing or not a
+/// number.
 pub fn number(name: &CStr) -> Option<u64> {
     variable(name)?.to_str().ok()?.parse().ok()
 }

@@ -1,31 +1,32 @@
-//! Sandboxes: a program that forbids itself system calls (seccomp), or the time stamp counter, is
-//! left alone from then on. Tracing needs both, and the kernel kills a program that uses a thing
-//! that is forbidden.
+//! Notices sandboxes. A program that forbids itself system calls (seccomp) or the time stamp
+//! counter is left alone from then on, because tracing needs both, and the kernel kills a program
+//! that does what it has forbidden itself.
 //!
-//! The library notices the program's request for a sandbox before the kernel gets it: in libc's
-//! `prctl` and `syscall`, which are interposed, and in a traced section at the instruction.
+//! The library notices a request for a sandbox before the kernel gets it: in libc's `prctl` and
+//! `syscall`, which are interposed, and in a traced section at the instruction `syscall`.
 //!
-//! The library does not see a `syscall` instruction of the program's own outside of traced
-//! sections. So before it makes system calls, it asks the kernel whether the thread is in a sandbox
-//! by now. To ask is a system call too, but most sandboxes allow it or refuse it with an error. If
-//! the kernel kills the program for it, as in strict mode, the later calls would have had the same
-//! result. The library does not ask in a process that has been in a sandbox since its start, as in
-//! containers: the answer would always be yes.
+//! It does not see `syscall` instructions of the program's own code outside of traced sections. So
+//! before it makes system calls, it asks the kernel whether the thread is in a sandbox by now. To
+//! ask is a system call too, but most sandboxes allow it or refuse it with an error. If the kernel
+//! kills the program for it, as in strict mode, it would also have killed it for the calls that
+//! follow. In a process that has been in a sandbox since its start, as in a container, the library
+//! does not ask, since the answer would always be yes.
 //!
-//! A sandbox from before the library was loaded was set up by a parent, and a program that such a
-//! parent runs is left alone from the start. To find that out, the library opens, reads and closes
-//! a file: system calls that the loader has just made to load this library.
+//! A sandbox that exists before the library is loaded was set up by a parent process. If that
+//! parent is not outside of the inspection, the program is left alone from the start
+//! ([`is_inherited`]). To find that out, the library opens, reads and closes a file. The loader has
+//! just made the same system calls to load this library, so they are allowed.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The reason that is given for leaving a program in a sandbox alone.
+/// The reason that is given if a program is left alone because of seccomp.
 pub const SYSTEM_CALLS: &str = "it forbids itself system calls (seccomp)";
 const COUNTER: &str = "it forbids itself the time stamp counter";
 
-/// The reason to leave the program alone if it makes a system call with these arguments; `None` if
-/// there is none. A call that only asks whether seccomp exists (it passes no filter) does not
-/// count.
+/// If a system call with this number and these arguments sets up a sandbox, the reason to leave the
+/// program alone; otherwise `None`. A call that passes no filter only asks whether seccomp exists,
+/// so it sets up nothing.
 pub fn forbids(number: u64, a: u64, b: u64, c: u64) -> Option<&'static str> {
     const PRCTL: u64 = libc::SYS_prctl as u64;
     const SECCOMP: u64 = libc::SYS_seccomp as u64;
@@ -46,13 +47,13 @@ pub fn forbids(number: u64, a: u64, b: u64, c: u64) -> Option<&'static str> {
     }
 }
 
-/// Whether this process is in a sandbox that the command `syncline` was not in. The command passes
-/// the number of filters that it ran under itself in the environment.
+/// Whether this process began in a sandbox that the command `syncline` was not in. The command
+/// passes in the environment under how many seccomp filters it ran itself.
 pub fn is_inherited() -> bool {
     let Some(filters) = crate::options::number(c"SYNCLINE_FILTERS") else { return false };
     let status = crate::files::read(&mut "/proc/self/status\0".to_owned());
     let status = String::from_utf8_lossy(&status);
-    // Linux 5.9 and later report the number of filters.
+    // Linux reports the number of filters since version 5.9.
     let now = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
     now.and_then(|now| now.trim().parse::<u64>().ok()).is_some_and(|now| now > filters)
 }
@@ -60,19 +61,21 @@ pub fn is_inherited() -> bool {
 /// Whether the process began without a sandbox.
 static WAS_FREE: AtomicBool = AtomicBool::new(false);
 
-/// Remembers whether the process is in a sandbox when it begins.
+/// Remembers whether the process is in a sandbox. Must be called when tracing of the process
+/// begins.
 pub fn begin() {
-    // Relaxed: a thread that does not see the store yet does not ask the kernel.
+    // Relaxed is enough: a thread that does not see the store yet does not ask the kernel, which is
+    // harmless.
     WAS_FREE.store(mode() == 0, Relaxed);
 }
 
-/// Whether this thread is in a sandbox that was not noticed yet. Takes at most one system call.
+/// Whether this thread is in a sandbox that has not been noticed. Makes at most one system call.
 pub fn is_unnoticed() -> bool {
     WAS_FREE.load(Relaxed) && mode() != 0
 }
 
-/// The thread's seccomp mode: 0 without a sandbox; a negative error if a sandbox refuses the call, or
-/// if the kernel has no seccomp. `errno` stays as it is.
+/// The thread's seccomp mode: 0 if it is in no sandbox; a negative error number if a sandbox
+/// refuses the call, or if the kernel has no seccomp. `errno` stays as it is.
 fn mode() -> i64 {
     let result;
     // SAFETY: the call reads and writes no memory.

@@ -1,5 +1,5 @@
-//! Selects the sections to trace by their call sites or locks, each given by its addresses in a
-//! file or in memory.
+//! Selects the sections to trace, by their call sites or locks. These are given as ranges of
+//! addresses, in a file or in memory.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -7,15 +7,16 @@ use syncline_interpose::for_each_loaded;
 
 use crate::options::{Options, Place};
 
-/// Whether the sections of a lock at a call site are to be traced. A site is a return address; the
-/// call is the instruction before it.
+/// Whether the sections of a lock at a call site are to be traced. The site is the address to which
+/// the call returns. The byte before it belongs to the call, so that address is compared with the
+/// ranges.
 pub fn is_selected(options: &Options, lock: u64, site: u64) -> bool {
     options.places.is_empty()
         || options.places.iter().any(|p| is_at(p, if p.is_lock { lock } else { site - 1 }))
 }
 
-/// Microseconds that threads waited in a recording for a lock or at a call site; 0 if none are
-/// known, or if they were returned before.
+/// How many microseconds threads waited in a recording for this lock or at this call site. 0 if
+/// that is unknown, or if this function has already returned it.
 pub fn expected_wait(options: &Options, lock: u64, site: u64) -> u64 {
     let known = options.places.iter().filter(|place| place.waited.load(Relaxed) > 0);
     let here = known.filter(|p| is_at(p, if p.is_lock { lock } else { site - 1 }));
@@ -28,7 +29,7 @@ fn is_at(place: &Place, address: u64) -> bool {
     for_each_loaded(|object| {
         if (object.start..object.end).contains(&address) {
             let path = object.path();
-            // The loader's list has no name for the program itself.
+            // In the loader's list, the program itself has no name.
             let file = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
             let is_named = match file {
                 b"" => is_program(module),
@@ -40,10 +41,10 @@ fn is_at(place: &Place, address: u64) -> bool {
     found
 }
 
-/// Whether this process runs a file of this name.
+/// Whether the file that this process runs has this name.
 fn is_program(name: &str) -> bool {
     let mut path = [0; 4096];
-    // SAFETY: the call writes at most this many bytes.
+    // SAFETY: the call writes at most `path.len()` bytes.
     let length =
         unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), path.as_mut_ptr().cast(), path.len()) };
     let path = path.get(..length.max(0) as usize).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Functions that run when the program starts, and in a child that it forks.
+//! What is done when the program starts, and in each child that it forks.
 
 use crate::{aside, dispatch, process, thread};
 
@@ -6,9 +6,9 @@ use crate::{aside, dispatch, process, thread};
 extern "C" fn starts() {
     dispatch::syscall::behind();
     if process::current().is_some() {
-        // SAFETY: the handler changes thread-local words and a count, and calls nothing that is unsafe
-        // after a fork. If it can't be registered for lack of memory, the first acquisitions of a child
-        // may be passed over.
+        // SAFETY: the handler changes thread-local words and a count, and calls nothing that is
+        // unsafe after a fork. (If there is no memory to register it, the first acquisitions of a
+        // child may be passed over.)
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     }
 }

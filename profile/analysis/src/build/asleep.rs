@@ -1,4 +1,4 @@
-//! Calls of the kernel, other than recorded waits, in which samples show threads asleep.
+//! System calls, other than recorded waits, in which samples show that threads slept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ struct Sum {
     stacks: BTreeMap<usize, f64>,
 }
 
-/// All calls in which threads slept, most time first. Samples inside a recorded call are left out,
-/// since they are counted as waits already.
+/// All calls in which threads slept, those with most time first. Samples inside a recorded call are
+/// left out, since they are counted as waits already.
 pub fn find(
     file: &ProcessFile,
     process: Option<&SampledProcess>,

@@ -14,17 +14,17 @@ use crate::model::{Blocker, Blocking, Site};
 pub struct Pair {
     /// The lock's primitive.
     pub primitive: Primitive,
-    /// Its address.
+    /// The lock's address.
     pub lock: u64,
     /// The waiter and the holder.
     pub blocker: Blocker,
 }
 
-/// The pairs so far.
+/// The pairs that were added so far.
 #[derive(Default)]
 pub struct Pairs {
     pairs: HashMap<Key, Sum>,
-    /// Number of the site where a lock was acquired, by stack.
+    /// By the stack of an acquisition: the number of its site.
     holders: HashMap<u32, usize>,
 }
 
@@ -54,7 +54,7 @@ impl Sum {
 }
 
 impl Pairs {
-    /// Adds the blockers of a row at this site.
+    /// Adds the holders that a row's waits were for. `site` is the number of the row's site.
     pub fn add(&mut self, row: &Row, site: usize) {
         if wants(row.op) {
             self.holders.insert(row.counts.stack, site);
@@ -77,7 +77,7 @@ impl Pairs {
         }
     }
 
-    /// The pairs, most time first.
+    /// The pairs, those with most time waited first.
     pub fn finish(
         self,
         site_numbers: &[usize],
@@ -109,7 +109,7 @@ impl Pairs {
     }
 }
 
-/// Sums the pairs by their two call sites.
+/// Sums the pairs over all locks, by the call sites of the waiter and the holder.
 pub fn over_all_locks(pairs: &[Pair], stacks: &Stacks) -> Vec<Blocking> {
     let mut numbers = HashMap::new();
     let mut blocking: Vec<Blocking> = Vec::new();

@@ -12,8 +12,8 @@ use crate::name::primitive as primitive_name;
 use crate::options::Thresholds;
 use crate::written::written;
 
-/// The locks so far. A lock is an address and a primitive: freed memory may be used again for
-/// something else.
+/// The locks that were added so far. A lock is identified by its address and its primitive, since
+/// freed memory may be used again for an object of another kind.
 #[derive(Default)]
 pub struct Locks {
     locks: HashMap<(Primitive, u64), Sum>,
@@ -27,7 +27,7 @@ struct Sum {
     created: HashMap<usize, u64>,
     /// How often an object was created at this address.
     creations: u64,
-    /// The largest initial value of a semaphore.
+    /// The largest initial value of a semaphore; `None` if no `sem_init` of it was recorded.
     begins_with: Option<u64>,
     sites: HashMap<(usize, Op), Used>,
     /// Number of calls, by thread.
@@ -42,7 +42,7 @@ struct Used {
 }
 
 impl Used {
-    /// Adds what a thread did. All rows of a thread are added before those of the next.
+    /// Adds what a thread did. All rows of a thread are added before those of the next thread.
     fn add(&mut self, thread: usize, tally: &Tally) {
         self.tally.add(tally);
         match self.by_thread.last_mut() {
@@ -88,8 +88,8 @@ impl Locks {
         }
     }
 
-    /// The locks that were used, by kind and with most waiting first, with their names and
-    /// blockers.
+    /// The locks that were used, with their names and blockers. They are ordered by kind, and
+    /// within a kind by time waited, the longest first.
     pub fn finish(
         self,
         site_numbers: &[usize],

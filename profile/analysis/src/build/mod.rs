@@ -1,9 +1,9 @@
 //! Adds up the file of a process.
 //!
 //! The rows of a recording say what *one thread* did to *one lock* at *one call site*. Here they
-//! are summed in three ways: by lock, by call site and by thread. Counters stay in ticks until all
-//! are added. Impossible values (of a counter that was overwritten) give a wrong figure, but no
-//! failure.
+//! are summed in three ways: by lock, by call site and by thread. Counters are summed in ticks, and
+//! then converted to seconds. An impossible value (of a counter that was overwritten) makes a
+//! figure wrong, but causes no failure.
 
 mod asleep;
 mod blocking;
@@ -41,17 +41,17 @@ pub use tally::{Clock, Tally, waiting_op};
 
 /// What is known about a process besides its file.
 pub struct Context<'a> {
-    /// What was run.
+    /// What was run; `None` if unknown.
     pub session: Option<&'a Session>,
-    /// Samples of where threads were while they ran; `None` if that is not known.
+    /// Samples of where threads were while they ran; `None` if the recording has none.
     pub samples: Option<&'a Samples>,
     /// What the user chose.
     pub options: &'a Options,
 }
 
 impl Context<'_> {
-    /// Adds up a file. `progress` gets the number of stacks whose names are known, and the number
-    /// of all stacks.
+    /// Adds up a file. `progress` gets the number of stacks that have been named, and the number of
+    /// all stacks.
     pub fn process(
         &self,
         file: &ProcessFile,
@@ -154,14 +154,15 @@ impl Context<'_> {
     }
 }
 
-/// How long processors were idle, if the process ran for all of the recording but a tenth.
+/// How long processors were idle, in seconds. `None` if unknown, or if the process ran for less
+/// than nine tenths of the recording.
 fn idle(session: &Session, seconds: f64) -> Option<f64> {
     const NEARLY_ALL: f64 = 0.9;
     session.idle.filter(|_| session.seconds.is_some_and(|all| seconds >= NEARLY_ALL * all))
 }
 
 /// The program's arguments. A process's file does not say where they end, so empty arguments at the
-/// end are only known for the process that was started.
+/// end are only known for the process that `record` started.
 fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
     let known = file.arguments();
     let whole = session.map(|session| &session.command).filter(|command| {
@@ -171,8 +172,8 @@ fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
     whole.cloned().unwrap_or(known)
 }
 
-/// How a process ended: according to what `record` or the process's parent saw, which applies to
-/// the last program that it ran, or else to what the process wrote itself.
+/// How a process ended, by what `record` saw, or the process's parent, or else by what the process
+/// itself wrote. What `record` saw applies to the last program that the process ran.
 fn state(file: &ProcessFile, session: Option<&Session>) -> State {
     let ending = session.and_then(|session| session.ending);
     match ending.filter(|_| !file.next_program().exists()) {

@@ -8,13 +8,13 @@ use super::ops::wants;
 use super::stacks::Stacks;
 use crate::model::{Lock, Nesting, Outer};
 
-/// What was seen so far.
+/// The acquisitions that were added so far, each with the lock that was already held.
 #[derive(Default)]
 pub struct Nests {
     seen: HashMap<Key, u64>,
     /// Locks that were taken at least once with another one held.
     nested: HashSet<(Primitive, u64)>,
-    /// Number of the site where a lock was acquired, by stack.
+    /// By the stack of an acquisition: the number of its site.
     acquired_at: HashMap<usize, usize>,
 }
 
@@ -58,8 +58,8 @@ impl Nests {
         let Nests { mut seen, nested, acquired_at } = self;
         seen.retain(|key, _| nested.contains(&(key.primitive, key.lock)));
         let mut numbers: HashMap<(Primitive, u64), usize> = HashMap::new();
-        // One address may be a lock of several kinds, one after the other: the busiest is taken to
-        // be the one that was held.
+        // Locks of several kinds may have had the same address, one after the other. The busiest of
+        // them is assumed to be the one that was held.
         let mut by_address: HashMap<u64, usize> = HashMap::new();
         for (number, lock) in locks.iter().enumerate() {
             numbers.insert((lock.primitive, lock.address), number);

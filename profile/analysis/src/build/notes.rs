@@ -7,8 +7,9 @@ use crate::gain::SHORTEST;
 use crate::model::{Kind, Module, Note, Process, State, SymbolSource};
 use syncline_code::symbols::place::is_wrapper;
 
-/// Unknown holders get a note if they have more than this share of all waits for locks. Some holders
-/// are always missed, because they were just releasing the lock; these make no difference.
+/// Waits for unknown holders get a note if they are more than this share of all waits for locks.
+/// Some holders are always missed, because they were just releasing the lock; these alone need no
+/// note.
 const UNKNOWN_HOLDERS: f64 = 0.2;
 /// OpenMP's own waits get a note if the threads sleep in the kernel for at least this share of
 /// their time.

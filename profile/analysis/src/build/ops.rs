@@ -1,4 +1,4 @@
-//! How operations are counted.
+//! Which operations count as acquisitions, and which as waits.
 
 use syncline_recording::{Class, Op};
 
@@ -9,7 +9,7 @@ pub fn takes_lock(op: Op) -> bool {
     wants(op) && Kind::of(op.primitive()) == Kind::Lock
 }
 
-/// Whether an operation may find its object taken.
+/// Whether an operation is an acquisition or a try, which may find its object taken.
 pub fn wants(op: Op) -> bool {
     matches!(op.class(), Class::Acquire | Class::Try)
 }

@@ -39,14 +39,15 @@ pub fn ready_at_most(record: &ThreadRecord, clock: &Clock) -> f64 {
     }
 }
 
-/// Seconds of a sum of differences. The kernel's figures of a running thread are some milliseconds
-/// old, so a difference may be below zero.
+/// Converts nanoseconds to seconds; 0 if they are negative. They are a sum of differences, and the
+/// kernel's figures of a running thread are some milliseconds old, so a difference may be below
+/// zero.
 fn seconds(nanoseconds: i64) -> f64 {
     nanoseconds.max(0) as f64 / 1e9
 }
 
 /// Processor time of a thread whose end was not recorded, extrapolated from its last sample; `None`
-/// if that was in the first half of its life, or there is no sample.
+/// if there is no sample, or if the last one was in the first half of its life.
 fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     let lived = clock.ended().saturating_sub(record.started) as f64;
     let seen = record.seen_cpu_at.saturating_sub(record.started) as f64;

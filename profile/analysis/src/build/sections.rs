@@ -8,8 +8,8 @@ use syncline_recording::{Class, Primitive};
 
 use crate::model::{Kind, Site, Stack};
 
-/// The number of sites whose sections are read: this many with most waiting, and as many with most
-/// calls. Reports show and findings use fewer.
+/// Sections are read for this many sites with most waiting, and for as many with most calls.
+/// Reports and findings use fewer.
 const SITES: usize = 200;
 
 /// Fills in the sections of the busiest sites.

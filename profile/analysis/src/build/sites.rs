@@ -11,7 +11,7 @@ use super::tally::{Clock, Tally};
 use crate::model::{Kind, Quadrant, Site, Way};
 use crate::options::Thresholds;
 
-/// The sites so far. A site is an operation and a frame.
+/// The sites that were added so far. A site is identified by its operation and its frame.
 #[derive(Default)]
 pub struct Sites {
     numbers: HashMap<(Op, Option<usize>), usize>,
@@ -24,7 +24,7 @@ struct Sum {
     locks: HashSet<u64>,
     /// The calls of each thread.
     threads: BTreeMap<usize, u64>,
-    /// By stack.
+    /// The sums of each stack.
     stacks: HashMap<usize, WaySum>,
 }
 
@@ -74,8 +74,8 @@ impl Sites {
         self.numbers.get(&(op, place)).copied()
     }
 
-    /// The sites, by kind and with most waiting first; and for each number given so far, the site's
-    /// index among them.
+    /// The sites, ordered by kind, and within a kind by time waited, the longest first. The second
+    /// list has, for each number that `add` returned, the site's index in the first list.
     pub fn finish(
         self,
         stacks: &Stacks,

@@ -1,18 +1,18 @@
-//! Whether functions repeat their sleeps in a loop, according to their instructions. For
-//! interpreted code, the interpreter's instructions do not show that.
+//! Whether functions repeat their sleeps in a loop, according to their instructions. The
+//! instructions of an interpreter do not show what the interpreted code repeats.
 
 use syncline_code::symbols::Symbols;
 use syncline_recording::Op;
 
 use crate::model::{Site, Stack};
 
-/// A sleep that happens less often is not repeated to look for something.
+/// A call site with fewer sleeps hardly polls for something, and is left out.
 const OFTEN: u64 = 20;
 
-/// How the names begin of functions that interpret programs: CPython's, Ruby's, Perl's and Lua's.
+/// Prefixes of the names of functions that interpret programs: CPython's, Ruby's, Perl's and Lua's.
 const INTERPRETERS: [&str; 4] = ["_PyEval_", "vm_exec", "Perl_runops", "luaV_execute"];
 
-/// Fills in whether the sleeps that happened often are repeated by their own functions.
+/// For each call site that slept often, fills in whether its function repeats the sleep in a loop.
 pub fn fill(sites: &mut [Site], stacks: &[Stack], symbols: &mut Symbols) {
     let often = |site: &&mut Site| site.op == Op::Sleep && site.figures.calls >= OFTEN;
     for site in sites.iter_mut().filter(often) {

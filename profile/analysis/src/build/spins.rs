@@ -7,8 +7,8 @@ use super::processor;
 use super::stacks::Stacks;
 use super::tally::Clock;
 
-/// The least share of a thread's processor time that samples must cover to represent all of it. A
-/// thread may have been sampled for a twentieth of its time.
+/// The least share of a thread's processor time that samples must cover to represent all of it. The
+/// sampler may have looked at a thread for only a twentieth of its time.
 const LEAST_COVERED: f64 = 0.04;
 
 /// A thread in a loop that only waits, with one stack.
@@ -55,14 +55,14 @@ pub fn find(
     found
 }
 
-/// The index in the file of a thread that was sampled; `None` if it is not there. If several
-/// threads had this number one after the other, the index of the latest.
+/// The index in the file of a sampled thread; `None` if the file lacks it. If several threads had
+/// its thread ID one after the other, the index of the latest.
 pub fn thread_of(file: &ProcessFile, sampled: &SampledThread) -> Option<usize> {
     file.threads.iter().rposition(|thread| thread.record.tid == sampled.tid)
 }
 
-/// The factor by which a thread's sampled time is multiplied. Samples cover a part of its processor
-/// time, which represents all of it if it is not too small; otherwise the factor is 1.
+/// The factor that extrapolates from a thread's sampled time to all its processor time; 1 if the
+/// samples cover too small a part of that time.
 pub fn whole(sampled: &SampledThread, record: &ThreadRecord, clock: &Clock) -> f64 {
     let covered = sampled.covered as f64 / 1e9;
     match processor::cpu(record, clock) {

@@ -1,5 +1,5 @@
-//! The stacks of a process, by their numbers in the recording, and a few more for rows whose
-//! stack could not be kept.
+//! The stacks of a process, by their numbers in the recording, then stacks of samples, and of rows
+//! whose stack could not be kept.
 //!
 //! A lock that is made of a futex often waits in a function of its own, as GLib's mutex does, while
 //! its release is inlined into the user's function, or is its tail call. The user's function then
@@ -51,7 +51,7 @@ impl Stacks {
         stacks
     }
 
-    /// Makes the caller the call site if a function waits in a futex on behalf of its caller.
+    /// If a function waits in a futex on behalf of its caller, makes the caller the call site.
     fn pass_over_waits_for_callers(&mut self, file: &ProcessFile) {
         let rows = |class: Class| {
             let rows = file.threads.iter().flat_map(|thread| &thread.rows);
@@ -95,10 +95,12 @@ impl Stacks {
         })
     }
 
-    /// Adds the stack of a thread that was seen in this instruction, with these callers; `None` if there
-    /// is no instruction, or a call that was recorded has led there.
+    /// Adds the stack of a sampled thread: the address of the instruction at which it was, then the
+    /// return addresses of its callers. `None` if there are no addresses, or if a recorded call has
+    /// led there.
     pub fn add_seen(&mut self, mut addresses: Vec<u64>) -> Option<usize> {
-        // Stacks consist of return addresses, which lie behind the calls.
+        // Stacks consist of return addresses, which lie behind the calls. So the instruction's
+        // address is moved behind its start.
         let instruction = addresses.first_mut()?;
         *instruction = instruction.saturating_add(1);
         if self.symbols.is_recorded(&addresses) {
@@ -108,9 +110,9 @@ impl Stacks {
         Some(self.stacks.len() - 1)
     }
 
-    /// Shows the position in the program's source into which an instruction was inlined, instead of
-    /// the header or language library that it comes from: loops read words through functions of
-    /// these.
+    /// If the stack's instruction was inlined from a header or a language library, shows the
+    /// position in the program's source that it was inlined into. Loops read words through
+    /// functions of such files.
     pub fn show_outside_headers(&mut self, number: usize) {
         let stack = &self.stacks[number];
         let here = stack.frames_at.first().copied().unwrap_or(0);
@@ -122,7 +124,7 @@ impl Stacks {
         }
     }
 
-    /// The stack's number in the recording, or 0 if there is no such stack.
+    /// `number`, or 0 if there is no stack of that number with a known call site.
     pub fn checked(&self, number: u32) -> usize {
         let known = self.stacks.get(number as usize).is_some_and(|stack| stack.place.is_some());
         if known { number as usize } else { 0 }
@@ -142,7 +144,7 @@ impl Stacks {
     }
 
     /// The frame to show for a stack, in the shortest form that identifies it: its file and line,
-    /// or else its function.
+    /// or else its function. `None` if unknown.
     pub fn short_place(&self, stack: usize) -> Option<String> {
         let frame = self.symbols.frame(self.place(stack)?);
         Some(frame.file_line().unwrap_or_else(|| frame.function.clone()))

@@ -16,8 +16,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock of a process's file. If the file does not say how long the process ran, its
-    /// session does.
+    /// The clock of a process's file. If the file does not say how long the process ran, the
+    /// session's time is used.
     pub fn new(file: &ProcessFile, session: Option<&Session>) -> Clock {
         let header = &file.header;
         let ticks_per_second = header.ticks_per_second as f64;
@@ -63,17 +63,17 @@ impl Clock {
 /// Counters, added up. Sums saturate at the largest number.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// As in [`Figures`].
+    /// Calls that succeeded, as [`Figures::calls`].
     pub calls: u64,
-    /// As in [`Figures`].
+    /// Calls that had to wait, as [`Figures::waits`].
     pub waits: u64,
-    /// As in [`Figures`].
+    /// Waits that ended with a time-out.
     pub timeouts: u64,
-    /// As in [`Figures`].
+    /// Tries that were refused.
     pub refused: u64,
     /// Ticks spent polling.
     pub spun: u64,
-    /// As in [`Figures`].
+    /// Waits that had not ended when the recording ended.
     pub unfinished: u64,
     /// Calls that wanted a lock, whether they got it or not.
     pub wanted: u64,
@@ -93,12 +93,12 @@ pub struct Tally {
     pub held_max: u64,
     /// Acquisitions whose time held was measured.
     pub held_timed: u64,
-    /// As in [`Figures`].
+    /// Wake-ups that found nothing to do, as [`Figures::futile`].
     pub futile: u64,
     /// The number of sampled holds, their ticks, their ticks without a processor, and how often the
     /// holder slept and was preempted.
     pub holder: [u64; 5],
-    /// Waits by length.
+    /// The number of waits in each range of lengths.
     pub histogram: [u64; BUCKETS],
     /// Whether some of the calls are an estimate.
     pub sampled: bool,

@@ -1,4 +1,4 @@
-//! Threads: how long they lived, and how much of that they waited.
+//! Threads: how long they lived, and how much of that time they waited.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,7 +31,7 @@ pub fn threads(
     let mut threads = Vec::new();
     for ((number, thread), first) in file.threads.iter().enumerate().zip(taking_part) {
         let record = &thread.record;
-        // Otherwise the processor time includes time from before Syncline attached to the process.
+        // If not, the processor time includes time from before Syncline attached to the process.
         let is_known =
             file.header.attached == 0 || file.header.based != 0 || record.creator != u32::MAX;
         let mut waited_ticks = BTreeMap::new();

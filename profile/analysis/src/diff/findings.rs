@@ -7,25 +7,25 @@ use serde::Serialize;
 use super::place::Place;
 use crate::model::{Finding, Gain, Process, Rule};
 
-/// A predicted gain that differs by less than this share of the run time counts as the same: two
-/// runs of one program differ by as much.
+/// A predicted gain that changed by less than this share of the run time counts as unchanged, since
+/// it differs by as much between two runs of one program.
 const LEAST_CHANGE: f64 = 0.01;
 
 /// How a finding has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It was not there before.
+    /// The first recording lacks it.
     New,
     /// Its gain is larger or smaller than before.
     Changed,
-    /// It is not there any more.
+    /// The second recording lacks it.
     Gone,
-    /// It is as it was.
+    /// Its gain is about as before.
     Same,
 }
 
-/// A finding before and after.
+/// A finding, in the recording before a change of the program and in the one after it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindingChange {
     /// How it has changed.
@@ -42,7 +42,7 @@ pub struct FindingChange {
     pub after: Option<Gain>,
 }
 
-/// The findings of both processes.
+/// Compares the findings of two processes.
 pub fn changes(before: &Process, after: &Process) -> Vec<FindingChange> {
     let mut earlier: BTreeMap<Key, Vec<&Finding>> = BTreeMap::new();
     for finding in before.findings.iter().rev() {
@@ -50,8 +50,8 @@ pub fn changes(before: &Process, after: &Process) -> Vec<FindingChange> {
     }
     let mut changes = Vec::new();
     for finding in &after.findings {
-        // If there are several findings at one call site, the one with most to gain is compared
-        // with the earlier finding.
+        // If a rule has several findings at one call site, they are paired in their order, those
+        // with most to gain first.
         let was = earlier.get_mut(&key(finding, after)).and_then(Vec::pop);
         changes.push(change(was, Some(finding)));
     }

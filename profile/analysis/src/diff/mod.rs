@@ -1,9 +1,9 @@
 //! Compares two recordings of a program: before a change, and after it.
 //!
 //! Runs need not be equally long, so times and counts are given per second of run time. Lines move
-//! when a program is changed: a call site is identified by its function and file, and several lines
-//! of a function with one operation are summed. Findings are the same if their rule and call site
-//! are.
+//! when a program is changed, so a call site is identified by its operation, function and file;
+//! several lines of a function with the same operation are summed. Two findings are the same if
+//! they have the same rule and call site.
 //!
 //! One process of each recording is compared. In the first recording it is the process that lost
 //! most time waiting for locks; in the second, the process of that name that lost most, or if there
@@ -33,7 +33,7 @@ pub struct Diff {
     /// The findings of both: first the new ones, then those that changed, those that are gone, and
     /// those that are the same; in each group most to gain first.
     pub findings: Vec<FindingChange>,
-    /// The call sites of both, by kind and with the most changed first.
+    /// The call sites of both, ordered by kind, and within a kind with the most changed first.
     pub sites: Vec<SiteChange>,
 }
 
@@ -50,7 +50,7 @@ pub fn diff(before: &Analysis, after: &Analysis) -> Option<Diff> {
     })
 }
 
-/// The run of a process.
+/// A summary of a process's run.
 pub(crate) fn run(process: &Process) -> Run {
     let acquisitions: u64 = process.threads.iter().map(|thread| thread.acquisitions).sum();
     Run {

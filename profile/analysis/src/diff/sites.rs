@@ -21,9 +21,9 @@ pub struct SiteChange {
     pub file: Option<String>,
     /// The line with most waiting after the change, or before it if the call site is gone.
     pub line: Option<u32>,
-    /// The figures before; `None` if it was not there.
+    /// The figures before; `None` if the first recording lacks the call site.
     pub before: Option<Rates>,
-    /// The figures after; `None` if it is not there.
+    /// The figures after; `None` if the second recording lacks the call site.
     pub after: Option<Rates>,
 }
 
@@ -41,7 +41,7 @@ pub struct Rates {
 }
 
 impl SiteChange {
-    /// The change of the seconds that are waited in each second of run time; negative if they are
+    /// How many more seconds are waited in each second of run time after the change; negative if
     /// fewer.
     pub fn waited(&self) -> f64 {
         self.difference(|rates| rates.waited)
@@ -53,8 +53,8 @@ impl SiteChange {
     }
 }
 
-/// The sites of both processes. Locks come before futexes and events; within each kind, the order
-/// is by the change of waiting, then of holding, then of calls.
+/// Compares the call sites of two processes. Locks come before futexes and events; within each
+/// kind, the order is by the change of waiting, then of holding, then of calls.
 pub fn changes(before: &Process, after: &Process) -> Vec<SiteChange> {
     let mut before = rates(before);
     let mut changes = Vec::new();

@@ -1,5 +1,4 @@
-//! Calls of the kernel in which threads sleep for long and which no rule covers: a sentence for
-//! each.
+//! A sentence for each system call in which threads sleep for long, if no rule covers it.
 
 use super::improper_primitive::library_lock;
 use super::working::{IDLE, running, share};
@@ -8,7 +7,7 @@ use syncline_present::number::{counted, duration, percent};
 
 /// Calls with a smaller share of the threads' time are not reported.
 const LEAST: f64 = 0.05;
-/// Less than this, in seconds, rests on only a few samples.
+/// Sleeps of less than this, in seconds, rest on too few samples.
 const FLOOR: f64 = 0.5;
 const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks: \
                        where regions are short, have fewer threads (OMP_NUM_THREADS) or more work in each";
@@ -16,8 +15,8 @@ const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begi
 const LIBRARIES: [(&str, &str); 3] =
     [("libgomp", OPEN_MP), ("libomp", OPEN_MP), ("libiomp", OPEN_MP)];
 
-/// The sentences about the calls of the kernel in which threads sleep. Locks of the C library need
-/// none if they have a finding.
+/// The sentences about system calls in which threads sleep. A lock inside the C library gets none
+/// if there is a finding about such locks.
 pub fn find(process: &Process, findings: &[Finding]) -> impl Iterator<Item = Remaining> {
     let is_found = findings.iter().any(|finding| finding.rule == Rule::LibraryLock);
     let said = move |asleep: &Asleep| is_found && library_lock::function(process, asleep).is_some();

@@ -3,11 +3,11 @@
 //! the data is split, but not evenly.
 //!
 //! Locks are of one kind if they are taken at the same call sites, were created by the same calls,
-//! and lie at equal distances from each other, as those of an array do. To be created at one line
-//! is not enough: such locks may serve as many purposes as they have owners, such as the tables of
-//! one class. SyncPerf compares the highest rate with the lowest, but among thousands of locks two
-//! always differ at random. So here all hot locks together must stand out from the median, and
-//! their waits must be significant.
+//! and lie at equal distances from each other, as those of an array do. A common line of creation
+//! is not enough: it may create locks for many owners, such as the tables of one class, each with a
+//! purpose of its own. SyncPerf compares the highest rate with the lowest, but among thousands of
+//! locks two always differ at random. So here all hot locks together must stand out from the
+//! median, and their waits must be significant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,25 +21,26 @@ use crate::findings::family::{
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Fewer locks than this are not a kind.
+/// A kind has at least this many locks.
 const FEWEST_LOCKS: usize = 4;
 /// A hot lock's acquisitions and contention must be at least this many times those of the median.
 /// The factor is SyncPerf's, which compares with the lowest, not with the median.
 const TIMES: f64 = 2.0;
 /// At most this share of the locks may be hot. If more are hot, there are simply too few locks.
 const FEW: f64 = 0.25;
-/// An alternative to high contention: this many threads would be in a section at once if the lock
-/// did not exclude them. If few threads run at a time, few find a lock taken.
+/// A hot lock has high contention; or more than this many threads, on average, would be in its
+/// sections at once if the lock did not exclude them. If few threads run at a time, few find a lock
+/// taken.
 const AT_ONCE: f64 = 0.3;
 /// The least share of the distances between neighbouring locks that must be multiples of one
 /// distance, for the locks to count as an array's elements. Some elements may be unused.
 const IN_STEP: f64 = 0.8;
 /// Heap blocks lie at multiples of this many bytes.
 const ALIGNMENT: u64 = 16;
-/// The least share of the waiting for locks of a kind that must be for the hot ones.
+/// The hot locks must have at least this share of the waiting for all locks of their kind.
 const MOST_WAITING: f64 = 0.8;
 
-/// Kinds of locks with a few hot ones.
+/// The findings about kinds of locks of which a few are hot.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let kinds = Family::all(process).into_iter().flat_map(|family| kinds(process, &family.locks));
     kinds.filter_map(|locks| Kind::of(process, locks, thresholds)).map(Kind::finding).collect()
@@ -73,7 +74,7 @@ fn are_in_an_array(process: &Process, locks: &[usize]) -> bool {
     })
 }
 
-/// How many locks were created by the calls that created these; 0 if that was not recorded.
+/// How many locks were created by the calls that created these; 0 if no creation was recorded.
 fn created(process: &Process, locks: &[usize]) -> usize {
     let first = &process.locks[locks[0]];
     let Some(creator) = first.created_at.map(|stack| process.calls_of(stack)) else {
@@ -108,7 +109,7 @@ struct Kind<'a> {
 impl<'a> Kind<'a> {
     fn of(process: &'a Process, locks: Vec<usize>, thresholds: &Thresholds) -> Option<Kind<'a>> {
         let figures = |lock: usize| &process.locks[lock].figures;
-        // A lock that was hardly ever taken may have been taken only when it was made.
+        // A lock that was hardly ever taken may have been taken only while its object was created.
         let is_used = |lock: usize| figures(lock).calls >= FEWEST_TAKEN;
         let locks: Vec<usize> = locks.into_iter().filter(|&lock| is_used(lock)).collect();
         if locks.len() < FEWEST_LOCKS {

@@ -14,10 +14,11 @@ use syncline_recording::Primitive;
 use crate::held::{is_to_read, mean_held, share_of_work};
 use crate::model::{Figures, Kind, Lock, Process, Site, Thread};
 
-/// Seconds that an uncontended acquisition and its release take: 5 ns for a mutex that stays in one
-/// processor's cache (`docs/benchmarks.md`), more if its cache line comes from memory.
+/// An upper bound, in seconds, of what an uncontended acquisition and its release take: 5 ns for a
+/// mutex that stays in one processor's cache (`docs/benchmarks.md`), more if its cache line comes
+/// from memory.
 pub const PAIR: f64 = 20e-9;
-/// Seconds for a lock that several threads take in turn: its cache line comes from another
+/// Like [`PAIR`], for a lock that several threads take in turn: its cache line comes from another
 /// processor, for the acquisition and often again for the release.
 pub const SHARED_PAIR: f64 = 100e-9;
 /// Like [`PAIR`], for locks that are mostly taken by one thread each: they stay in its cache, or
@@ -42,12 +43,12 @@ pub const WAITED_FLOOR: f64 = 0.005;
 pub const FEWEST_TAKEN: u64 = 10;
 
 /// If this share of a lock's acquisitions is in functions that wait for a condition or signal it,
-/// the lock is the condition's.
+/// the lock belongs to the condition.
 const OF_CONDITION: f64 = 0.1;
 
 /// The least number of waits and signals of the condition for each acquisition. With fewer, the
-/// lock does not exist for the condition; for example, all threads occasionally stop for a garbage
-/// collector.
+/// lock does not exist for the condition; for example, the condition may only stop all threads for
+/// a garbage collector.
 const OFTEN_ENOUGH: f64 = 0.001;
 
 /// The share of hand-overs that remains if threads pass on ten things at a time. The predicted gain
@@ -57,9 +58,9 @@ pub const SEVERAL_AT_A_TIME: f64 = 0.1;
 /// Locks that are taken at the same call sites.
 pub struct Family<'a> {
     process: &'a Process,
-    /// The locks, most time waited first.
+    /// The locks, those with most time waited first.
     pub locks: Vec<usize>,
-    /// The call sites that take them, those with most calls first.
+    /// The call sites that take the locks, those with most calls first.
     pub sites: Vec<usize>,
 }
 
@@ -153,8 +154,8 @@ impl Family<'_> {
         if self.locks.len() < self.threads() { SHARED_PAIR } else { PAIR }
     }
 
-    /// The mean of these seconds, where [`Family::pair`] is the bound: what fixes saved that
-    /// removed the calls, and no more than the threads' processor time allows.
+    /// The mean of the seconds that [`Family::pair`] bounds: what fixes saved that removed the
+    /// calls, but no more than the threads' processor time allows.
     pub fn likely_pair(&self) -> f64 {
         let mut locks = self.locks.iter().map(|&lock| &self.process.locks[lock]);
         let one_thread = |lock: &Lock| threads_of(lock).is_none_or(|threads| threads < ONE_THREAD);
@@ -185,7 +186,7 @@ impl Family<'_> {
         share_of_run(self.process, self.waited())
     }
 
-    /// A handful of the locks, those with most waiting.
+    /// The locks with most waiting, at most five.
     pub fn few_locks(&self) -> Vec<usize> {
         few(&self.locks)
     }
@@ -197,8 +198,9 @@ impl Family<'_> {
         self.in_functions_of(sites.filter(|site| site.op.primitive() == Primitive::Condvar)) > 0
     }
 
-    /// Whether the locks exist for the condition: a queue's, whose sides wait for each other. A
-    /// condition that no thread waited for is no evidence of this, even if threads signalled it.
+    /// Whether the locks exist for a condition variable, as those of a queue do, whose two sides
+    /// wait for each other. A condition that no thread waited for is no evidence of this, even if
+    /// threads signalled it.
     pub fn is_of_condition(&self) -> bool {
         let waited_for =
             |lock: &&Lock| lock.primitive == Primitive::Condvar && lock.figures.waits > 0;
@@ -238,12 +240,12 @@ fn threads_of(lock: &Lock) -> Option<f64> {
     (squares > 0.0).then(|| calls().sum::<f64>().powi(2) / squares)
 }
 
-/// A time of all threads together as a share of the run time.
+/// Seconds, summed over all threads, as a share of the run time.
 pub fn share_of_run(process: &Process, seconds: f64) -> f64 {
     if process.seconds > 0.0 { seconds / process.seconds } else { 0.0 }
 }
 
-/// A handful of locks.
+/// The first five of these locks.
 pub fn few(locks: &[usize]) -> Vec<usize> {
     locks.iter().copied().take(5).collect()
 }
@@ -263,7 +265,7 @@ impl Sets {
         Sets((0..sites).collect())
     }
 
-    /// The element that represents a set: its first.
+    /// The element that represents the set of `site`: the lowest in the set.
     pub fn root(&mut self, mut site: usize) -> usize {
         while self.0[site] != site {
             self.0[site] = self.0[self.0[site]];

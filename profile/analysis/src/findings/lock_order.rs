@@ -1,22 +1,22 @@
 //! Locks that are taken in both orders: one thread holds A and wants B while another holds B and
 //! wants A, and both wait for ever. It is a fault even if no deadlock happened in the recorded run.
-//! Circles of three and more locks count as well.
+//! Circles of three or more locks count as well.
 //!
-//! Locks are the nodes of a graph, with an edge from each lock to those that were taken with it
-//! held; locks that can be reached from each other in both directions are one finding. The
-//! following are no danger:
+//! Locks are the nodes of a graph, with an edge from each lock to those that were taken while it
+//! was held. Locks that can all be reached from each other are one finding. The following are no
+//! danger:
 //!
-//! - a try: a thread that is refused releases what it has;
+//! - a try: a thread that is refused releases the locks that it holds;
 //! - a lock that is only ever held or requested for reading;
-//! - two orders under one and the same third lock, which admits one thread at a time;
+//! - two orders that always occur under the same third lock, which admits one thread at a time;
 //! - locks that one thread alone uses;
-//! - a lock that is taken once right after it was created: no other thread can know it yet;
-//! - orders that were seen no more often than locks were created at the address of one of the two:
-//!   they may be of different locks;
-//! - a circle of three or more locks, if no two locks were seen in both orders, and all are taken
-//!   at one pair of call sites or the circle is one of many locks. If any lock could be taken
-//!   first, pairs in both orders would be as frequent as circles. So these are probably locks of
-//!   objects whose memory was freed and used again, or of a cache's slots.
+//! - a lock that is taken only once, right after it was created: no other thread can know it yet;
+//! - an order that was seen no more often than locks were created at the address of one of its two
+//!   locks: the orders may be those of different locks at that address;
+//! - a circle of three or more locks, if no two locks were seen in both orders, and if either all
+//!   are taken at one pair of call sites or there are many locks. If any lock could be taken first,
+//!   pairs in both orders would be as frequent as circles. So these are probably locks of objects
+//!   whose memory was freed and used again, or of a cache's slots.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -27,14 +27,14 @@ use crate::findings::family::few;
 use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// From the function that has a lock created and then taken, each of the two paths leads through at
-/// most this many frames.
+/// A function may create a lock and then take it through functions that it calls. Each of the two
+/// paths of calls has at most this many frames.
 const MOST_BETWEEN: usize = 3;
-/// With at least this many locks that can be reached from each other, two would be seen in both
-/// orders.
+/// If at least this many locks can be reached from each other, two of them should have been seen in
+/// both orders.
 const MANY: usize = 8;
 
-/// Locks taken in both orders, however seldom that was seen.
+/// The findings about locks taken in both orders, however seldom that was seen.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let graph = Graph::of(process);
     graph.knots().into_iter().filter_map(|knot| graph.finding(&knot)).collect()
@@ -43,15 +43,15 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
 /// Which locks were taken with which other locks held.
 struct Graph<'a> {
     process: &'a Process,
-    /// By the lock that was held and the one that was taken.
+    /// The nestings of each order. The key is the lock that was held, then the one that was taken.
     edges: BTreeMap<(usize, usize), Vec<&'a Nesting>>,
 }
 
-/// Whether a lock was taken once, in the call of a function that had just created it.
+/// Whether a lock was taken only once, during the call of a function that had just created it.
 fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     let Some(created_at) = process.locks[nesting.lock].created_at else { return false };
     let (made, taken) = (process.calls_of(created_at), process.calls_of(nesting.stack));
-    // Below that function, the two paths may go through different functions.
+    // From that function, creation and acquisition may go through different functions.
     let from = |calls: &[usize]| (1..=MOST_BETWEEN.min(calls.len())).collect::<Vec<usize>>();
     let same = |of_made: usize, of_taken: usize| {
         let (made, taken) = (&made[of_made..], &taken[of_taken..]);
@@ -67,7 +67,7 @@ fn may_be_of_several(process: &Process, nesting: &Nesting, held: usize) -> bool 
     made > 1 && nesting.seen <= made
 }
 
-/// The lock that was held and the one that was taken, with the nestings in which that was seen.
+/// The lock that was held and the one that was taken, with the nestings in which this was seen.
 type Edge<'g, 'a> = (&'g (usize, usize), &'g Vec<&'a Nesting>);
 
 impl<'a> Graph<'a> {
@@ -91,7 +91,7 @@ impl<'a> Graph<'a> {
         Graph { process, edges }
     }
 
-    /// Sets of at least two locks, in which each lock can be reached from each other.
+    /// The sets of at least two locks in which each lock can be reached from each other lock.
     fn knots(&self) -> Vec<Vec<usize>> {
         let mut next: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut previous: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
             );
             evidence.push(count(&what, most.seen));
         }
-        // Call sites where the second of two locks is taken: there a thread would wait for ever.
+        // The call sites where the second of two locks is taken. In a deadlock, threads wait there.
         let mut seen_at: BTreeMap<usize, u64> = BTreeMap::new();
         for nesting in &nestings {
             *seen_at.entry(nesting.site).or_default() += nesting.seen;
@@ -189,7 +189,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The shortest circle that begins with an edge; `None` if the edge is in no circle.
+    /// The shortest circle that begins with the given edge; `None` if the edge is in no circle.
     fn shortest(&self, (held, taken): (usize, usize)) -> Option<Vec<(usize, usize)>> {
         let mut came_from = HashMap::from([(taken, held)]);
         let mut queue = VecDeque::from([taken]);
@@ -226,8 +226,7 @@ impl<'a> Graph<'a> {
         exclusive.values().any(|&exclusive| !exclusive)
     }
 
-    /// Whether a circle is probably one of addresses that several locks had in turn, and not of
-    /// locks.
+    /// Whether a circle probably arose because several locks had the same address in turn.
     fn is_of_used_memory(
         &self,
         knot: &[usize],
@@ -253,7 +252,8 @@ impl<'a> Graph<'a> {
         users.map(|&(thread, _)| thread).collect::<BTreeSet<_>>().len() == 1
     }
 
-    /// Whether the first lock of each order was always taken under one and the same third lock.
+    /// Whether the first lock of every order was always taken under one and the same third lock,
+    /// held exclusively.
     fn is_gated(&self, nestings: &[&Nesting]) -> bool {
         let firsts: HashSet<(usize, usize)> = nestings
             .iter()
@@ -291,7 +291,7 @@ fn place(process: &Process, stack: usize) -> String {
     frame.map_or_else(|| "an unknown place".to_owned(), |frame| process.frames[frame].place())
 }
 
-/// The locks that can be reached from a lock, including itself.
+/// The locks that can be reached from `lock`, including `lock` itself.
 fn reached(lock: usize, next: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
     let mut reached = HashSet::from([lock]);
     let mut left = vec![lock];
@@ -343,8 +343,8 @@ mod tests {
         find(drawn, &Thresholds::default())
     }
 
-    /// The number of findings for locks that are taken at one pair of call sites. Each order is the
-    /// lock held and the lock taken.
+    /// The number of findings for locks that are all taken at one pair of call sites. Each order is
+    /// a lock that is held and one that is taken.
     fn at_one_pair_of_sites(orders: &[(usize, usize)]) -> usize {
         let mut drawn = process(1.0, 4);
         let locks: Vec<usize> = (0..9).map(|_| drawn.lock(Primitive::Mutex, "lock")).collect();

@@ -1,12 +1,12 @@
-//! Barriers that a program made of a lock and a condition.
+//! Barriers that a program made from a lock and a condition.
 //!
-//! All threads that arrive count themselves under the lock; all but the last wait for the
-//! condition, and the last one wakes them. So for each broadcast there are as many arrivals as
-//! threads that meet. Unlike at a queue, threads wait and wake in the same functions:
+//! Each thread that arrives counts itself under the lock. All but the last wait for the condition,
+//! and the last one wakes them. So for each broadcast there are as many arrivals as threads that
+//! meet. Unlike at a queue, threads wait and wake in the same functions. These are either
 //!
-//! - in one function, whose lock they may take for other things as well; or
-//! - in several, for example if one thread hands out work and takes part in it. Then each arrival has
-//!   to be accounted for: it waits, or it wakes all.
+//! - one function, which may take the lock for other purposes as well; or
+//! - several functions, for example if one thread hands out work and takes part in it. Then each
+//!   arrival has to be accounted for: it waits, or it wakes all.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::family::Family;
 use crate::model::{Lock, Process, Site, SiteUse};
 
 /// How far the number of arrivals for each broadcast may be from a whole number, and the share of
-/// calls that may be unaccounted for: the run may end within a round.
+/// calls that may be unaccounted for. The run may end within a round.
 const WHOLE: f64 = 0.02;
 
 /// A barrier of the program's own.
@@ -44,7 +44,7 @@ impl<'a> Meeting<'a> {
                 rounds,
                 threads: (arrivals as f64 / rounds as f64).round() as usize,
             };
-            // If all arrivals are accounted for, their number is certain.
+            // If all arrivals are accounted for, their number is certain, so this is tried first.
             in_several(process, family, condition)
                 .or_else(|| in_one_function(process, family, condition))
                 .map(|(functions, rounds, arrivals)| meeting(functions, rounds, arrivals))
@@ -116,8 +116,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// Whether three threads meet that arrive and broadcast this often, and broadcast in the
-    /// function `waker`.
+    /// Whether three threads meet that arrive `arrivals` times and broadcast `broadcasts` times, in
+    /// the function `waker`.
     fn meet(arrivals: u64, broadcasts: u64, waker: &str) -> bool {
         let mut drawn = process(10.0, 4);
         drawn.threads("work", 3, 10.0);

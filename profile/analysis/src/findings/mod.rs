@@ -1,6 +1,6 @@
-//! What is wrong: one file for each kind of problem, each a pure function over a process's
-//! figures. A rule's file says in its first paragraph what counts as a problem; its thresholds are
-//! constants with their reasons.
+//! The rules, which find what is wrong. Each kind of problem has a file with a pure function over a
+//! process's figures. A rule's file says in its first paragraph what counts as a problem; its
+//! thresholds are constants with their reasons.
 
 mod asleep;
 mod asymmetric_contention;
@@ -30,7 +30,7 @@ use crate::gain::Predictor;
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
-/// The rules of one kind of problem: finds their findings in a process.
+/// The rules of one kind of problem, as a function that finds their findings in a process.
 type Rules = fn(&Process, &Thresholds) -> Vec<Finding>;
 
 /// Every kind of problem.
@@ -47,12 +47,12 @@ const ALL: &[Rules] = &[
     busy_futex::find,
 ];
 
-/// All findings of a process, with predicted gains, most to gain first.
+/// All findings of a process, with predicted gains, those with most to gain first.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let findings = ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
     let mut findings = precedence::one_for_each_problem(findings);
     if findings.is_empty() {
-        // Most of the work is to replay the run, which is of no use without findings.
+        // Replaying the run is most of the work, and of no use without findings.
         return findings;
     }
     let predictor = Predictor::new(process);

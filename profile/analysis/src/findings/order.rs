@@ -14,8 +14,8 @@ use crate::model::{Category, Finding, Kind, Lost, Process, Site};
 /// error (`docs/accuracy.md`).
 const ERROR: f64 = 0.1;
 
-/// Compares two findings: most gain first. Lock orders, which may hang a program and take no time,
-/// come last.
+/// Compares two findings for an order with most gain first. Lock orders come last: they may hang a
+/// program, but take no time.
 pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
     let step = |finding: &Finding| finding.gain.map_or(0, |gain| (gain.share / ERROR) as i64);
     let seconds = |finding: &Finding| finding.gain.map_or(0.0, |gain| gain.seconds);
@@ -29,11 +29,11 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 }
 
 /// Seconds that all threads spent at a finding's call sites: waits, refused tries, and the calls
-/// themselves. Waits for events and in futexes only count as far as the end of the run waited for
-/// them, if that is known: others may be of threads that have nothing to do. Events of a rule that
-/// is not about all waiting don't count.
+/// themselves. Of waits for events and in futexes, only those count for which the end of the run
+/// waited, if these are known: the others may be of threads that have no work. If the rule is not
+/// about all kinds of waiting, its waits for events don't count.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
-    // No recorded call takes a lock inside a library: samples show who sleeps there.
+    // No recorded call takes a lock inside a library: samples show how long threads sleep there.
     if finding.sites.is_empty() {
         return slept_at(process, &finding.place);
     }
@@ -68,7 +68,7 @@ mod tests {
     use crate::findings::testing::{Use, finding, process};
     use crate::model::Rule;
 
-    /// Modelled on a queue one of whose sides polls with a sleep: both sides wait about equally
+    /// Modelled on a queue with one side that polls with a sleep. Both sides wait about equally
     /// long, and the run waits for the side that sleeps.
     #[test]
     fn waits_for_events_count_as_far_as_the_run_waits_for_them() {

@@ -1,10 +1,12 @@
-//! One problem is one finding. A needless lock is often contended as well, and held while its
-//! holder is preempted; removing it resolves the other problems. So if there are several findings
-//! at one call site, only the one whose rule comes first in [`crate::model::Rule`] is reported.
+//! Each problem is reported as one finding. For example, a needless lock is often contended as
+//! well, and its holder is preempted; removing the lock resolves the other two problems. So if
+//! there are several findings at one call site, only the one whose rule comes first in
+//! [`crate::model::Rule`] is reported.
 
 use crate::model::Finding;
 
-/// Leaves out findings that an earlier one in the order already covers.
+/// Leaves out a finding if a kept one of an earlier rule has its first call site. Findings of rules
+/// that do not share waits always stay.
 pub fn one_for_each_problem(mut findings: Vec<Finding>) -> Vec<Finding> {
     let shares_waits = |finding: &Finding| finding.rule.about().shares_waits;
     findings.sort_by_key(|finding| finding.rule);

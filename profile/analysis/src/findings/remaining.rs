@@ -1,8 +1,8 @@
-//! Time that no finding explains: each kind of lock, with its refused tries, and each event that
-//! takes 2 % of the threads' time or more gets a sentence. The sentence says which threads wait for
-//! which, and which numbers rule the findings out, so that an expert can continue from there. Locks
-//! whose waits take less time than their calls also get a sentence if the calls take 5 % of the time
-//! in which threads could run, and so do calls of the kernel in which threads sleep for 5 % of their
+//! Time that no finding explains. A family of locks, with its refused tries, gets a sentence if it
+//! takes 2 % of the threads' time or more; so does an event. The sentence says which threads wait
+//! for which, and which numbers rule the findings out, so that an expert can continue from there.
+//! Locks whose waits take less time than their calls get a sentence if the calls take 5 % of the
+//! time in which threads could run. System calls get one if threads sleep in them for 5 % of their
 //! time.
 
 mod events;
@@ -22,14 +22,14 @@ use events::event;
 use sentence::{LEAST, joined};
 use syncline_present::number::{counted, duration, grouped, percent};
 
-/// The least share of the threads' time for calls, whose time is an estimate. Time in which threads
-/// are ready and have no processor does not count.
+/// Calls, whose time is an estimate, must take at least this share of the threads' time. Time in
+/// which threads are ready and have no processor does not count.
 const LEAST_IN_CALLS: f64 = 0.05;
-/// Findings explain the waiting of a family if their call sites have at least this share of it.
+/// Findings explain the waiting of a family if at least this share of it is at their call sites.
 const EXPLAINED: f64 = 0.5;
 
-/// The locks and events that are left: most of the critical path first, if enough of it is known,
-/// and then most time first.
+/// The locks and events that no finding explains. Those with most of the critical path come first,
+/// if enough of the path is known; otherwise those with most time.
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let said = |site: usize| {
         let speaks =
@@ -120,7 +120,8 @@ fn cost_of_calls(process: &Process, family: &Family) -> Option<f64> {
     (seconds >= LEAST_IN_CALLS * had_processor).then_some(seconds)
 }
 
-/// Locks that are taken so often that the calls take much time, and more than the waits.
+/// The sentence about a family that is taken so often that its calls take much time, and more than
+/// its waits; `None` for other families, and for one that a finding is about.
 fn calls(
     process: &Process,
     family: &Family,
@@ -170,7 +171,7 @@ fn locks_in_words(process: &Process, family: &Family) -> String {
     }
 }
 
-/// A text with the call site whose holders caused most of the waits; empty if it is not known.
+/// A text with the call site whose holders caused most of the waiting; empty if it is not known.
 fn blockers(process: &Process, family: &Family) -> String {
     let all = || family.locks.iter().flat_map(|&lock| &process.locks[lock].blockers);
     let Some(holder) = all().max_by(|a, b| a.waited.total_cmp(&b.waited)).and_then(|b| b.holder)
@@ -183,7 +184,7 @@ fn blockers(process: &Process, family: &Family) -> String {
     format!(", {} of it while held from {holder}", percent(share.min(1.0)))
 }
 
-/// How often holders slept or lost their processor; `None` if no hold was sampled.
+/// A text that says how often holders slept or lost their processor; `None` if no hold was sampled.
 fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     let (mut looked_at, mut slept, mut preempted) = (0, 0, 0);
     for time in times {

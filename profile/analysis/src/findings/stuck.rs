@@ -1,6 +1,7 @@
-//! Threads that can't continue, as shown by what each waits for when the recording ends or is read:
-//! a circle of threads, each of which waits for a lock that the next one holds; and, if no thread
-//! runs any more, those that wait for a condition whose last signal came too early, or else all of them.
+//! Threads that can't continue, according to what each waits for when the recording ends or is
+//! read. A deadlock is a circle of threads, each of which waits for a lock that the next one holds.
+//! If there is none, but all threads wait, some may wait for a condition whose last signal came too
+//! early; otherwise all threads are reported.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +12,12 @@ use crate::name;
 use crate::name::primitive;
 use syncline_present::number::grouped;
 
-/// Seconds. A shorter wait may be about to end.
+/// A wait that is shorter than this, in seconds, may be about to end.
 const LONG: f64 = 0.1;
 
 /// If all threads have waited this long, in seconds, a deadline that was not recorded is unlikely.
 const VERY_LONG: f64 = 1.0;
-/// The number of call sites of a standstill that are named.
+/// The text about a standstill names at most this many call sites.
 const NAMED: usize = 6;
 
 /// Waits that have a deadline, or are for a given time.
@@ -29,7 +30,8 @@ const ENDS_BY_ITSELF: [Op; 6] = [
     Op::Sleep,
 ];
 
-/// All circles of threads, and otherwise waits that will not end.
+/// All deadlocks; if there are none, other waits that will not end. Empty if the process has
+/// exited.
 pub fn find(process: &Process) -> Vec<Stuck> {
     if matches!(process.state, State::Exited { .. }) {
         return Vec::new();
@@ -57,7 +59,7 @@ fn deadlocks(process: &Process) -> Vec<Stuck> {
         let mut circle: Vec<usize> = way.take(process.threads.len()).collect();
         let Some(length) = circle.iter().position(|&thread| thread == first) else { continue };
         circle.truncate(length);
-        // Each circle once: from its first thread on.
+        // Each circle is reported only once, from its lowest thread on.
         if circle.iter().any(|&thread| thread < first) {
             continue;
         }
@@ -84,7 +86,8 @@ fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
     Stuck { trap: Trap::Deadlock, seconds: shortest(process, &threads), why: text(&lines), threads }
 }
 
-/// Threads that wait for a condition, if no thread runs: then none will signal.
+/// The threads that wait for a condition, if every thread waits for good, so that no thread will
+/// signal it; `None` otherwise.
 fn lost_wake_up(process: &Process) -> Option<Stuck> {
     let for_good = |thread: usize| {
         let now = waiting(&process.threads[thread])?;
@@ -127,7 +130,8 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
     Some(Stuck { trap: Trap::LostWakeUp, seconds, why: text(&lines), threads })
 }
 
-/// All threads, if none runs: none will, unless a wait has a deadline that was not recorded.
+/// All threads, if every thread has waited very long; `None` otherwise. None of them will continue,
+/// unless a wait has a deadline that was not recorded.
 fn standstill(process: &Process) -> Option<Stuck> {
     let for_good = |thread: usize| {
         let now = waiting(&process.threads[thread]);
@@ -198,8 +202,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// Four threads, some of which wait: each entry is a thread, the number of the lock that it
-    /// waits for, and the lock's holder.
+    /// Four threads, some of which wait. Each entry is the index of a thread, that of the lock that
+    /// it waits for, and that of the lock's holder.
     fn waits(all: &[(usize, usize, Option<usize>)]) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 3, 10.0);
@@ -271,7 +275,7 @@ mod tests {
         assert!(find(&drawn).is_empty(), "and so may one whose wait runs out of time");
     }
 
-    /// Modelled on a runtime whose thread waits in a futex for a lock that it holds itself.
+    /// Modelled on a runtime with a thread that waits in a futex for a lock that it holds itself.
     #[test]
     fn nothing_moves_where_all_wait_for_long() {
         let all = [(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)];

@@ -1,6 +1,6 @@
-//! Processes drawn by hand, for the tests of the rules: a few lines give the threads, how long they
-//! lived, and what was done to locks at call sites. The sums that a real analysis makes of a
-//! recording (rates, contention, waiting by kind) follow from these.
+//! Processes made by hand, for the tests of the rules. A few lines give the threads, how long they
+//! lived, and what was done to locks at call sites. From these follow the sums that a real analysis
+//! computes from a recording (rates, contention, waiting by kind).
 //!
 //! ```text
 //! let mut drawn = process(10.0, 4);
@@ -25,13 +25,13 @@ use crate::model::{
 use crate::options::Thresholds;
 pub use sections::one_word;
 
-/// A process that is being drawn. It dereferences to its [`Process`].
+/// A process that a test makes step by step. It dereferences to its [`Process`].
 pub struct Drawn(Process);
 
 /// What all threads together did to one lock at one call site.
 #[derive(Clone, Copy, Default)]
 pub struct Use {
-    /// As in [`Figures`].
+    /// Calls that succeeded.
     pub calls: u64,
     /// Calls that had to wait.
     pub waits: u64,
@@ -47,8 +47,8 @@ pub struct Use {
     pub held: f64,
 }
 
-/// A process that ran for this many seconds and could use this many processors, with a first thread
-/// that lived as long.
+/// A process that ran for `seconds` and could use `processors` processors, with a first thread that
+/// lived as long as the process.
 pub fn process(seconds: f64, processors: usize) -> Drawn {
     let mut drawn = Drawn(Process {
         pid: 1,
@@ -88,7 +88,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
     drawn
 }
 
-/// A finding by this rule about these sites, and nothing else.
+/// A finding by a rule about some sites, with all other fields empty.
 pub fn finding(rule: Rule, sites: &[usize]) -> Finding {
     Finding {
         rule,
@@ -105,8 +105,8 @@ pub fn finding(rule: Rule, sites: &[usize]) -> Finding {
 }
 
 impl Drawn {
-    /// Adds threads with this start function that lived for this many seconds each, up to the end.
-    /// Returns the index of the first.
+    /// Adds `threads` threads with a start function. Each lived for `seconds`, up to the end of the
+    /// process. Returns the index of the first.
     pub fn threads(&mut self, start_function: &str, threads: usize, seconds: f64) -> usize {
         for _ in 0..threads {
             self.thread(Some(start_function), seconds);
@@ -141,7 +141,8 @@ impl Drawn {
         self.thread_seconds += seconds;
     }
 
-    /// Makes a thread wait for this many seconds for an object of this kind.
+    /// Makes a thread wait for `seconds` more for an object of the kind `primitive`, instead of
+    /// using a processor.
     pub fn waited(&mut self, thread: usize, primitive: Primitive, seconds: f64) {
         let thread = &mut self.threads[thread];
         thread.waiting.add(Kind::of(primitive), seconds);
@@ -149,14 +150,14 @@ impl Drawn {
         thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
     }
 
-    /// Makes a thread ready without a processor for this many seconds of its life.
+    /// Makes a thread ready without a processor for `seconds` more of its life.
     pub fn ready(&mut self, thread: usize, seconds: f64) {
         let thread = &mut self.threads[thread];
         thread.ready = thread.ready.map(|ready| ready + seconds);
         thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
     }
 
-    /// Adds a lock, or another object that threads wait for, with this name. Returns its index.
+    /// Adds a named lock, or another object that threads wait for. Returns its index.
     pub fn lock(&mut self, primitive: Primitive, name: &str) -> usize {
         let kind = Kind::of(primitive);
         let address = 0x1000 + 0x40 * self.locks.len() as u64;
@@ -180,7 +181,7 @@ impl Drawn {
         self.locks.len() - 1
     }
 
-    /// Adds locks that were created at one call site.
+    /// Adds locks that were created at one call site. Returns their indices.
     pub fn locks_created(&mut self, primitive: Primitive, locks: usize, place: &str) -> Vec<usize> {
         let created_at = self.stack(place);
         let made: Vec<usize> =
@@ -191,7 +192,7 @@ impl Drawn {
         made
     }
 
-    /// Adds a call site with a name such as `push at queue.c:12`.
+    /// Adds a call site with a name such as `push at queue.c:12`. Returns its index.
     pub fn site(&mut self, op: Op, place: &str) -> usize {
         let stack = self.stack(place);
         let (frame, threads) = (self.stacks[stack].place, self.threads.len());
@@ -215,7 +216,7 @@ impl Drawn {
         self.sites.len() - 1
     }
 
-    /// Adds a stack of one frame.
+    /// Adds a stack of one frame. Returns its index.
     pub fn stack(&mut self, place: &str) -> usize {
         let (function, at) = place.split_once(" at ").unwrap_or((place, ""));
         let (file, line) = at.rsplit_once(':').unwrap_or((at, ""));
@@ -238,7 +239,7 @@ impl Drawn {
         self.stacks.len() - 1
     }
 
-    /// Adds a library, mapped from this path.
+    /// Adds a library that was mapped from `path`. Returns its index.
     pub fn module(&mut self, path: &str) -> usize {
         self.modules.push(Module {
             path: path.to_owned(),
@@ -251,7 +252,8 @@ impl Drawn {
         self.modules.len() - 1
     }
 
-    /// Extends a stack into these functions of a library, the innermost first.
+    /// Puts functions of a library inside a stack's innermost frame. `functions` begins with the
+    /// innermost.
     pub fn calls_into(&mut self, stack: usize, module: usize, functions: &[&str]) {
         for function in functions.iter().rev() {
             let inner = self.stack(function);
@@ -261,7 +263,7 @@ impl Drawn {
         }
     }
 
-    /// Adds a caller to a site's stack.
+    /// Adds an outermost caller to a site's stack.
     pub fn called_by(&mut self, site: usize, place: &str) {
         let caller = self.stack(place);
         let frame = self.stacks[caller].frames[0];
@@ -269,7 +271,8 @@ impl Drawn {
         self.stacks[stack].frames.push(frame);
     }
 
-    /// Sets how often each thread came to a call site, and so to each lock that is used there.
+    /// Sets how often each thread called at a call site. Each lock that is used there gets the same
+    /// numbers.
     pub fn by_thread(&mut self, site: usize, calls: impl IntoIterator<Item = (usize, u64)>) {
         let calls: Vec<(usize, u64)> = calls.into_iter().collect();
         let Process { locks, sites, .. } = &mut self.0;
@@ -316,8 +319,8 @@ impl Drawn {
         self.lock_share = self.waiting.locks / self.thread_seconds;
     }
 
-    /// Adds waits for a lock at one site while a thread that took it at another (or the same) site
-    /// held it.
+    /// Adds waits for a lock at the site `waiter`, while a thread held the lock that had taken it
+    /// at the site `holder`.
     pub fn blocked(&mut self, lock: usize, waiter: usize, holder: usize, waits: u64, waited: f64) {
         let holder_stack = self.sites[holder].stacks[0];
         self.locks[lock].blockers.push(Blocker {
@@ -331,7 +334,7 @@ impl Drawn {
     }
 
     /// Adds sampled acquisitions of a lock at a site, with the lock that was already held and the
-    /// site where the latter was taken.
+    /// site where that one was taken.
     pub fn nested(&mut self, lock: usize, site: usize, outer: Option<(usize, usize)>, seen: u64) {
         let outer = outer.map(|(outer, at)| Outer {
             address: self.locks[outer].address,

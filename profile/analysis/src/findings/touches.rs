@@ -1,23 +1,23 @@
-//! The data that a critical section touches, which decides what primitive it needs: according to
-//! its instructions, and to a trace if there is one.
+//! The data that a critical section touches, which decides what primitive the section needs. The
+//! section's instructions show it, and a trace if there is one.
 //!
 //! Instructions show what a section may touch; a trace shows what it touched, and which data
-//! threads share. If there are two results, the one that requires less counts.
+//! threads share. If there are two results, the one that requires the weaker primitive counts.
 
 use crate::findings::family::descending;
 use crate::model::{Data, Inspected, Process, Section, Site};
 
-/// The most instructions of a section that only changes one word: they load the word, compute its
-/// new value, store it, and compute two addresses.
+/// A section that only changes one word has at most this many instructions. They load the word,
+/// compute its new value, store it, and compute two addresses.
 const ONE_WORD_INSTRUCTIONS: usize = 16;
-/// The most instructions of a section that ends before a waiter has fallen asleep: some tens of
-/// nanoseconds.
+/// A section of at most this many instructions, which take some tens of nanoseconds, ends before a
+/// waiter has fallen asleep.
 const FEW_INSTRUCTIONS: usize = 48;
 /// This many traced sections represent all of a call site: with a probability of 97 %, something
 /// that one section in thirty does is among them.
 const ENOUGH_SECTIONS: u64 = 100;
 
-/// What a section touches; the variants that require least come first.
+/// What a section touches. The variants that require the weakest primitives come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touches {
     /// Nothing that other threads can reach.
@@ -94,8 +94,9 @@ impl Touches {
         site.section.as_ref().and_then(Touches::of)
     }
 
-    /// The most that sections at these sites touch. Only sites that make at least the share `least`
-    /// of the calls count; `None` if what one of these touches is not known.
+    /// The last of the variants that apply to these sites. Only sites that make at least the share
+    /// `least` of the calls count; `None` if it is not known what the sections of one of them
+    /// touch.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
         Touches::most(process, sites, least, Touches::of_site)
     }
@@ -196,14 +197,14 @@ const MOVABLE: &[(f64, &[&str])] = &[
     ),
 ];
 
-/// A call that takes a smaller share of the time held is not what makes a section long.
+/// A call that takes a smaller share of the time held than this does not make a section long.
 const SHARE_OF_HELD: f64 = 0.05;
-/// At most this many of the calls that could be outside are named: those that take most time.
+/// A finding names at most this many of the calls that could be outside: those that take most time.
 const MOST_NAMED: usize = 5;
-/// Calls that together take a smaller share of the time held are not what makes a section long.
+/// Calls that together take a smaller share of the time held than this do not make a section long.
 const SHARE_OF_ALL: f64 = 0.25;
-/// The share of a section that is assumed to remain at least after its calls are moved out;
-/// canneal's section kept 28 of 46,979 accesses.
+/// At least this share of a section is assumed to remain after its calls are moved out. Canneal's
+/// section kept 28 of 46,979 accesses.
 const LEFT: f64 = 0.1;
 
 /// Calls that could mostly be outside of a section.
@@ -216,8 +217,9 @@ pub struct Movable<'a> {
 }
 
 /// The functions that a section calls, that could mostly be called outside, and that take a
-/// relevant part of the `held` seconds. If the section has a loop, each such function is relevant.
-/// `None` if there are none, or if they take too small a share together.
+/// relevant part of the section's mean time `held`. If the section has a loop, each function that
+/// could be called outside is relevant. `None` if there are none, or if together they take too
+/// small a share.
 pub fn movable_calls(section: &Section, held: f64) -> Option<Movable<'_>> {
     let takes = |call: &str| {
         let of = MOVABLE.iter().find(|(_, names)| names.contains(&plain(call)));

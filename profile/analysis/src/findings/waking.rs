@@ -1,4 +1,4 @@
-//! Which threads wait for something, and which wake them.
+//! Which threads wait for an object, and which threads wake them.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use syncline_recording::{Class, Op, Primitive};
 
 use crate::model::{Process, Site};
 
-/// This share of the waiting threads counts as all of them.
+/// At least this share of the waiting threads counts as nearly all.
 const NEARLY_ALL: f64 = 0.8;
 
 /// Whether an operation waits for a condition or a semaphore, or in a futex.
@@ -19,7 +19,7 @@ pub fn is_wait(op: Op) -> bool {
 }
 
 /// Whether at least half of the waits at a site time out, like those of a thread that acts as a
-/// clock. A site at which no wait has ended is none.
+/// timer. False if no wait at the site has ended.
 pub fn is_clock(site: &Site) -> bool {
     site.figures.waits > 0 && 2 * site.figures.timeouts >= site.figures.waits
 }
@@ -40,7 +40,7 @@ pub fn wakes(process: &Process, objects: &[usize]) -> BTreeMap<usize, u64> {
     wakes
 }
 
-/// Whether nearly all of these threads, two at least, wake others.
+/// Whether nearly all of the waiting threads, and at least two, wake others.
 pub fn are_peers(
     waiting: impl Iterator<Item = usize> + Clone,
     wakes: &BTreeMap<usize, u64>,

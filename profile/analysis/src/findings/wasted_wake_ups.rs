@@ -2,10 +2,10 @@
 //! something to do, or a wake-up system call without waiters.
 //!
 //! A wake-up of a condition is futile if the thread waits again without having released the lock in
-//! between. Each costs two context switches and the lock.
+//! between. Each futile wake-up costs two context switches and an acquisition of the lock.
 //!
-//! A signal without waiters is no finding: the C library returns at once. A program that uses a
-//! futex directly enters the kernel for each wake-up if it does not note whether threads sleep.
+//! A signal without waiters is no finding, since the C library returns at once. But a program that
+//! uses a futex directly enters the kernel for each wake-up, unless it notes whether threads sleep.
 
 use syncline_recording::{Op, Primitive};
 
@@ -15,18 +15,19 @@ use crate::gain::WAKE_UP;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// The least share of the wake-ups of a condition that find nothing to do. A few are unavoidable,
-/// since another thread may be faster.
+/// At least this share of a condition's wake-ups must be futile. A few are unavoidable, since
+/// another thread may be faster.
 const FUTILE: f64 = 0.5;
 /// Seconds that a wake-up system call takes if it finds no waiter.
 const WAKE_NOBODY: f64 = 0.3e-6;
-/// The least share of the run time that wake-ups for nothing must take. If a queue is filled faster
-/// than its threads wake up, half of them come too late however they are woken, and that takes 2 %.
+/// Futile wake-ups must take at least this share of the run time. If a queue is filled faster than
+/// its threads wake up, half of them come too late however they are woken, and these wake-ups take
+/// 2 %.
 const HERD_FLOOR: f64 = 0.05;
-/// The least share of the run time that system calls which wake no thread must take.
+/// System calls that wake no thread must take at least this share of the run time.
 const CALLS_FLOOR: f64 = 0.01;
-/// The largest share of wake-ups of a futex that may have met a waiter, for the futex to count as
-/// one without waiters.
+/// A futex counts as one without waiters if at most this share of its wake-ups can have found a
+/// waiter.
 const MET: f64 = 0.1;
 
 /// The findings about wake-ups for nothing.
@@ -143,8 +144,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// The findings for sixteen workers with `woken` wake-ups in ten seconds, of which `futile`
-    /// were for nothing.
+    /// The findings for sixteen workers with `woken` wake-ups in ten seconds, of which `futile` are
+    /// futile. `waker` is the operation that wakes them.
     fn herd(woken: u64, futile: u64, waker: Op) -> Vec<Finding> {
         let mut drawn = process(10.0, 4);
         drawn.threads("serve", 16, 10.0);

@@ -3,10 +3,10 @@
 
 use crate::model::Group;
 
-/// Seconds by which the run gets shorter if each group has the proposed number of threads and all
-/// threads of a group have the same work. The run takes no less than `least`: the processor time of
-/// all threads divided by the processors. Work may be more than processor time if threads sleep or
-/// wait for devices.
+/// Seconds by which the run gets shorter if each group has the proposed number of threads, and all
+/// threads of a group have the same work. The run takes no less than `least`, the processor time of
+/// all threads divided by the number of processors. (A group's work may be more than its processor
+/// time, if its threads sleep or wait for devices.)
 pub fn seconds(groups: &[Group], least: f64) -> f64 {
     let slowest = |time: fn(&Group) -> f64| groups.iter().map(time).fold(least, f64::max);
     let before = slowest(|group| group.busiest);

@@ -1,4 +1,4 @@
-//! Applies a remedy to tracks.
+//! Applies a remedy to the tracks of threads.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use super::shorter::Shorter;
 use super::tracks::{Ends, Track, Wait};
 use crate::model::{Kind, Process, Remedy};
 
-/// Seconds of processor time that a sleep and its wake-up take: calls of the kernel and two
-/// switches. Measured as the system time of programs that do nothing else: 2.5 to 5 microseconds.
+/// Seconds of processor time that a sleep and its wake-up take: system calls and two switches.
+/// Measured as the system time of programs that do nothing else: 2.5 to 5 microseconds.
 pub const WAKE_UP: f64 = 5e-6;
 /// The part of these seconds that the waking thread spends.
 pub const WAKING: f64 = 2e-6;
 /// The part that the sleeping thread spends.
 const SLEEP: f64 = WAKE_UP - WAKING;
 
-/// The tracks as they would have been with the remedy. A remedy that is not predicted by replay
-/// leaves them as they are.
+/// The tracks as they would have been with the remedy. If the remedy's gain is not predicted by
+/// replay, the tracks stay as they are.
 pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {
     let (sites, saved_per_call, waits_left, shorter) = match remedy {
         Remedy::RemoveLock { sites, seconds_per_call } => (sites, *seconds_per_call, 0.0, None),
@@ -40,7 +40,7 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
     let cheaper = matches!(remedy, Remedy::CheaperCalls { .. });
     let mut slept = vec![0u64; tracks.len()];
     for (track, slept) in tracks.iter_mut().zip(&mut slept) {
-        // If waits become fewer, every n-th remains.
+        // If the remedy leaves one of n waits, every n-th wait remains.
         let mut due = 0.0;
         track.waits.retain_mut(|wait| {
             if let Some(shorter) = &shorter {
@@ -49,7 +49,7 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
                 return stays(&mut due, wait, slept);
             }
             let Some(site) = wait.site.filter(|site| at.contains(site)) else { return true };
-            // A thread still waits until the event has happened, but continues sooner after it.
+            // The thread still waits until the event has happened, but continues sooner afterwards.
             if cheaper
                 && process.sites[site].kind == Kind::Event
                 && let Ends::With { delay, .. } = &mut wait.ends
@@ -66,7 +66,8 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
     tracks
 }
 
-/// Whether a wait remains, since one is due. One that goes away is a sleep less, if it was one.
+/// Whether a wait remains: it does if `due` has reached 1, which is then subtracted. Otherwise the
+/// wait goes away, and `slept` counts a saved sleep unless the thread span.
 fn stays(due: &mut f64, wait: &Wait, slept: &mut u64) -> bool {
     let stays = *due >= 1.0 - 1e-9;
     if stays {
@@ -77,8 +78,9 @@ fn stays(due: &mut f64, wait: &Wait, slept: &mut u64) -> bool {
     stays
 }
 
-/// Subtracts the cost of calls, and of sleeping, from the threads' work, evenly over each thread's
-/// track. Each thread's share of the calls is assumed to be its share of all acquisitions.
+/// Subtracts the saved cost of calls, and of the `slept` sleeps of each thread, from the threads'
+/// work, evenly over each thread's track. Each thread's share of the calls is assumed to be its
+/// share of all acquisitions.
 pub fn cheapen(
     tracks: &mut [Track],
     process: &Process,

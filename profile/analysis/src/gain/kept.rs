@@ -1,21 +1,23 @@
-//! The run without the stretches that are missing in its logs: the kept windows, joined end to end.
+//! The kept windows of a run's logs, joined end to end. The time between them is missing in the
+//! logs, and left out.
 //!
-//! Logs keep windows of a long run, evenly spaced over it. The prediction replays the windows, and
-//! each thread goes straight from one window to the next. So a thread's delay in one window carries
-//! over to all later windows, and threads wait for the slowest only at the very end.
+//! The logs of a long run keep only windows of time, evenly spaced over the run. The prediction
+//! replays the windows, and each thread goes straight from one window to the next. So a thread's
+//! delay in one window carries over to all later windows, and threads wait for the slowest only at
+//! the very end.
 
 use crate::model::{Activity, Process, Span};
 
-/// The most waits that are replayed. More would take seconds.
+/// At most this many waits are replayed. More would take seconds.
 const MOST_WAITS: usize = 200_000;
-/// The fewest windows, if some must be left out: enough to see each phase of a run.
+/// If time must be left out, at least this many windows remain, enough to see each phase of a run.
 const FEWEST: usize = 8;
 
 /// The parts of a run that are replayed.
 pub struct Kept {
     /// The windows in order: start and end.
     windows: Vec<(f64, f64)>,
-    /// Seconds of all windows before each window.
+    /// For each window, the total seconds of all windows before it.
     before: Vec<f64>,
 }
 
@@ -43,7 +45,7 @@ impl Kept {
         Kept { before: sums.collect(), windows }
     }
 
-    /// How many seconds were kept before a moment.
+    /// How many seconds of windows lie before a moment.
     pub fn until(&self, moment: f64) -> f64 {
         let begun = self.windows.partition_point(|&(from, _)| from <= moment);
         let Some(last) = begun.checked_sub(1) else { return 0.0 };
@@ -51,7 +53,7 @@ impl Kept {
         self.before[last] + moment.min(to) - from
     }
 
-    /// Whether a part of a span was kept.
+    /// Whether some part of a span lies in a window.
     fn has(&self, span: &Span) -> bool {
         self.until(span.began) < self.until(span.ended)
     }

@@ -1,22 +1,22 @@
 //! The gain of a fix: the recorded run is replayed as it would have gone with the fix.
 //!
-//! 1. [`tracks`] turns the recorded waits into what each thread had to do: some work, then a wait
-//!    that ends when another thread has reached a certain point, then more work.
+//! 1. [`tracks`] turns the recorded waits into a track for each thread: some work, then a wait that
+//!    ends when another thread has reached a certain point of its work, then more work.
 //! 2. [`change`] removes, moves or shortens the waits and the work that the remedy affects.
-//! 3. [`replay`] lets the threads run again, on as many processors, and finds when the last one is
-//!    done.
+//! 3. [`replay`] lets the threads run again, on as many processors as in the recorded run, and
+//!    finds when the last one is done.
 //!
 //! Recording slows a run down, most of all in short contended sections: the recorder counts while
 //! the lock is held, and the next thread waits longer for it. The recording has the time that the
-//! recorder took there; it is removed from the run first ([`unrecorded`]).
+//! recorder took in such sections; this time is removed from the run first ([`unrecorded`]).
 //!
 //! The gain is the difference between the run times of the unchanged and the changed tracks. So
 //! removing a wait that no thread depended on gains nothing; a thread that no longer waits for a
 //! lock arrives earlier at the barrier behind it; and if all processors are busy, less waiting
 //! gains nothing at all.
 //!
-//! The prediction does not know which data the threads would touch, so it does not know how caches
-//! would behave. And threads that no longer wait for one lock may contend for another.
+//! The prediction does not know which data the threads would touch, so it ignores caches. And
+//! threads that no longer wait for one lock may contend for another one more than the replay shows.
 //! `docs/accuracy.md` compares predictions with measurements.
 
 mod assignment;
@@ -39,19 +39,19 @@ use tracks::{Track, tracks};
 use unrecorded::unrecorded;
 
 /// If sleeping and waking take at least this share of the run, fewer hand-overs save more than the
-/// replay shows: to make, pass on and take each piece costs time as well, and how much is not
-/// known.
+/// replay shows. Making, passing on and taking each piece costs time as well, and it is not known
+/// how much.
 const MUCH_HANDED_OVER: f64 = 0.1;
-/// In that case, a replayed gain below this is not reported as a prediction.
+/// If the replay is known to show too little, a replayed gain below this is not reported.
 const LITTLE: f64 = 0.05;
-/// If threads wait for at least this share of their time for holders that sleep for more than
-/// [`MOSTLY`], a gain below [`LITTLE`] is no prediction either.
+/// If threads wait for at least this share of their time for holders that mostly sleep, a gain
+/// below [`LITTLE`] is not reported either.
 const MUCH_WAITED: f64 = 0.2;
-/// Of the time held.
+/// Holders mostly sleep if they have no processor for more than this share of the time held.
 const MOSTLY: f64 = 0.5;
 
-/// Seconds. For a shorter run, which is mostly start-up and shutdown, no gain is predicted by
-/// replay.
+/// For a run that is shorter than this, in seconds, no gain is predicted by replay: it is mostly
+/// start-up and shutdown.
 pub const SHORTEST: f64 = 0.05;
 
 /// Predicts gains for a process.
@@ -101,7 +101,7 @@ impl Predictor<'_> {
         Some(Gain { share, seconds: share * self.process.seconds, method })
     }
 
-    /// Whether hand-overs take much of the run, and the remedy makes them fewer.
+    /// Whether hand-overs take much of the run, and the remedy reduces their number.
     fn hands_over_much(&self, remedy: &Remedy) -> bool {
         let Remedy::FewerHandOvers { sites, .. } = remedy else { return false };
         let waits: u64 = sites.iter().map(|&site| self.process.sites[site].figures.waits).sum();
@@ -109,8 +109,8 @@ impl Predictor<'_> {
     }
 
     /// Whether threads wait long for holders that sleep until something happens which the recording
-    /// does not have, such as an answer from a socket. A thread of the same process that gives these
-    /// answers seems to hold the run up as long as the waits did.
+    /// does not have, such as an answer from a socket. If a thread of the same process gives these
+    /// answers, the replay shows it to delay the run for as long as the waits did.
     fn waits_for_sleepers(&self, remedy: &Remedy) -> bool {
         let Remedy::CheaperCalls { sites, waits_left, .. } = remedy else { return false };
         let waited: f64 = sites.iter().map(|&site| self.process.sites[site].figures.waited).sum();

@@ -1,20 +1,20 @@
-//! Lets threads do what their tracks say, on a number of processors, and finds out how long
-//! that takes.
+//! Replays the tracks of threads on a number of processors, and finds out how long that takes.
 //!
-//! All threads that work at a moment advance at one pace: 1, or, if the threads demand more
-//! processors than there are, the number of processors divided by the demand. So there is one clock
-//! of work for all threads, besides the clock of time, and the next event is the earliest of two
-//! heaps.
+//! All threads that work at a moment advance at the same pace. It is 1, or, if the threads demand
+//! more processors than there are, the number of processors divided by the demand. So one clock
+//! measures the work of all threads, and another one the time. Each clock has a heap of events, and
+//! the next event is the earliest of both heaps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::tracks::{Ends, Track, Wait};
 
-/// A thread that never waits for another and has less than this share of a processor counts as one
-/// that sleeps by itself, such as a timer. The length of the run does not depend on it.
+/// A thread that never waits for another thread, and uses less than this share of a processor,
+/// counts as one that sleeps by itself, such as a timer. The length of the run does not depend on
+/// it.
 const SLEEPER: f64 = 0.05;
-/// Less work than this counts as none, since sums of rounded numbers are inexact.
+/// Less work than this, in seconds, counts as none, since sums of rounded numbers are inexact.
 const NOTHING: f64 = 1e-12;
 
 /// Seconds from the start until the last thread is done.
@@ -30,16 +30,16 @@ pub fn replay(tracks: &[Track], processors: f64) -> f64 {
 struct Replay<'a> {
     tracks: &'a [Track],
     processors: f64,
-    /// Seconds so far.
+    /// Seconds that have passed so far.
     now: f64,
-    /// Work that a thread without waits would have done so far.
+    /// Seconds of work that a thread without waits would have done so far.
     worked: f64,
     /// The processors that working and spinning threads demand.
     wanted: f64,
     threads: Vec<Thread>,
-    /// The next stop of each thread that works, at a value of `worked`.
+    /// The next stop of each working thread: the value of `worked` at the stop, and the thread.
     stops: BinaryHeap<Reverse<(Moment, usize)>>,
-    /// The ends of waits whose time is known, at a value of `now`.
+    /// The ends of waits whose time is known: the value of `now` at the end, and the thread.
     timers: BinaryHeap<Reverse<(Moment, usize)>>,
     ended: f64,
 }
@@ -53,18 +53,19 @@ struct Waiter {
 
 #[derive(Clone, Default)]
 struct Thread {
-    /// Work done at its last stop.
+    /// Work that the thread had done at its last stop.
     done: f64,
-    /// `worked` at that moment.
+    /// The value of `worked` at that stop, or when the thread last continued.
     since: f64,
     next_wait: usize,
-    /// Amounts of its work that other threads wait for, in order, and the next of them.
+    /// Amounts of the thread's work that other threads wait for, in order. `next_awaited` is the
+    /// index of the next one.
     awaited: Vec<f64>,
     next_awaited: usize,
-    /// The threads that wait for it now, each with the work that it waits for and the time that it
-    /// then takes to continue.
+    /// The threads that now wait for this thread: each with the amount of work that it waits for,
+    /// and the delay after which it then continues.
     waiters: Vec<Waiter>,
-    /// Whether it spins while it waits; `None` if it does not wait.
+    /// Whether the thread spins while it waits; `None` if it does not wait.
     waits: Option<bool>,
     started: bool,
 }
@@ -179,7 +180,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Lets a thread continue in this many seconds.
+    /// Lets a thread continue in `seconds` seconds.
     fn go_on_after(&mut self, number: usize, seconds: f64) {
         if seconds > 0.0 {
             self.timers.push(Reverse((Moment(self.now + seconds), number)));
@@ -188,7 +189,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Ends a wait.
+    /// Ends the wait of a thread, if it waits.
     fn go_on(&mut self, number: usize) {
         let Some(spun) = self.threads[number].waits.take() else { return };
         if spun {
@@ -206,9 +207,9 @@ impl<'a> Replay<'a> {
         self.stops.push(Reverse((Moment(thread.since + left.max(0.0)), number)));
     }
 
-    /// The thread that continues if threads wait for each other in a circle: the one whose recorded
-    /// wait ended first. `None` if no thread waits. The recorded run had no circle, but the holder
-    /// of a lock is not always known for sure.
+    /// If threads wait for each other in a circle, the thread that continues: the one whose
+    /// recorded wait ended first. `None` if no thread waits. The recorded run had no circle, but
+    /// the holder of a lock is not always known for certain.
     fn first_stuck(&mut self) -> Option<usize> {
         let stuck = (0..self.threads.len()).filter(|&n| self.threads[n].waits.is_some());
         let ended = |n: usize| {
@@ -225,14 +226,14 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The work at which a thread reaches its next stop.
+/// The amount of work at which a thread reaches its next stop.
 fn stop_of(thread: &Thread, track: &Track) -> f64 {
     let wait = track.waits.get(thread.next_wait).map_or(track.work, |wait| wait.at);
     let awaited = thread.awaited.get(thread.next_awaited).copied().unwrap_or(f64::INFINITY);
     wait.min(awaited).min(track.work).max(thread.done)
 }
 
-/// A number that is not NaN, to sort by.
+/// A number with a total order, to sort by.
 #[derive(Clone, Copy, PartialEq)]
 struct Moment(f64);
 
@@ -314,7 +315,8 @@ mod tests {
     #[test]
     fn who_waits_leaves_its_processor_to_others_unless_it_spins() {
         let mut tracks = [track(2.0, &[(1.0, with(1, 3.0))]), track(3.0, &[])];
-        // Both work for 2 seconds to do 1 each, then 1 has the processor, then 0.
+        // For 2 seconds both threads work, and do 1 second of work each. Then thread 1 has the
+        // processor, then thread 0.
         assert_near(replay(&tracks, 1.0), 5.0);
         tracks[0].waits[0].spins = true;
         assert_near(replay(&tracks, 1.0), 7.0);

@@ -1,37 +1,37 @@
-//! Sections that become shorter, so that there are fewer waits for them, which end earlier.
+//! Sections that become shorter, so that waits for them become fewer and end earlier.
 //!
-//! A thread that arrives at a lock waits if one of the others is in a section just then. The less
-//! of their work the others do in sections, the rarer that is.
+//! A thread that arrives at a lock waits if another thread is in a section at that moment. The
+//! smaller the part of their work that the other threads do in sections, the rarer this is.
 //!
-//! If a lock is not handed over, one thread may take it many times while another sleeps for it.
-//! Such a wait ends earlier by what all these sections save.
+//! If a lock is not handed over, one thread may take it many times while another thread sleeps.
+//! That thread's wait ends earlier by what all these sections save.
 
 use super::tracks::{Ends, Track, Wait};
 use crate::held::share_of_work;
 use crate::model::{Lock, Process};
 
-/// Makes waits rarer, and end earlier.
+/// How much rarer and shorter the waits for each lock become.
 pub struct Shorter {
-    /// Work by which a section becomes shorter.
+    /// Seconds of work by which a section becomes shorter, on average.
     by: f64,
     /// The share of a section that is saved.
     part: f64,
     locks: Vec<AtLock>,
 }
 
-/// Waits for a lock.
+/// How the waits for one lock change.
 #[derive(Clone, Copy)]
 struct AtLock {
-    /// The share of the waiting that was for a section that becomes shorter.
+    /// The share of the waiting for the lock that was for sections which become shorter.
     for_these: f64,
-    /// The share of their work that its threads do in the lock's sections.
+    /// The share of their work that the lock's threads do in its sections.
     of_work: f64,
     /// The share of the waits that is left.
     left: f64,
 }
 
 impl Shorter {
-    /// The change if the sections of these sites shrink to the share `to`.
+    /// The change if the sections of `sites` shrink to the share `to` of their length.
     pub fn new(process: &Process, sites: &[usize], to: f64) -> Shorter {
         let figures = || sites.iter().map(|&site| &process.sites[site].figures);
         let (held, calls) = (
@@ -45,12 +45,12 @@ impl Shorter {
         Shorter { by: mean * part, part, locks }
     }
 
-    /// The share of waits like this one that is left.
+    /// The share of the waits for the lock of `wait` that is left.
     pub fn left(&self, wait: &Wait) -> f64 {
         wait.lock.and_then(|lock| self.locks.get(lock)).map_or(1.0, |lock| lock.left)
     }
 
-    /// Makes a wait end earlier. The tracks are those of the recorded run.
+    /// Makes a wait end earlier. `tracks` are those of the recorded run.
     pub fn apply(&self, wait: &mut Wait, tracks: &[Track]) {
         let Some(lock) = wait.lock.and_then(|lock| self.locks.get(lock)) else { return };
         match &mut wait.ends {
@@ -64,7 +64,7 @@ impl Shorter {
     }
 }
 
-/// The work that a thread has done since its last wait, when it has done `work` in all.
+/// Of the first `work` seconds of a thread's work, those after its last wait.
 fn went_on(track: &Track, work: f64) -> f64 {
     let waited = track.waits.partition_point(|wait| wait.at < work);
     let since = waited.checked_sub(1).map_or(0.0, |last| track.waits[last].at);
@@ -103,8 +103,8 @@ mod tests {
 
     /// The work of a second thread at which a first thread's wait ends, if all sections shrink to
     /// half. The wait took a second, and ended when the second thread had done two seconds of work.
-    /// That thread spends 0.8 of its work in sections of a tenth of a second, and waited itself
-    /// when it had done `waited_at`.
+    /// The second thread spends 0.8 of its work in sections of a tenth of a second. It waited
+    /// itself when it had done `waited_at` seconds of work.
     fn ends(waited_at: f64) -> f64 {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("draw", 2, 10.0);

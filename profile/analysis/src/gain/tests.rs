@@ -1,5 +1,5 @@
-//! Predictions for runs of a small scheduler in this file. The true gain comes from the same
-//! program, scheduled without the waits or the work that the remedy removes.
+//! Predicted gains compared with true ones. Programs run under a small scheduler in this file. The
+//! true gain is that of the same program without the waits or the work that the remedy removes.
 
 use syncline_recording::{Op, Primitive};
 
@@ -18,8 +18,8 @@ enum Do {
     Barrier,
 }
 
-/// A program: the steps of each thread. A lock and its call site have the same number; the
-/// barrier's number follows that of the last lock.
+/// A program: the steps of each thread. A lock and its call site have the same index; the barrier's
+/// index follows that of the last lock.
 struct Program {
     threads: Vec<Vec<Do>>,
     locks: usize,
@@ -32,7 +32,7 @@ struct Run {
     cpu: Vec<u32>,
 }
 
-/// Seconds of a tick, long enough that the cost of sleeping is next to nothing.
+/// Seconds of a tick, long enough that the cost of sleeping hardly counts.
 const TICK: f64 = 1e-3;
 
 impl Program {
@@ -48,7 +48,7 @@ impl Program {
         let mut arrived = Vec::new();
         let (mut cpu, mut turn, mut now) = (vec![0; count], 0, 0);
         loop {
-            // Steps that take no time.
+            // All steps that take no time are done first.
             let mut moved = true;
             while moved {
                 moved = false;
@@ -135,7 +135,7 @@ impl Program {
         Program { threads: self.threads.iter().map(thread).collect(), locks: self.locks }
     }
 
-    /// The recording of a run. Its first thread does nothing.
+    /// A process as the analysis of a run would have it. Its first thread does nothing.
     fn recorded(&self, run: &Run, processors: usize) -> Drawn {
         let seconds = f64::from(run.ticks) * TICK;
         let mut drawn = testing::process(seconds, processors);
@@ -219,7 +219,7 @@ fn workers(threads: usize, rounds: usize, outside: u32, inside: u32) -> Program 
     Program { threads: (0..threads).map(&mut thread).collect(), locks: 1 }
 }
 
-/// The largest error of a prediction, as a share of the run time.
+/// The largest error that a prediction may have, as a share of the run time.
 const ERROR: f64 = 0.05;
 
 #[track_caller]
@@ -284,7 +284,7 @@ fn shorter_sections() {
     assert_close((predicted, truth));
 }
 
-/// The logs have an eighth of the run, in windows of about 15 rounds each.
+/// The logs have an eighth of the run, in 12 windows of about 15 rounds each.
 #[test]
 fn windows_stand_for_the_whole_run() {
     let mut program = workers(4, 1500, 30, 20);
@@ -349,7 +349,7 @@ fn fewer_meetings_wait_less_for_the_slowest() {
     assert_close((predicted, truth));
 }
 
-/// A thread that only works, and a site whose figures say that waits took a share of the run.
+/// A thread that only works, and a site whose number of waits would cost a given share of the run.
 #[test]
 fn a_little_gain_of_hand_overs_that_take_much_is_no_prediction() {
     let program = workers(1, 1000, 90, 10);

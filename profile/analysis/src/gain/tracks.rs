@@ -1,7 +1,8 @@
-//! What each thread had to do, measured in *work*: seconds of a processor that it does not share.
+//! What each thread had to do, measured in *work*: seconds on a processor that the thread does not
+//! share.
 //!
 //! If more threads ran than there are processors, each got a part of a processor, and a second on
-//! the clock was less than a second of work. Waits are described by what ended them: the work that
+//! the clock was less than a second of work. A track says what ended each wait: the work that
 //! another thread had done by then. Thus a track does not say when things happened, only what had
 //! to happen first; [`super::replay`] finds out when.
 
@@ -10,58 +11,58 @@ use syncline_recording::{Op, Primitive};
 use super::kept::Kept;
 use crate::model::{Activity, Process, Span, Thread};
 
-/// A thread that had at least this share of a processor while it ran counts as demanding a whole
-/// one: the clock of processor time is not exact.
+/// A thread that had at least this share of a processor while it ran is assumed to demand a whole
+/// one, since the clock of processor time is not exact.
 const WHOLE: f64 = 0.9;
 
 /// What one thread had to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
-    /// What had to happen before it started.
+    /// What had to happen before the thread started.
     pub starts: Ends,
-    /// Its waits, in order.
+    /// The thread's waits, in order.
     pub waits: Vec<Wait>,
-    /// Its work from start to end.
+    /// The thread's work from start to end, in seconds.
     pub work: f64,
-    /// Seconds of the recorded life that it represents.
+    /// Seconds of the thread's recorded life that the track represents.
     pub lived: f64,
-    /// The part of a processor that it demands while it works: less than 1 if it sleeps or reads
-    /// files in between, which recordings do not show.
+    /// The part of a processor that the thread demands while it works. It is less than 1 if the
+    /// thread sleeps or reads files in between, which recordings do not show.
     pub demand: f64,
 }
 
 /// A wait in a track.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wait {
-    /// Work of the thread before the wait.
+    /// The thread's work before the wait, in seconds.
     pub at: f64,
-    /// What ends it.
+    /// What ends the wait.
     pub ends: Ends,
     /// Whether the thread keeps its processor busy while it waits.
     pub spins: bool,
-    /// Site.
+    /// The call site, as an index of [`Process::sites`].
     pub site: Option<usize>,
-    /// Lock.
+    /// The lock, as an index of [`Process::locks`].
     pub lock: Option<usize>,
-    /// When it ended in the recording.
+    /// When the wait ended in the recording, in seconds.
     pub ended: f64,
-    /// How long it took in the recording.
+    /// How long the wait took in the recording, in seconds.
     pub seconds: f64,
 }
 
 /// What ends a wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ends {
-    /// Another thread has done this much work.
+    /// Another thread has done a certain amount of work.
     With {
-        /// That thread.
+        /// The index of that thread.
         thread: usize,
-        /// Its work by then.
+        /// The amount of its work, in seconds.
         work: f64,
-        /// Seconds from then until the waiter continues: the wake-up.
+        /// Seconds until the waiter then continues: the wake-up.
         delay: f64,
     },
-    /// This many seconds have passed; used if the cause of the wait's end is not known.
+    /// This many seconds have passed. Used if it is not known what ended the wait.
     After(f64),
 }
 
@@ -81,8 +82,8 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
     let ends = |by: Option<usize>, from: f64, to: f64| match by {
         Some(thread) if thread < works.len() => {
             let life = &lives[thread];
-            // If the other thread was itself waiting at that time, it had ended this wait before
-            // its own began.
+            // If the other thread was itself waiting when this wait ended, it had done its part
+            // before its own wait began.
             let since = life.waiting_at(to).map_or(to, |wait| wait.began).max(from);
             Ends::With { thread, work: works[thread].by(to, life, &pace), delay: to - since }
         }
@@ -114,7 +115,7 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
     lives.iter().enumerate().map(track).collect()
 }
 
-/// A thread's recorded time.
+/// The part of a thread's life that is replayed, in seconds of [`Kept`].
 struct Life {
     began: f64,
     ended: f64,
@@ -123,7 +124,7 @@ struct Life {
 }
 
 impl Life {
-    /// The wait that the thread is in at a moment.
+    /// The wait that the thread is in at a moment; `None` if it runs.
     fn waiting_at(&self, moment: f64) -> Option<&Span> {
         let next = self.waits.partition_point(|wait| wait.ended <= moment);
         self.waits.get(next).filter(|wait| wait.began <= moment)
@@ -137,7 +138,7 @@ impl Life {
     }
 }
 
-/// The part of each thread's life that is replayed, in seconds of [`Kept`].
+/// The part of each thread's life that is replayed.
 fn lives(process: &Process) -> Vec<Life> {
     let kept = Kept::of(process);
     let life = |(number, thread): (usize, &Thread)| {
@@ -199,7 +200,7 @@ impl Pace {
         Pace { changes }
     }
 
-    /// The work that a thread could have done until this moment.
+    /// The work that a thread without waits could have done until `moment`.
     fn until(&self, moment: f64) -> f64 {
         let after = self.changes.partition_point(|&(began, ..)| began <= moment);
         let (began, work, pace) = self.changes[after.saturating_sub(1)];
@@ -215,7 +216,7 @@ impl Pace {
 fn demand(thread: &Thread, life: &Life, pace: &Pace) -> f64 {
     let (Some(cpu), 1) = (thread.cpu, thread.lifetimes) else { return 1.0 };
     let could: f64 = life.running().map(|(began, ended)| pace.between(began, ended)).sum();
-    // The processor time is that of the whole life, of which a part may be replayed.
+    // `cpu` is the processor time of the whole life, of which only a part may be replayed.
     let part = if thread.seconds > 0.0 { (life.ended - life.began) / thread.seconds } else { 0.0 };
     let share = if could > 0.0 { cpu * part / could } else { 1.0 };
     if share >= WHOLE { 1.0 } else { share.max(0.0) }
@@ -223,7 +224,7 @@ fn demand(thread: &Thread, life: &Life, pace: &Pace) -> f64 {
 
 /// A thread's work.
 struct Work {
-    /// The work done before each wait.
+    /// The work that was done before each wait.
     before: Vec<f64>,
     in_all: f64,
 }

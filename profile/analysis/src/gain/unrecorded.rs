@@ -1,10 +1,10 @@
 //! The tracks of a run as it would have been without the recorder.
 //!
 //! After a wait, the recorder notes how long the wait was and which thread held the lock; before
-//! the release, it notes how long the lock was held. That takes some hundred nanoseconds, by which
-//! the lock is held longer. It makes a contended section of twenty nanoseconds ten times as long,
-//! and others wait for the longer section. Without the recorder, each wait for such a section ends
-//! earlier by that time, and the threads have less to do by the same time.
+//! the release, it notes how long the lock was held. The lock is held some hundred nanoseconds
+//! longer for this. It makes a contended section of twenty nanoseconds ten times as long, and
+//! others wait for the longer section. Without the recorder, each wait for such a section ends
+//! earlier by that time, and the threads have less work, by the same time.
 
 use super::change::cheapen;
 use super::tracks::{Ends, Track};
@@ -35,9 +35,9 @@ pub fn unrecorded(mut tracks: Vec<Track>, process: &Process) -> Vec<Track> {
     tracks
 }
 
-/// Seconds by which a wait for a lock would end earlier without the recorder. The recorder's time
-/// is only in sections whose holder had itself waited. The share of waits that are for these
-/// sections is assumed to be the sections' share of the time held.
+/// Seconds by which a wait for a lock would end earlier without the recorder, on average. The
+/// recorder lengthens only sections whose holder had itself waited. Such sections' share of the
+/// waits for the lock is assumed to be their share of the time held.
 fn earlier(lock: &Lock) -> f64 {
     let figures = &lock.figures;
     let waits = figures.waits as f64;
@@ -57,10 +57,10 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// The work at which a wait ends, and the second thread's work, without the recorder. Two
-    /// threads have a second of work each, and the second ends a wait of the first. Of a hundred
-    /// acquisitions of the lock, `waits` waited, and the recorder took a millisecond in each of
-    /// these.
+    /// The tracks of two threads without the recorder: the work at which a wait ends, and the work
+    /// of the second thread. Each thread has a second of work, and the second thread ends a wait of
+    /// the first one. Of a hundred acquisitions of the lock, `waits` waited, and the recorder took
+    /// a millisecond in each of these.
     fn ends(waits: u64) -> (f64, f64) {
         let mut drawn = process(1.0, 2);
         drawn.threads("work", 2, 1.0);

@@ -1,7 +1,7 @@
-//! The present state of a running program: the difference between two readings of its recording.
+//! What a running program does now: the difference between two readings of its recording.
 //!
-//! A reading must be cheap, since it is done every second: it only sums the counters. Names are
-//! looked up only for the locks that are shown, and are cached.
+//! A reading must be cheap, since there is one every second. So it only sums the counters. Names
+//! are looked up only for the locks that are shown, and are cached.
 
 mod stuck;
 
@@ -30,7 +30,7 @@ pub struct Live {
 /// What happened in one process since the last reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
-    /// Process number.
+    /// Process ID.
     pub pid: u32,
     /// Path of the executable.
     pub executable: String,
@@ -43,28 +43,28 @@ pub struct Rates {
     pub locks: Vec<LockRates>,
     /// The threads that wait now.
     pub waiting: Vec<ThreadWait>,
-    /// The threads that can't go on.
+    /// The threads that can't continue.
     pub stuck: Vec<Stuck>,
 }
 
 /// What happened to one lock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockRates {
-    /// The name of its variable; its primitive and address, if it is no global variable or not among
-    /// the first [`Live::NAMED`].
+    /// The name of the lock's variable. If the lock is no global variable, or not among the first
+    /// [`Live::NAMED`], its primitive and address.
     pub name: String,
-    /// Its address.
+    /// The lock's address.
     pub address: u64,
-    /// Its primitive.
+    /// The lock's primitive.
     pub primitive: Primitive,
-    /// The call site with most waiting, or with most calls if none waited; empty for those that are
-    /// not among the first [`Live::NAMED`].
+    /// The call site with most waiting, or with most calls if none waited; empty if the lock is not
+    /// among the first [`Live::NAMED`].
     pub place: String,
     /// Calls a second.
     pub calls: f64,
     /// Ended waits a second.
     pub waits: f64,
-    /// Seconds waited in a second, by all threads together; waits count when they end.
+    /// Seconds waited in a second, summed over all threads. A wait counts when it ends.
     pub waited: f64,
     /// Threads that wait now.
     pub waiting: usize,
@@ -73,11 +73,11 @@ pub struct LockRates {
 /// A thread that waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadWait {
-    /// Its thread number in the kernel.
+    /// The kernel's thread ID.
     pub tid: u32,
-    /// Its name.
+    /// The thread's name.
     pub name: String,
-    /// Address of the object that it waits for.
+    /// The address of the object that the thread waits for.
     pub address: u64,
     /// The object's primitive.
     pub primitive: Primitive,
@@ -95,11 +95,11 @@ struct Seen {
 }
 
 impl Live {
-    /// How many locks of a process get their names.
+    /// At most this many locks of a process get names and call sites.
     pub const NAMED: usize = 50;
 
-    /// Prepares to read a recording. The first reading has no earlier one to compare with, so it
-    /// reports only threads that wait now, what they wait for, and threads that can't go on.
+    /// Prepares to read a recording. The first reading has no earlier one to compare with. It
+    /// reports only threads that wait now, what they wait for, and threads that can't continue.
     pub fn new(recording: &Path, options: &Options) -> Live {
         let library = Library::new(&options.debug_dirs);
         let options = options.clone();
@@ -107,7 +107,7 @@ impl Live {
     }
 
     /// Reads the processes of the recording, in the order of their files. A file that can't be read
-    /// is left out: it may be in the middle of being created.
+    /// is left out, since its process may just be creating it.
     ///
     /// # Errors
     /// If there is no recording.
@@ -205,7 +205,8 @@ struct Sum {
     most: (u64, u64, u32),
 }
 
-/// The locks, by kind and with most waiting first, each with the stack that has most waiting.
+/// The locks, each with the stack that has most waiting. They are ordered by kind, and within a
+/// kind with most waiting first.
 fn rates(
     changes: &Counters,
     waiting: &[ThreadWait],

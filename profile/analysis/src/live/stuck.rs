@@ -1,8 +1,8 @@
 //! Threads of a running program that can't continue.
 //!
-//! To find them, the whole recording is analysed, with all names. So this is done only on
-//! suspicion: if a thread has waited long for a lock, or if all threads have waited long for
-//! anything. It is not done again until these waits have ended or others have become long.
+//! To find them, the whole recording is analysed, with all names. So this is done only if a thread
+//! has waited long for a lock, or if all threads have waited long for anything. It is not repeated
+//! until one of these waits has ended, or another one has become long.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -15,19 +15,20 @@ use crate::model::{Kind, Stuck};
 use crate::options::Options;
 use syncline_code::file::library::Library;
 
-/// Seconds. In healthy programs, hardly any thread waits longer for a lock.
+/// In healthy programs, hardly any thread waits for a lock for longer than this, in seconds.
 const LONG: f64 = 1.0;
 
 /// The latest result for one process.
 #[derive(Default)]
 pub struct Watch {
-    /// The waits that led to the latest result: the thread, and since when it waits.
+    /// The waits that led to the latest result: the index of each thread, and the moment since
+    /// which it waits.
     asked: Vec<(u32, u64)>,
     found: Vec<Stuck>,
 }
 
 impl Watch {
-    /// The threads that can't go on.
+    /// The threads that can't continue, analysed again if the long waits have changed.
     pub fn look(
         &mut self,
         path: &Path,
@@ -48,7 +49,8 @@ impl Watch {
     }
 }
 
-/// The waits that are a reason to analyse the recording.
+/// The waits that are a reason to analyse the recording: the index of each thread, and the moment
+/// since which it waits.
 fn suspicious(file: &ProcessFile) -> Vec<(u32, u64)> {
     let end = file.ended();
     let is_long = |thread: &Thread| {

@@ -2,39 +2,40 @@
 
 use serde::Serialize;
 
-/// The threads that held one lock when others waited for it.
+/// Holders of one lock, and the threads that waited for them meanwhile.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blocker {
-    /// Site where others waited.
+    /// The site where threads waited.
     pub waiter: usize,
     /// Stack at which the holder had acquired the lock.
     pub holder_stack: usize,
-    /// Site of that acquisition, if it is known.
+    /// The site of that acquisition; `None` if unknown.
     pub holder: Option<usize>,
-    /// Index in [`super::Process::threads`] of the thread that held it for most of these waits'
-    /// time, as far as that is known: the recording has only the latest thread that each waiter met.
+    /// Index in [`super::Process::threads`] of the thread that was waited for longest; `None` if
+    /// unknown. It is an estimate: the recording has only the latest holder that each waiter met.
     pub thread: Option<usize>,
-    /// Waits.
+    /// The number of waits.
     pub waits: u64,
-    /// Seconds of these waits.
+    /// Total seconds of these waits.
     pub waited: f64,
 }
 
-/// Two call sites that exclude each other, over all locks.
+/// A call site of waiters and one of the holders that they waited for, summed over all locks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blocking {
     /// The call site of the waiters.
     pub waiter: usize,
-    /// Stack at which the holders had acquired the lock: the one with most waiting behind it.
+    /// The stack at which the holders had acquired the lock: of several, the one that caused most
+    /// waiting.
     pub holder_stack: usize,
-    /// Site of that acquisition, if it is known.
+    /// The site of that acquisition; `None` if unknown.
     pub holder: Option<usize>,
     /// The holder's call site, as [`super::Site::place`].
     pub holder_place: String,
     /// The number of locks at which this happened.
     pub locks: usize,
-    /// Waits.
+    /// The number of waits.
     pub waits: u64,
-    /// Seconds of these waits.
+    /// Total seconds of these waits.
     pub waited: f64,
 }

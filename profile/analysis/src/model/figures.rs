@@ -4,16 +4,15 @@ use serde::Serialize;
 use syncline_recording::Primitive;
 use syncline_recording::layout::{BUCKETS, FIRST_BUCKET_LOG2};
 
-/// What it means that a thread waits for an object.
+/// What kind of object a thread waits for, and so what its waiting means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Waiting for another thread to leave a critical section: time lost.
+    /// A lock. A thread that waits for another one to leave a critical section loses this time.
     Lock,
-    /// Waiting in a futex of the program's own: for a lock or for an event, which can't be
-    /// distinguished.
+    /// A futex of the program's own. It may be a lock or an event; a recording does not show which.
     Futex,
-    /// Waiting for something to happen. It may be time lost, or a worker with nothing to do.
+    /// An event. The thread may lose time, or it may be a worker without work.
     Event,
 }
 
@@ -31,7 +30,7 @@ impl Kind {
     }
 }
 
-/// Time waited, in seconds, all threads together.
+/// Time waited, in seconds, summed over all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Waiting {
     /// For locks.
@@ -43,7 +42,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Adds time to its kind.
+    /// Adds time that was waited for objects of `kind`.
     pub fn add(&mut self, kind: Kind, seconds: f64) {
         match kind {
             Kind::Lock => self.locks += seconds,
@@ -60,37 +59,37 @@ pub struct Figures {
     pub calls: u64,
     /// Calls that had to wait and whose wait has ended, with success or not.
     pub waits: u64,
-    /// Waits that ended by running out of time.
+    /// Waits that ended with a time-out.
     pub timeouts: u64,
     /// Try operations that were refused.
     pub refused: u64,
-    /// Seconds that threads spent polling: the time between two refused tries, or two yields, that
-    /// one thread made within 5 microseconds; and, by samples, the time in loops that only wait.
-    /// These seconds are not part of `waited`.
+    /// Seconds that threads spent polling: the time between two refused tries, or two yields, if
+    /// one thread made them within 5 microseconds; and, according to samples, the time in loops
+    /// that only wait. `waited` does not include these seconds.
     pub spun: f64,
-    /// Seconds that the recorder itself took while a lock was held whose acquisition had waited.
-    /// These are not part of the time held, but they are part of other threads' waits.
+    /// Seconds that the recorder itself took while a thread held a lock for which it had waited.
+    /// The time held does not include these seconds, but other threads' waits do.
     pub recorder: f64,
-    /// Waits that had not ended when the recording did.
+    /// Waits that had not ended when the recording ended.
     pub unfinished: u64,
-    /// The share of the calls for a lock that found it taken: they had to wait or were refused
-    /// (SyncPerf, figure 1). 0 if the calls are not for locks.
+    /// The share of the acquisitions and tries that found the lock taken: they had to wait or were
+    /// refused (SyncPerf, figure 1). 0 if there are none.
     pub contention: f64,
-    /// `calls` in a second of the process's run time.
+    /// `calls` divided by the seconds of the process's run time.
     pub calls_per_second: f64,
-    /// Seconds waited, also in waits that had not ended.
+    /// Seconds waited, including waits that had not ended.
     pub waited: f64,
     /// The longest wait, in seconds.
     pub waited_max: f64,
-    /// Seconds held, an estimate: the measured seconds of timed holds, and the mean of the sample
-    /// for each of the others. A large sample's longest hold is left out of the mean. Contended
-    /// acquisitions are all timed, uncontended ones are sampled.
+    /// Seconds held, an estimate. The holds of all acquisitions that waited are timed, and those of
+    /// a sample of the others. Each acquisition that did not wait counts with the sample's mean; a
+    /// large sample's longest hold is left out of the mean.
     pub held: f64,
     /// The longest of the timed holds, in seconds.
     pub held_max: f64,
     /// Acquisitions whose time held was measured.
     pub held_timed: u64,
-    /// What happened to the holder's processor in some of the holds.
+    /// Whether the holders had a processor, in some of the holds.
     pub holder: HolderTime,
     /// Waits for a condition whose wake-up found nothing to do: the thread waited again
     /// without having released the lock.
@@ -106,13 +105,13 @@ impl Figures {
     }
 }
 
-/// What happened to the holder's processor in the sampled holds: some of those whose acquisition
-/// waited, and a few of the others.
+/// Whether holders had a processor in the sampled holds: some of those whose acquisition waited,
+/// and a few of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HolderTime {
     /// Holds that were sampled.
     pub looked_at: u64,
-    /// Their seconds.
+    /// The total seconds of these holds.
     pub seconds: f64,
     /// Seconds of these holds in which the holder was not on a processor.
     pub off_cpu: f64,
@@ -123,14 +122,15 @@ pub struct HolderTime {
 }
 
 impl HolderTime {
-    /// The share of these seconds in which the holder was not on a processor; 0 if nothing was
-    /// sampled.
+    /// The share of the sampled holds' time in which the holder was not on a processor; 0 if
+    /// nothing was sampled.
     pub fn off_cpu_share(&self) -> f64 {
         if self.seconds > 0.0 { (self.off_cpu / self.seconds).min(1.0) } else { 0.0 }
     }
 }
 
-/// Waits by length. The upper bound of each bucket is twice that of the one before.
+/// The number of waits in each range of lengths. The upper bound of each bucket is twice that of
+/// the one before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Histogram {

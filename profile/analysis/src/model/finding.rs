@@ -1,34 +1,35 @@
-//! What is wrong, the evidence for it, what to do, and the gain.
+//! A finding: what is wrong, the evidence for it, what to do, and the predicted gain.
 
 use serde::{Serialize, Serializer};
 
 use super::question::OpenQuestion;
 use super::rule::{Category, Rule};
 
-/// A problem.
+/// A problem that a rule found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The rule that found it. The JSON report adds the kind of problem, as `category`.
+    /// The rule that found the problem. The JSON report adds the kind of problem, as `category`.
     #[serde(flatten, serialize_with = "with_category")]
     pub rule: Rule,
     /// What is wrong, in one line, without the call site.
     pub title: String,
-    /// The call site in the source, as [`super::Site::place`], or another name for where it is.
+    /// The call site in the source, as [`super::Site::place`], or another text that says where the
+    /// problem is.
     pub place: String,
-    /// Sites, the most important first.
+    /// The call sites, as indexes of [`super::Process::sites`], the most important first.
     pub sites: Vec<usize>,
-    /// Locks, the most important first; at most a handful of them, since there may be
-    /// thousands.
+    /// The locks, as indexes of [`super::Process::locks`], the most important first. Only a few are
+    /// listed, since there may be thousands.
     pub locks: Vec<usize>,
-    /// The evidence for it.
+    /// The numbers that support the finding.
     pub evidence: Vec<Evidence>,
     /// What to do.
     pub advice: String,
-    /// A question that counts can't answer, and the command that does.
+    /// A question that counts can't answer, and the command that answers it.
     pub open_question: Option<OpenQuestion>,
     /// What the fix would do to the program.
     pub remedy: Remedy,
-    /// The gain; `None` if unknown.
+    /// The predicted gain; `None` if unknown.
     pub gain: Option<Gain>,
 }
 
@@ -48,7 +49,7 @@ pub struct Evidence {
     pub what: String,
     /// The number.
     pub value: f64,
-    /// Its unit.
+    /// The number's unit.
     pub unit: Unit,
 }
 
@@ -56,9 +57,9 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Things.
+    /// A number of things.
     Count,
-    /// Things in a second.
+    /// A number of things in a second.
     PerSecond,
     /// Seconds.
     Seconds,
@@ -72,25 +73,25 @@ pub enum Unit {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "does", rename_all = "snake_case")]
 pub enum Remedy {
-    /// Threads no longer wait at these sites for these locks, and the calls are removed.
+    /// The locks are removed: threads no longer call or wait for them at these sites.
     RemoveLock {
-        /// All its sites.
+        /// All sites of the locks.
         sites: Vec<usize>,
         /// Seconds that an acquisition and its release take without contention.
         seconds_per_call: f64,
     },
-    /// One lock becomes several, and a thread waits only for threads that use the same one.
+    /// One lock becomes several, and a thread waits only for threads that use the same lock.
     SplitLock {
         /// Sites whose waits become fewer.
         sites: Vec<usize>,
-        /// The number of locks instead of one.
+        /// The number of locks that replace one.
         parts: f64,
     },
     /// Sections at these sites become shorter.
     ShortenSections {
         /// The sites.
         sites: Vec<usize>,
-        /// The share of their time that remains, from 0 to 1.
+        /// The share of the sections' time that remains, from 0 to 1.
         to: f64,
     },
     /// Each call takes less time, and only a share of the waits remains.
@@ -110,7 +111,7 @@ pub enum Remedy {
         /// The share that is left, from 0 to 1.
         left: f64,
     },
-    /// Threads do not wait at these sites any more.
+    /// Threads no longer wait at these sites.
     NoWaits {
         /// The sites.
         sites: Vec<usize>,
@@ -122,14 +123,14 @@ pub enum Remedy {
     },
     /// Pieces of work that are done one after the other are done at the same time.
     AtOnce {
-        /// Seconds that they take one after the other.
+        /// Seconds that the pieces take one after the other.
         seconds: f64,
-        /// How many are done at the same time.
+        /// How many pieces are done at the same time.
         pieces: usize,
     },
-    /// Threads no longer take processors from others that could run on them.
+    /// Threads no longer take processors from other threads that could run on them.
     FreeProcessors {
-        /// Seconds of processor time.
+        /// Seconds of processor time that become free.
         seconds: f64,
     },
     /// A change without a predictable gain.
@@ -141,13 +142,13 @@ pub enum Remedy {
 pub struct Group {
     /// The start function.
     pub start_function: String,
-    /// The number of threads that it has.
+    /// The number of threads that the group has.
     pub threads: usize,
-    /// The number of threads that it should have.
+    /// The number of threads that the group should have.
     pub proposed: usize,
-    /// Seconds that its threads worked, all together.
+    /// Seconds that the group's threads worked, summed.
     pub work: f64,
-    /// Seconds that the busiest of them worked.
+    /// Seconds that the busiest of the threads worked.
     pub busiest: f64,
 }
 
@@ -158,7 +159,7 @@ pub struct Gain {
     pub share: f64,
     /// The gain in seconds of the recorded run.
     pub seconds: f64,
-    /// How it was predicted.
+    /// How the gain was predicted.
     pub method: Method,
 }
 
@@ -166,11 +167,11 @@ pub struct Gain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The recorded waits were replayed without those that the fix removes, and with calls that
-    /// cost less.
+    /// The recorded run was replayed without the waits that the fix removes, and with the cheaper
+    /// calls.
     Replay,
     /// The threads' work was divided anew among them.
     Assignment,
-    /// The share of the processor time that is not needed.
+    /// The gain is the share of the processor time that the fix saves.
     Processors,
 }

@@ -9,11 +9,11 @@ use serde::Serialize;
 /// threads really shared; it does not show what a rare path does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Inspected {
-    /// Sections traced here.
+    /// The number of sections traced at the call site.
     pub sections: u64,
-    /// How many of those wrote outside of the thread's stack.
+    /// How many of the sections wrote outside of the thread's stack.
     pub writing: u64,
-    /// How many of those allocated or freed memory, or made system calls.
+    /// How many of the sections allocated or freed memory, or made system calls.
     pub calling: u64,
     /// The median number of a section's instructions.
     pub instructions: u64,
@@ -28,7 +28,7 @@ pub struct Inspected {
     /// Share of pairs of sections of different threads that are independent; `None` if there was no
     /// pair.
     pub independent: Option<f64>,
-    /// The number of independent pieces of data that the locks guard, as far as was seen.
+    /// The number of independent pieces of data that the locks were seen to guard.
     pub pieces: u64,
     /// The verdict on the locks.
     pub data: Data,
@@ -62,7 +62,7 @@ pub enum Data {
     },
     /// Sections depend on each other.
     Dependent,
-    /// Too little was traced to say.
+    /// Too few sections were traced for a verdict.
     #[default]
     Unknown,
 }

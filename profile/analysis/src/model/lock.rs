@@ -7,52 +7,52 @@ use super::blocking::Blocker;
 use super::figures::{Figures, Kind};
 use super::quadrant::Quadrant;
 
-/// A lock, or another object that threads wait for: all that was done with one primitive at one
-/// address.
+/// A lock, or another object that threads wait for: the sum of all operations of one primitive at
+/// one address.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lock {
-    /// Its address.
+    /// The lock's address.
     #[serde(serialize_with = "syncline_code::model::hex::one")]
     pub address: u64,
-    /// What it is.
+    /// The kind of object: a mutex, a condition variable, and so on.
     pub primitive: Primitive,
-    /// What waiting for it means.
+    /// Whether the object is a lock, a futex or an event.
     pub kind: Kind,
-    /// Its name: that of a global variable, such as `table+0x40 (program)`; otherwise the line that
-    /// created it, `mutex created at FILE:LINE`; otherwise its address.
+    /// The lock's name: that of a global variable, such as `table+0x40 (program)`; otherwise the
+    /// line that created it, `mutex created at FILE:LINE`; otherwise its address.
     pub name: String,
-    /// Other variables on its cache line, if it is a variable itself.
+    /// Other variables on the lock's cache line, if the lock is a global variable itself.
     pub beside: Vec<String>,
-    /// Stack of its creation, if that was recorded.
+    /// The stack at which the lock was created; `None` if that was not recorded.
     pub created_at: Option<usize>,
-    /// How often an object of its kind was created at its address, if that was recorded: freed
-    /// memory may become another lock.
+    /// How many recorded creations of such an object there were at this address. There may be
+    /// several, since freed memory may become another lock.
     pub created: u64,
-    /// The initial value of a semaphore, if its creation was recorded.
+    /// The initial value of a semaphore; `None` if its creation was not recorded.
     pub begins_with: Option<u64>,
-    /// What was done to it. `calls` leaves out wake-ups and creation.
+    /// What was done to the lock. `calls` leaves out wake-ups and creations.
     pub figures: Figures,
-    /// Whether it was used at a call site with so many locks that they were not counted one by one.
-    /// Then its `calls` are an estimate, and threads that are not in `threads` may have used it.
-    /// Its waits are exact.
+    /// Whether the lock was used at a call site with so many locks that they were not counted one
+    /// by one. Then the lock's `calls` are an estimate, and threads that are not in `threads` may
+    /// have used it. The waits are exact.
     pub sampled: bool,
     /// Wake-ups: signals, broadcasts, posts.
     pub wake_ups: u64,
-    /// Its quadrant, by contention and acquisitions; `None` if it is not a lock.
+    /// The lock's quadrant, by contention and acquisitions; `None` for objects that are not locks.
     pub quadrant: Option<Quadrant>,
-    /// The sites that used it, including those that wake threads, in the order of
+    /// The sites that used the lock, including those that wake threads, in the order of
     /// [`super::Process::sites`].
     pub sites: Vec<SiteUse>,
-    /// The threads that held it while others waited, most time first.
+    /// The holders for which threads waited, those with most time waited first.
     pub blockers: Vec<Blocker>,
-    /// The threads that used it, as indexes of [`super::Process::threads`], each with its number of
-    /// calls. Not part of the JSON report.
+    /// The threads that used the lock, as indexes of [`super::Process::threads`], each with its
+    /// number of calls. Not part of the JSON report.
     #[serde(skip)]
     pub threads: Vec<(usize, u64)>,
 }
 
 impl Lock {
-    /// The sites with operations of a class on it.
+    /// The uses of the lock by operations of a class.
     pub fn uses(&self, class: Class) -> impl Iterator<Item = &SiteUse> {
         self.sites.iter().filter(move |used| used.op.class() == class)
     }
@@ -61,15 +61,15 @@ impl Lock {
 /// The operations of one call site on one lock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SiteUse {
-    /// The site.
+    /// The call site, as an index of [`super::Process::sites`].
     pub site: usize,
     /// The operation.
     pub op: Op,
-    /// As in [`Figures`].
+    /// Calls that succeeded, as [`Figures::calls`].
     pub calls: u64,
-    /// As in [`Figures`].
+    /// Calls that had to wait, as [`Figures::waits`].
     pub waits: u64,
-    /// As in [`Figures`].
+    /// Tries that were refused.
     pub refused: u64,
     /// Seconds waited.
     pub waited: f64,

@@ -1,4 +1,4 @@
-//! The outcome of an analysis: plain data, in seconds and names.
+//! The result of an analysis: plain data, in seconds and names.
 //!
 //! A [`Process`] holds tables; their entries refer to each other by index: a [`Lock`] refers to its
 //! [`Site`]s by their index in [`Process::sites`], a site its [`Stack`]s by their index in

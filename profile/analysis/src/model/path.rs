@@ -11,13 +11,13 @@ pub struct CriticalPath {
     /// Seconds of the run that were traced back: those for which the logs of all threads are
     /// complete.
     pub seconds: f64,
-    /// How often the path goes from one thread to another.
+    /// How often the path passes from one thread to another.
     pub hand_overs: u64,
-    /// The parts of the path, most time first. Their seconds add up to `seconds`.
+    /// The parts of the path, those with most time first. Their seconds add up to `seconds`.
     pub parts: Vec<PathPart>,
-    /// Seconds of the path that are due to waits at each site, by index in
-    /// [`super::Process::sites`]: the waits that no thread ended, the wake-ups, and what threads
-    /// did from the end of such a wait until their next wait.
+    /// Seconds of the path that are due to waits at each site, by the site's index in
+    /// [`super::Process::sites`]. These are waits that no thread ended, wake-ups, and what threads
+    /// did from the end of a wait at the site until their next wait.
     #[serde(skip)]
     pub through: BTreeMap<usize, f64>,
 }
@@ -27,11 +27,12 @@ pub struct CriticalPath {
 pub struct PathPart {
     /// What the threads did.
     pub kind: OnPath,
-    /// For sleeps, wake-ups and waits: index in [`super::Process::sites`].
+    /// For sleeps, wake-ups and waits: the site's index in [`super::Process::sites`].
     pub site: Option<usize>,
-    /// The threads, as indexes of [`super::Process::threads`]. For a wake-up, those that were woken.
+    /// The threads, as indexes of [`super::Process::threads`]. For a wake-up, the threads that were
+    /// woken.
     pub threads: Vec<usize>,
-    /// Seconds of all pieces.
+    /// Total seconds of all pieces.
     pub seconds: f64,
     /// How many pieces there are.
     pub pieces: u64,
@@ -41,29 +42,30 @@ pub struct PathPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnPath {
-    /// It ran on a processor.
+    /// The thread ran on a processor.
     Running,
-    /// It was ready to run and had no processor.
+    /// The thread was ready to run and had no processor.
     Ready,
-    /// It was in the kernel, for input and output for instance.
+    /// The thread was in the kernel, for example for input and output.
     Kernel,
-    /// It slept for a given time, or waited until a time-out.
+    /// The thread slept for a given time, or waited until a time-out.
     Sleep,
-    /// It had been woken and did not run yet.
+    /// The thread had been woken and did not run yet.
     WakeUp,
-    /// It waited, and the thread that ended the wait is not known; or what it did is not known.
+    /// The thread waited, and it is not known which thread ended the wait; or it is not known what
+    /// the thread did.
     Unknown,
 }
 
-/// If a larger share of a path is not known, or in the kernel, the path does not show what is not
-/// on it.
+/// If a larger share of the path than this is not known, or in the kernel, the path does not prove
+/// that a site is not on it.
 const IN_THE_DARK: f64 = 0.2;
 
 /// Waits with less than this share of the critical path do not delay the run.
 const ON_PATH: f64 = 0.02;
 
 impl CriticalPath {
-    /// The share of the path, from 0 to 1, that a part takes.
+    /// The share of the path, from 0 to 1, that `part` takes.
     pub fn share(&self, part: &PathPart) -> f64 {
         part.seconds / self.seconds.max(f64::MIN_POSITIVE)
     }

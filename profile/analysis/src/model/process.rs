@@ -29,30 +29,30 @@ use super::whatif::WhatIf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum State {
-    /// By itself, as through `exit` or `_exit`, with this status if it is known.
+    /// The process exited by itself, through `exit` or `_exit` for example.
     Exited {
-        /// Exit status.
+        /// The exit status; `None` if unknown.
         status: Option<i32>,
     },
-    /// By a signal.
+    /// A signal ended the process.
     Killed {
         /// The signal's number.
         signal: i32,
     },
-    /// It still ran when the recording was read, with its file mapped; or recording ended before
-    /// the process did.
+    /// The process still ran when the recording was read, with its file mapped; or recording ended
+    /// before the process did.
     Running,
-    /// It ended without a trace in the recording, replaced itself with another program, or still
-    /// runs, for example in a container, where it can't be seen.
+    /// Not known: the process ended without a trace in the recording, replaced itself with another
+    /// program, or still runs where it can't be seen, for example in a container.
     Unknown,
 }
 
-/// A process: all that was recorded of it, added up.
+/// A process: the sums of all that was recorded of it, and the findings.
 #[derive(Clone, Debug, Serialize)]
 pub struct Process {
-    /// Process number.
+    /// Process ID.
     pub pid: u32,
-    /// Process number of its parent when recording began.
+    /// Process ID of the parent when recording began.
     pub parent: u32,
     /// Path of the executable.
     pub executable: String,
@@ -60,16 +60,16 @@ pub struct Process {
     pub arguments: Vec<String>,
     /// When recording began, in nanoseconds since 1970.
     pub started: u64,
-    /// Seconds from then to the process's end; if it has not noted its end, to when it was read or
-    /// last recorded something, or as long as `record` saw it run.
+    /// Seconds from then to the process's end. If the process has not noted its end: to when it was
+    /// read or last recorded something, or as long as `record` saw it run.
     pub seconds: f64,
-    /// How it ended.
+    /// How the process ended.
     pub state: State,
-    /// Seconds that its threads lived, all together.
+    /// Seconds that the process's threads lived, summed.
     pub thread_seconds: f64,
-    /// Seconds that its threads waited, all together.
+    /// Seconds that the process's threads waited, summed.
     pub waiting: Waiting,
-    /// How all its threads together spent their time.
+    /// How the process's threads spent their time, summed.
     pub times: Times,
     /// The share of the threads' time that was lost waiting for locks.
     pub lock_share: f64,
@@ -79,33 +79,33 @@ pub struct Process {
     pub site_quadrants: QuadrantCounts,
     /// Processors that the program could use; `None` if the recording does not say.
     pub processors: Option<usize>,
-    /// Seconds in which these processors had nothing to do, all of them together; `None` if unknown, or if
-    /// the process was there for a part of the recording only.
+    /// Seconds in which these processors were idle, summed; `None` if unknown, or if the process
+    /// ran for only a part of the recording.
     pub idle: Option<f64>,
     /// Threads that can't continue.
     pub stuck: Vec<Stuck>,
-    /// The findings, most gain first. If several runs were read as one, a gain is the mean over all
-    /// runs, with 0 for runs without the finding.
+    /// The findings, those with most gain first. If several runs were read as one, a gain is the
+    /// mean over all runs, with 0 for runs without the finding.
     pub findings: Vec<Finding>,
-    /// In how many runs each finding was seen, if several were read as one.
+    /// In how many runs each finding was seen; `None` unless several runs were read as one.
     pub runs: Option<Runs>,
-    /// Locks and events that take time and that no finding explains: most of the critical path
-    /// first, if enough of it is known, and then most time first.
+    /// Locks and events that take time and that no finding explains. Those with most of the
+    /// critical path come first, if enough of the path is known; otherwise those with most time.
     pub remaining: Vec<Remaining>,
     /// What the end of the run waited for.
     pub critical_path: CriticalPath,
-    /// Calls of the kernel in which threads slept besides waits that were recorded, most time first.
+    /// System calls in which threads slept, besides recorded waits, those with most time first.
     pub asleep: Vec<Asleep>,
     /// The results of `syncline whatif`, if it was run.
     pub whatif: Vec<WhatIf>,
-    /// The locks and the other objects that were waited for: locks first, and most time waited
-    /// first.
+    /// The locks and other objects that threads use. Locks come first; of each kind, those with
+    /// most time waited.
     pub locks: Vec<Lock>,
-    /// The call sites, in the same order.
+    /// The call sites, in the same order: by kind, then by time waited.
     pub sites: Vec<Site>,
-    /// Which call sites make which others wait, most time first.
+    /// Which call sites make which others wait, those with most time first.
     pub blocking: Vec<Blocking>,
-    /// Locks that were taken with others held.
+    /// Locks that were taken while others were held.
     pub nesting: Vec<Nesting>,
     /// The timeline of the threads. Not part of the JSON report: `syncline export` has it.
     #[serde(skip)]
@@ -118,7 +118,7 @@ pub struct Process {
     pub frames: Vec<Frame>,
     /// The program and its libraries.
     pub modules: Vec<Module>,
-    /// What could not be seen.
+    /// The limits of what was recorded.
     #[serde(serialize_with = "super::note::with_messages")]
     pub notes: Vec<Note>,
 }
@@ -132,8 +132,8 @@ impl Process {
         }
     }
 
-    /// The sleeps of one call site, if they are many and the largest part of the critical path, and
-    /// the run waited for them for long while hardly any thread ran. `None` otherwise.
+    /// The sleeps at one call site, if there are many, if they are the largest part of the critical
+    /// path, and if the run waited long for them while hardly any thread ran. `None` otherwise.
     pub fn held_up_by_sleep(&self) -> Option<&PathPart> {
         const MUCH: f64 = 0.3;
         let path = &self.critical_path;
@@ -144,11 +144,12 @@ impl Process {
     }
 
     /// The call site at which threads take a lock that they hold while they sleep at the site
-    /// `sleep`: it is in one of the functions that have called the sleep. Its sampled holds last at
-    /// least half as long as a sleep on average, and are mostly spent without a processor. `None` if
-    /// there is none.
+    /// `sleep`; `None` if there is none. It is in one of the functions through which the sleep was
+    /// called. Its sampled holds last at least half as long as a sleep on average, and are mostly
+    /// spent without a processor.
     pub fn held_while_asleep(&self, sleep: usize) -> Option<usize> {
-        /// The least share of the time without a processor, in holds that are mostly sleep.
+        /// Holds are mostly sleep if the holders have no processor for at least this share of their
+        /// time.
         const MOSTLY: f64 = 0.5;
         let slept = &self.sites[sleep];
         let mean = slept.figures.waited / slept.figures.waits.max(1) as f64;
@@ -168,21 +169,22 @@ impl Process {
         })
     }
 
-    /// The results of slowing this call site down. The call site may be that of a finding, or of
+    /// The results of slowing down the call site `place`, which may be that of a finding or of
     /// another item that takes time.
     pub fn whatif(&self, place: &str) -> impl Iterator<Item = &WhatIf> {
         self.whatif.iter().filter(move |whatif| whatif.place == place)
     }
 
-    /// Findings that only other runs have, if several were read as one, each with the number of all
-    /// runs.
+    /// Findings that only other runs have, if several runs were read as one, each with the number
+    /// of all runs.
     pub fn in_other_runs(&self) -> impl Iterator<Item = (&Seen, usize)> {
         let runs = self.runs.iter();
         runs.flat_map(|all| all.findings.iter().map(|seen| (seen, all.runs.len())))
             .skip(self.findings.len())
     }
 
-    /// Seconds that threads were ready to run and had no processor, as far as that is known.
+    /// Seconds that threads were ready to run and had no processor, summed over the threads for
+    /// which this is known.
     pub fn ready(&self) -> f64 {
         self.threads.iter().filter_map(|thread| thread.ready).sum()
     }
@@ -232,7 +234,8 @@ impl Process {
         frames.iter().copied().find(|&frame| !wraps_locks(&self.frames[frame], &self.modules))
     }
 
-    /// All frames of a stack, to distinguish what one line does for different callers.
+    /// The indexes of all frames of a stack, to distinguish what one line does for different
+    /// callers.
     pub fn calls_of(&self, stack: usize) -> &[usize] {
         self.stacks.get(stack).map_or(&[], |stack| &stack.frames)
     }

@@ -20,8 +20,8 @@ pub enum Quadrant {
 }
 
 impl Quadrant {
-    /// The quadrant for a contention (a share) and a number of acquisitions in a second. A value
-    /// equal to its threshold is still low.
+    /// The quadrant for a contention (a share from 0 to 1) and a number of acquisitions in a
+    /// second. A value equal to its threshold counts as low.
     pub fn of(contention: f64, acquisitions_per_second: f64, thresholds: &Thresholds) -> Quadrant {
         let contended = contention > thresholds.contention;
         let busy = acquisitions_per_second > thresholds.acquisitions_per_second;

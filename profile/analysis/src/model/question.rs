@@ -1,4 +1,4 @@
-//! A question that counts can't answer, and the command that does.
+//! A question that counts can't answer, and the command that answers it.
 
 use std::fmt;
 
@@ -20,11 +20,11 @@ pub enum Answer {
     /// What critical sections touch: `syncline inspect`. With a recording, the command traces that
     /// recording's call sites; `None` until its path is known.
     Inspect(Option<Recorded>),
-    /// To record the program again after a change.
+    /// To record the program again after a change: `syncline record`.
     Record,
-    /// Which system calls block.
+    /// Which system calls block: `strace`.
     SystemCalls,
-    /// Which processors use which cache lines.
+    /// Which processors use which cache lines: `perf c2c`.
     CacheLines,
 }
 

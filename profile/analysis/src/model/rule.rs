@@ -1,5 +1,5 @@
-//! The table of all rules. The precedence of findings about the same waits, the names, what `tune`
-//! and `whatif` try, and the lists in tests and documents all follow from it.
+//! The table of all rules. From it follow the precedence of findings about the same waits, the
+//! rules' names, what `tune` and `whatif` try, and the lists in tests and documents.
 //!
 //! Each rule's thresholds and conditions are in its file below `findings`.
 
@@ -18,7 +18,7 @@ pub enum Category {
     ImproperGranularity,
     /// A lock that nothing needs.
     OverSynchronization,
-    /// Some locks of a kind are contended, others are not.
+    /// Some locks of a kind are far more contended than the others.
     AsymmetricContention,
     /// Some threads have more to do than others.
     LoadImbalance,
@@ -35,10 +35,11 @@ pub enum Category {
 /// The rules: one for each row of SyncPerf's Table 1, and ours. `--rule` and the workloads of
 /// `docs/accuracy.md` use a rule's name.
 ///
-/// Their order is their precedence if several apply to the same waits or calls: a rule whose fix
-/// resolves the problems of others comes before those. Needless locks are first, then waits for the
-/// wrong thing, better primitives, better use of the same primitives, symptoms, and small gains;
-/// the rules that never coincide with another are at the end.
+/// If several rules apply to the same waits or calls, the first in this order takes precedence: a
+/// rule whose fix resolves the problems of others comes before these. Needless locks are first,
+/// then waits that another primitive would avoid, better primitives, better use of the same
+/// primitives, symptoms, and small gains. The rules that never coincide with another rule are at
+/// the end.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, EnumIter, IntoStaticStr,
 )]
@@ -63,7 +64,8 @@ pub enum Rule {
     PollingSleep,
     /// A queue that is full and empty by turns.
     ShortQueue,
-    /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
+    /// A lock that the program made from a mutex and a condition, or from a semaphore, and that
+    /// threads wait for.
     OwnLock,
     /// Threads that sleep for events that come soon, or for pieces of work that are small compared
     /// with a wake-up.
@@ -74,7 +76,7 @@ pub enum Rule {
     SleepingHolder,
     /// Many tiny sections in one function.
     ManyTinySections,
-    /// A section that only changes one word: an atomic instruction does that.
+    /// A section that only reads or changes one word, which an atomic instruction can do.
     AtomicInstead,
     /// Most sections only read a few words.
     LookUnderLock,
@@ -92,7 +94,7 @@ pub enum Rule {
     PreemptedHolder,
     /// A lock with short sections, for which threads wait during much of their time.
     TakenTooOften,
-    /// A lock for readers and writers that only writers take.
+    /// A reader-writer lock that only writers take.
     OnlyWriters,
     /// A section of a few instructions under a lock that may sleep: a spinlock is cheaper.
     SpinlockInstead,
@@ -102,7 +104,7 @@ pub enum Rule {
     LibraryLock,
     /// A thread that is created for each small piece of work.
     ThreadForEachTask,
-    /// Pieces of work that sleep, one after the other in one thread, while others wait.
+    /// Pieces of work that sleep, done one after the other in one thread, while other threads wait.
     OneAtATime,
     /// Groups of threads with unequal work.
     UnequalGroups,
@@ -126,21 +128,21 @@ pub struct About {
     pub shares_waits: bool,
     /// Which of the waits at its call sites are the problem.
     pub waiting: Lost,
-    /// The kind of lock that would fix the problem if it replaced the program's.
+    /// The kind of lock that would fix the problem if it replaced the program's lock.
     pub mended_by: AnotherLock,
     /// The operations that `whatif` slows down to measure the cost; `None` for all operations of
     /// the call site.
     pub delayed: Option<Delayed>,
 }
 
-/// Which of the waits at a finding's call sites its problem causes.
+/// Which of the waits at a finding's call sites the finding's problem causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// None: the problem is the cost of calls, or a possible deadlock.
     Nothing,
-    /// Waits for locks only. Threads that wait for an event there may have nothing to do.
+    /// Waits for locks only. Threads that wait for an event there may be idle.
     AtLocks,
-    /// Waits for events as well: for a lock of the program's own, for room in a queue, or for
+    /// Waits for locks and for events: for a lock of the program's own, for room in a queue, or for
     /// something that comes soon.
     All,
 }
@@ -152,13 +154,13 @@ pub enum AnotherLock {
     No,
     /// A lock that costs less without contention.
     Cheaper,
-    /// A lock whose waiters let a holder without a processor run.
+    /// A lock whose waiters give up their processors, so that a holder without a processor can run.
     Yielding,
-    /// A lock that hands over sooner, or whose waiters sleep differently.
+    /// A lock that is handed over sooner, or whose waiters sleep in another way.
     HandingOver,
 }
 
-/// A rule that may apply to the same waits as others.
+/// The properties of a rule that may apply to the same waits as others.
 const fn shared(
     category: Category,
     waiting: Lost,
@@ -168,7 +170,7 @@ const fn shared(
     About { category, shares_waits: true, waiting, mended_by, delayed }
 }
 
-/// A rule that never coincides with another.
+/// The properties of a rule that never coincides with another.
 const fn alone(category: Category, waiting: Lost) -> About {
     About { category, shares_waits: false, waiting, mended_by: AnotherLock::No, delayed: None }
 }

@@ -1,4 +1,4 @@
-//! The findings of several runs of a program together.
+//! The findings of several runs of a program that are read as one.
 
 use serde::Serialize;
 
@@ -7,15 +7,15 @@ use super::rule::Rule;
 /// The main numbers of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
-    /// Its arguments, the program's name first.
+    /// The program's arguments, its name first.
     pub arguments: Vec<String>,
-    /// Seconds that it ran.
+    /// Seconds that the process ran.
     pub seconds: f64,
-    /// The number of its threads.
+    /// The number of the process's threads.
     pub threads: usize,
-    /// Seconds that its threads lived, all together.
+    /// Seconds that the threads lived, summed.
     pub thread_seconds: f64,
-    /// Seconds that they waited for locks.
+    /// Seconds that the threads waited for locks, summed.
     pub waited: f64,
     /// The share of the threads' time that was lost waiting for locks.
     pub lock_share: f64,
@@ -38,7 +38,7 @@ pub struct Runs {
 /// In how many runs a finding was seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
-    /// Which rule found it.
+    /// The rule that found it.
     pub rule: Rule,
     /// What is wrong.
     pub title: String,
@@ -49,12 +49,12 @@ pub struct Seen {
     /// The smallest gain predicted for one of these runs, as a share of the run time; `None` if no
     /// gain was predicted.
     pub least: Option<f64>,
-    /// The largest such gain.
+    /// The largest gain predicted for one of these runs; `None` if no gain was predicted.
     pub most: Option<f64>,
 }
 
 impl Runs {
-    /// In how many runs a finding was seen, by the finding's index in the process that is shown.
+    /// In how many runs a finding was seen. `finding` is its index in the process that is shown.
     pub fn seen(&self, finding: usize) -> Option<&Seen> {
         self.findings.get(finding)
     }

@@ -1,4 +1,4 @@
-//! A call site, summed over locks and threads.
+//! A call site, with the sums over its locks and threads.
 
 use serde::Serialize;
 use syncline_code::model::Section;
@@ -8,25 +8,26 @@ use super::figures::{Figures, Kind};
 use super::inspected::Inspected;
 use super::quadrant::Quadrant;
 
-/// A position in the source with one operation, summed over all locks and threads: thousands of
+/// An operation at a position in the source, with sums over all locks and threads. Thousands of
 /// quiet locks that one line takes are one busy site.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Site {
     /// The operation.
     pub op: Op,
-    /// What waiting here means.
+    /// Whether the operation is on locks, futexes or events.
     pub kind: Kind,
-    /// The position, as `FUNCTION at FILE:LINE`, or the part of that which is known.
+    /// The position, as `FUNCTION at FILE:LINE`, or the part of this that is known.
     pub place: String,
-    /// The frame of that position: the innermost that is not a lock wrapper; `None` if no stack is
-    /// known.
+    /// The frame of that position, as an index of [`super::Process::frames`]: the innermost that is
+    /// not a lock wrapper. `None` if no stack is known.
     pub frame: Option<usize>,
-    /// The stacks that lead here, those with most waiting first.
+    /// The stacks that lead here, as indexes of [`super::Process::stacks`], those with most waiting
+    /// first.
     pub stacks: Vec<usize>,
     /// The figures of each of these stacks, in the same order. Not part of the JSON report.
     #[serde(skip)]
     pub ways: Vec<Way>,
-    /// The number of locks used here; of those that were seen, if `sampled`.
+    /// The number of locks used here; if `sampled`, the number of locks that were seen here.
     pub locks: usize,
     /// Whether the locks were too many to be counted one by one. Then the distribution of the calls
     /// over the locks is an estimate, and there may be more locks. The site's own figures are
@@ -40,16 +41,16 @@ pub struct Site {
     pub by_thread: Vec<(usize, u64)>,
     /// What was done here.
     pub figures: Figures,
-    /// Its quadrant, by contention and acquisitions; `None` if it takes no lock.
+    /// The site's quadrant, by contention and acquisitions; `None` if it takes no lock.
     pub quadrant: Option<Quadrant>,
-    /// What its critical section does, if the program's file was readable and the section could be
-    /// followed.
+    /// What the site's critical section does; `None` if the program's file was not readable or the
+    /// section could not be followed.
     pub section: Option<Section>,
     /// For a sleep: whether its function sleeps here again and again; `None` if that is not known. Not
     /// part of the JSON report.
     #[serde(skip)]
     pub repeats: Option<bool>,
-    /// What a trace says about its critical sections, if there is a trace.
+    /// What a trace says about the site's critical sections; `None` without a trace.
     pub inspected: Option<Inspected>,
 }
 
@@ -75,10 +76,10 @@ impl Site {
     }
 }
 
-/// The figures of a call site with one stack.
+/// The figures of one stack that leads to a call site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Way {
-    /// As in [`Figures`].
+    /// Calls that succeeded, as [`Figures::calls`].
     pub calls: u64,
     /// Calls that had to wait, including those whose wait had not ended.
     pub waits: u64,

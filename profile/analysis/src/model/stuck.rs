@@ -2,20 +2,20 @@
 
 use serde::Serialize;
 
-/// Why threads can't go on.
+/// Why threads can't continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trap {
-    /// Each waits for a lock that the next one holds.
+    /// Each thread waits for a lock that the next one holds.
     Deadlock,
     /// A thread waits for a condition, and no thread that could signal it is running.
     LostWakeUp,
-    /// All threads wait, and have done so for long.
+    /// All threads wait, and have waited for long.
     Standstill,
 }
 
 impl Trap {
-    /// Its name, and a description.
+    /// The trap's name, and a description.
     pub fn in_words(self) -> (&'static str, &'static str) {
         match self {
             Trap::Deadlock => ("DEADLOCK", "each thread waits for a lock that the next one holds"),
@@ -29,13 +29,13 @@ impl Trap {
     }
 }
 
-/// Threads that could not go on when the recording ended, or was read.
+/// Threads that could not continue when the recording ended, or was read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stuck {
-    /// Why.
+    /// Why the threads can't continue.
     pub trap: Trap,
-    /// Indices in [`super::Process::threads`]; in a deadlock each waits for the next, and the last
-    /// for the first.
+    /// Indices in [`super::Process::threads`]; in a deadlock each thread waits for the next one,
+    /// and the last for the first.
     pub threads: Vec<usize>,
     /// Seconds for which the thread that began to wait last has waited.
     pub seconds: f64,

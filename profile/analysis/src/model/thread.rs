@@ -9,77 +9,79 @@ use super::figures::Waiting;
 use super::times::Known;
 use super::times::Times;
 
-/// A thread, or several successive ones with the same start function, if there were more threads
-/// than a recording distinguishes.
+/// A thread. If there were more threads than a recording distinguishes, one record stands for
+/// several successive threads with the same start function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Thread {
-    /// Its number in the recording.
+    /// The thread's number in the recording.
     pub index: u32,
-    /// Its thread number in the kernel.
+    /// The kernel's thread ID.
     pub tid: u32,
-    /// Its name.
+    /// The thread's name.
     pub name: String,
-    /// How many threads this record stands for: 1, or the number of successive threads added up.
+    /// How many threads this record stands for: 1, or the number of successive threads that it
+    /// sums.
     pub lifetimes: u32,
-    /// Its start function; `None` for the first thread, and for a thread whose creation was not
-    /// seen.
+    /// The thread's start function; `None` for the first thread, and for a thread whose creation
+    /// was not seen.
     pub start_function: Option<String>,
-    /// Stack of its creation, if that was recorded.
+    /// The stack at which the thread was created; `None` if that was not recorded.
     pub created_at: Option<usize>,
-    /// Index in [`super::Process::threads`] of the thread that created it.
+    /// Index in [`super::Process::threads`] of the thread that created this one; `None` if unknown.
     pub creator: Option<usize>,
-    /// When it began, in seconds since the recording began. If the record stands for several
-    /// threads, when the latest began.
+    /// When the thread began, in seconds since the recording began. If the record stands for
+    /// several threads, when the latest of them began.
     pub started: f64,
-    /// Seconds from its start to its end, or to the recording's end if it lived longer; the sum if
-    /// the record stands for several threads.
+    /// Seconds from the thread's start to its end, or to the recording's end if it lived longer. If
+    /// the record stands for several threads, their sum.
     pub seconds: f64,
-    /// Whether it ended before the recording did.
+    /// Whether the thread ended before the recording did.
     pub ended: bool,
     /// Seconds of processor time. For a thread that did not end and was not sampled when the
     /// recording ended or was read, they are extrapolated from its last sample, if that was in the
     /// second half of its life. `None` without such a sample, or if the thread may have run before
-    /// its process was attached to.
+    /// the recorder was attached to its process.
     pub cpu: Option<f64>,
-    /// Seconds that it was ready to run and had no processor, including at the end of a wait;
-    /// `None` if it still lived when the process ended, and could not be sampled then.
+    /// Seconds that the thread was ready to run and had no processor, including those at the end of
+    /// a wait. `None` if the thread still lived when the process ended, and could not be sampled
+    /// then.
     pub ready: Option<f64>,
-    /// Seconds that it spent polling, as [`super::Figures::spun`].
+    /// Seconds that the thread spent polling, as [`super::Figures::spun`].
     pub spun: f64,
-    /// How it spent its time.
+    /// How the thread spent its time.
     pub times: Times,
-    /// How the first thread takes part in this thread's work; `None` if it does not, as far as
-    /// samples show.
+    /// How the process's first thread takes part in this thread's work; `None` if samples do not
+    /// show that it does.
     pub first: Option<TakingPart>,
     /// Acquisitions of locks.
     pub acquisitions: u64,
     /// Time waited.
     pub waiting: Waiting,
-    /// Seconds waited for each kind of object.
+    /// Seconds waited for objects of each primitive.
     pub waited_for: BTreeMap<Primitive, f64>,
-    /// What it was waiting for when the recording ended, or when it was read.
+    /// What the thread waited for when the recording ended or was read; `None` if it did not wait.
     pub waiting_now: Option<WaitingNow>,
 }
 
 impl Thread {
-    /// Seconds that it did not wait for others. A sleep of a given length does not count as a wait:
-    /// it may simulate a device, or keep time.
+    /// Seconds that the thread did not wait for other threads. A sleep of a given length does not
+    /// count as a wait: it may simulate a device, or keep time.
     pub fn active(&self) -> f64 {
         let waiting = self.waiting.locks + self.waiting.futexes + self.waiting.events;
         (self.seconds - waiting + self.slept()).max(0.0)
     }
 
-    /// Seconds that it slept for given lengths of time.
+    /// Seconds that the thread slept for given lengths of time.
     pub fn slept(&self) -> f64 {
         self.waited_for.get(&Primitive::Sleep).copied().unwrap_or(0.0)
     }
 
-    /// Its processor time; if that is not known, the time that it worked.
+    /// The thread's processor time in seconds; if that is not known, the time that it worked.
     pub fn ran(&self) -> f64 {
         self.cpu.unwrap_or_else(|| self.worked())
     }
 
-    /// Divides its life into kinds of time.
+    /// Divides the thread's life into kinds of time.
     pub fn divided(&self) -> Times {
         Times::of(&Known {
             life: self.seconds,
@@ -93,10 +95,10 @@ impl Thread {
         })
     }
 
-    /// Seconds in which it ran, slept, or waited for a device, and did not poll. Waits for other
-    /// threads do not count, nor does the time in which it was ready and had no processor, if that
-    /// is known. The figure is too small if it was without a processor at the end of other waits,
-    /// but never smaller than its processor time without polling.
+    /// Seconds in which the thread ran, slept, or waited for a device, and did not poll. Waits for
+    /// other threads do not count, nor does the time in which the thread was ready and had no
+    /// processor, if that is known. The figure is too small if a part of that time was at the end
+    /// of waits, but it is never smaller than the processor time without polling.
     pub fn worked(&self) -> f64 {
         let without_ready = self.active() - self.ready.unwrap_or(0.0);
         let worked = without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active());
@@ -104,12 +106,13 @@ impl Thread {
     }
 }
 
-/// That the first thread does the work of another one as well.
+/// How a process's first thread takes part in the work of another thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TakingPart {
     /// The function that both run.
     pub function: String,
-    /// Seconds of processor time that the first thread spent in it, an estimate from samples.
+    /// Seconds of processor time that the first thread spent in that function, an estimate from
+    /// samples.
     pub seconds: f64,
 }
 
@@ -118,17 +121,18 @@ pub struct TakingPart {
 pub struct WaitingNow {
     /// The operation.
     pub op: Op,
-    /// Address of the object that it waits for.
+    /// The address of the object that the thread waits for.
     #[serde(serialize_with = "syncline_code::model::hex::one")]
     pub address: u64,
-    /// Index in [`super::Process::locks`].
+    /// The object's index in [`super::Process::locks`]; `None` if unknown.
     pub lock: Option<usize>,
-    /// Its stack, if there is one.
+    /// The stack at which the thread waits; `None` if unknown.
     pub stack: Option<usize>,
-    /// Seconds so far.
+    /// Seconds that the wait has lasted so far.
     pub seconds: f64,
-    /// For a lock: index in [`super::Process::threads`] of the holder when the wait began.
+    /// For a lock: index in [`super::Process::threads`] of the holder when the wait began; `None`
+    /// if unknown.
     pub holder: Option<usize>,
-    /// Stack at which that thread had acquired it.
+    /// The stack at which the holder had acquired the lock; `None` if unknown.
     pub holder_stack: Option<usize>,
 }

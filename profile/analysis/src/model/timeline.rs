@@ -1,10 +1,10 @@
-//! The timeline of each thread, as far as the recording kept it.
+//! The waits and holds of each thread over time, as far as the recording kept them.
 
 use serde::Serialize;
 use syncline_recording::Op;
 
-/// The timeline of the threads. Of a long run, the logs keep windows of time, each with all events
-/// in it.
+/// The timeline of the threads. The logs of a long run keep only windows of time, with all events
+/// in each window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
     /// Whether holds were recorded (`syncline record --timeline`), or only waits.
@@ -14,14 +14,14 @@ pub struct Timeline {
     pub windows: Vec<(f64, f64)>,
     /// When the run ended, in seconds since the recording began.
     pub to: f64,
-    /// The events, thread by thread in the order of [`super::Process::threads`], those of a thread
-    /// in the order of their ends.
+    /// The events of each thread, in the order of their ends. The threads are in the order of
+    /// [`super::Process::threads`].
     pub threads: Vec<Vec<Span>>,
 }
 
 impl Timeline {
-    /// The thread that ended a wait of another; `None` if unknown. At a barrier it is the last to
-    /// arrive, whose own wait there lasts a moment at most.
+    /// The thread that ended `wait`, a wait of `thread`; `None` if unknown. At a barrier it is the
+    /// last thread to arrive, whose own wait there lasts a moment at most.
     pub fn ended_by(&self, thread: usize, wait: &Span) -> Option<usize> {
         if !wait.op.primitive().is_barrier() {
             return wait.by;
@@ -38,25 +38,25 @@ impl Timeline {
     }
 }
 
-/// A wait or a hold.
+/// A wait or a hold of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Span {
-    /// When it began, in seconds since the recording began.
+    /// When the span began, in seconds since the recording began.
     pub began: f64,
-    /// When it ended.
+    /// When the span ended, in seconds since the recording began.
     pub ended: f64,
-    /// Whether it was a wait or a hold.
+    /// Whether the span is a wait or a hold.
     pub activity: Activity,
     /// The operation.
     pub op: Op,
-    /// Index in [`super::Process::locks`].
+    /// The lock's index in [`super::Process::locks`]; `None` if unknown.
     pub lock: Option<usize>,
-    /// Index in [`super::Process::sites`].
+    /// The call site's index in [`super::Process::sites`]; `None` if unknown.
     pub site: Option<usize>,
-    /// Index in [`super::Process::stacks`].
+    /// The stack's index in [`super::Process::stacks`].
     pub stack: usize,
     /// For a wait: index in [`super::Process::threads`] of the thread that held the lock, or ended
-    /// the wait.
+    /// the wait; `None` if unknown.
     pub by: Option<usize>,
 }
 
@@ -64,8 +64,8 @@ pub struct Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// It waits.
+    /// The thread waits.
     Wait,
-    /// It holds a lock.
+    /// The thread holds a lock.
     Hold,
 }

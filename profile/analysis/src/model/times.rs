@@ -1,8 +1,8 @@
 //! How a thread spent its time, divided into kinds that add up to its life.
 //!
-//! Three things are known of a thread: how long each of its waits took, how long it was on a
+//! Three facts are known about a thread: how long each of its waits took, how long it was on a
 //! processor, and how long it was ready to run and had no processor. The kernel reports the latter
-//! two, over the thread's whole life. The division of its life follows from these:
+//! two, for the thread's whole life. The division of its life follows from these:
 //!
 //! ```text
 //! life   |---- waits (locks, futexes, events) ----|---- polling ----|--------- outside ---------|
@@ -25,8 +25,7 @@ pub struct Times {
     pub ready: f64,
     /// Waiting for locks. A wait for a spinlock is mostly processor time.
     pub locks: f64,
-    /// Polling: refused tries for locks, or yields, that follow each other closely, and loops that
-    /// only wait.
+    /// Polling: refused tries for locks, or yields, in quick succession, and loops that only wait.
     pub spinning: f64,
     /// Waiting in futexes of the program's own.
     pub futexes: f64,
@@ -45,17 +44,17 @@ pub struct Times {
 /// What is known of a thread, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
-    /// How long it lived.
+    /// How long the thread lived.
     pub life: f64,
-    /// Waits for locks.
+    /// Waited for locks.
     pub locks: f64,
     /// The part of `locks` that was for spinlocks.
     pub spinlocks: f64,
-    /// Waits in futexes.
+    /// Waited in futexes.
     pub futexes: f64,
-    /// Waits for events.
+    /// Waited for events.
     pub events: f64,
-    /// Polling.
+    /// Polled, outside of waits.
     pub spun: f64,
     /// On a processor; `None` if unknown.
     pub cpu: Option<f64>,
@@ -64,7 +63,7 @@ pub struct Known {
 }
 
 impl Times {
-    /// Divides a thread's life.
+    /// Divides a thread's life into kinds of time.
     pub fn of(known: &Known) -> Times {
         let waits = known.locks + known.futexes + known.events;
         let active = (known.life - waits).max(0.0);
@@ -86,7 +85,8 @@ impl Times {
         Times { running, ready, kernel: rest - ready, ready_in_waits, ..kinds }
     }
 
-    /// The kinds that add up to a life, each with the word for it, in the order of the reports.
+    /// The seconds of each kind that is a part of a life, and the kind's name, in the order of
+    /// reports.
     pub fn kinds(&self) -> [(f64, &'static str); 8] {
         [
             (self.running, "on a processor"),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delayed {
-    /// Critical sections: each of them was made longer.
+    /// Critical sections: each one was made longer.
     Section,
     /// Tries that were refused.
     Try,
@@ -22,9 +22,9 @@ pub enum Delayed {
 pub enum Shape {
     /// A straight line: no bend can be seen.
     Straight,
-    /// It gets steeper: longer delays have more effect.
+    /// The curve gets steeper: longer delays have more effect.
     BendsUp,
-    /// It gets flatter: longer delays have less effect.
+    /// The curve gets flatter: longer delays have less effect.
     BendsDown,
 }
 
@@ -44,22 +44,22 @@ pub struct Range {
 pub struct Delay {
     /// The delay, in nanoseconds.
     pub nanoseconds: f64,
-    /// All delays together, as a share of the run.
+    /// The sum of all delays, as a share of the run time.
     pub added: f64,
-    /// How much longer the run took, as a share of its time without delays: the median.
+    /// How much longer the run took, as a share of its time without delays. A median.
     pub longer: f64,
 }
 
-/// How the run follows the delays.
+/// How the run time depends on the delays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Follows {
     /// The share of the added time by which the run takes longer: 1 if all of the added time
-    /// lengthens the run, 0 if none. For small delays, a saving would shorten the run by the same
-    /// share of it.
+    /// lengthens the run, 0 if none. If less time were spent at the call site, the run would get
+    /// shorter by the same share of the saving, as long as the saving is small.
     pub arrives: Range,
-    /// Whether that share is the same for delays of all sizes.
+    /// Whether that share is the same for small and large delays.
     pub shape: Shape,
-    /// How far the curve lies above its tangent at the longest delay, as a share of the run.
+    /// How far the curve lies above its tangent at the longest delay, as a share of the run time.
     pub bend: Range,
 }
 
@@ -69,7 +69,7 @@ pub struct WhatIf {
     /// The call site, in the form of [`super::Finding::place`] or [`super::Remaining::place`], or
     /// as the user named it.
     pub place: String,
-    /// The calls that were delayed, as they were passed to the program.
+    /// The calls that were delayed, in the form in which they were passed to the program.
     pub calls: Vec<String>,
     /// What was delayed there.
     pub delayed: Delayed,
@@ -77,19 +77,23 @@ pub struct WhatIf {
     pub times: f64,
     /// Seconds of a run without delays.
     pub seconds: f64,
-    /// The results of each size.
+    /// The results for each size of the delay.
     pub sizes: Vec<Delay>,
     /// The number of rounds that the results rest on.
     pub rounds: usize,
-    /// How the run follows; `None` if there were too few rounds, or if runs with delays failed.
+    /// How the run time depends on the delays; `None` if there were too few rounds, or if runs with
+    /// delays failed.
     pub follows: Option<Follows>,
-    /// Why runs with delays failed.
+    /// Why runs with delays failed; `None` if they did not.
     pub failed: Option<String>,
-    /// Nanoseconds that a section takes, if sections were delayed and a recording has the figure.
+    /// Nanoseconds that a section takes; `None` unless sections were delayed and a recording has
+    /// the figure.
     pub section_nanoseconds: Option<f64>,
-    /// An upper bound of the share by which the run would be shorter if sections took no time.
+    /// An upper bound of the share by which the run would be shorter if sections took no time;
+    /// `None` if unknown.
     pub saves_at_most: Option<Range>,
-    /// The gain that the report predicts for the finding, as a share of the run.
+    /// The gain that the report predicts for the finding, as a share of the run time; `None`
+    /// without a prediction.
     pub predicted: Option<f64>,
 }
 

@@ -7,14 +7,14 @@
 //! ```
 //!
 //! At each moment the path is in one thread. If that thread had waited, its progress depended on
-//! the thread that ended the wait, and the path continues in that thread. A sleep and a time-out
-//! end by themselves. Only a change that shortens the path makes the run shorter, and only until
-//! another path is as long. (Yang and Miller, Critical Path Analysis for the Execution of Parallel
-//! and Distributed Programs, ICDCS 1988.)
+//! the thread that ended the wait, and the path continues in that thread. A sleep ends by itself,
+//! and so does a wait with a time-out. Only a change that shortens the path makes the run shorter,
+//! and only until another path is as long. (Yang and Miller, Critical Path Analysis for the
+//! Execution of Parallel and Distributed Programs, ICDCS 1988.)
 //!
-//! Outside of waits, it is not known when a thread ran, was ready, or was in the kernel, but only
-//! for how long in all. So a piece of the path in a thread is divided as the thread's whole life
-//! is.
+//! Outside of waits, it is not known when a thread ran, was ready, or was in the kernel; only the
+//! total times are known. So a piece of the path in a thread is divided in the same proportions as
+//! the thread's whole life.
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ use crate::findings::waking::{is_clock, wakes};
 use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span, State};
 use crate::name;
 
-/// The path of a process.
+/// The critical path of a process; empty if it did not exit by itself, or had only one thread.
 pub fn critical_path(process: &Process) -> CriticalPath {
     let exited = matches!(process.state, State::Exited { .. });
     if !exited || process.threads.len() < 2 {
@@ -48,8 +48,8 @@ struct Walk<'a> {
     path: CriticalPath,
 }
 
-/// The key by which pieces are added up: their kind, and their site or else the start function and
-/// name of their threads.
+/// The key by which pieces are summed: the kind of a piece, and its site, or else the start
+/// function and the name of its thread.
 type Key = (OnPath, Option<usize>, Option<(Option<String>, String)>);
 
 #[derive(Default)]
@@ -81,8 +81,8 @@ impl<'a> Walk<'a> {
     fn back(&mut self, from: f64, to: f64) {
         self.path.seconds += to - from;
         let (mut thread, mut now) = (self.at_the_end(to), to);
-        // Steps that did not go back in time: threads may seem to have woken each other at one
-        // moment.
+        // Steps that did not go back in time. The records may say that threads woke each other at
+        // the same moment.
         let mut in_place = 0;
         while now > from {
             let before = now;
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The thread in which the path ends: the first that still lived at the end and did not wait,
+    /// The thread in which the path ends: the first one that still lived at `end` and did not wait,
     /// or else the one that was active last.
     fn at_the_end(&self, end: f64) -> usize {
         const SOON: f64 = 1e-3;
@@ -155,21 +155,21 @@ impl<'a> Walk<'a> {
         thread.started + thread.seconds - waiting
     }
 
-    /// The wait that a thread is in at a moment, its end included.
+    /// The wait that a thread is in at a moment, or that ends at that moment; `None` if it runs.
     fn wait_at(&self, thread: usize, moment: f64) -> Option<&'a Span> {
         let next = self.waits[thread].partition_point(|wait| wait.ended < moment);
         self.waits[thread].get(next).copied().filter(|wait| wait.began < moment)
     }
 
-    /// The last wait of a thread that does not wait at a moment.
+    /// The last wait of a thread before a moment at which it does not wait.
     fn wait_before(&self, thread: usize, moment: f64) -> Option<&'a Span> {
         let next = self.waits[thread].partition_point(|wait| wait.ended < moment);
         next.checked_sub(1).map(|last| self.waits[thread][last])
     }
 
     /// The thread that ended a wait, and when it did so, `now` at the latest; `None` if unknown. If
-    /// that thread waits at `now`, it had ended the wait before its own wait began. If the wait
-    /// goes on after `now`, that thread is waited for at `now`.
+    /// that thread waits at `now` itself, it had ended the wait before its own wait began. If the
+    /// wait continues after `now`, the result is that thread and `now`.
     fn woken_by(&self, thread: usize, wait: &Span, now: f64) -> Option<(usize, f64)> {
         let by = self.process.timeline.ended_by(thread, wait).or_else(|| self.only_waker(wait));
         let waker = by.filter(|&waker| waker != thread && waker < self.waits.len())?;
@@ -182,8 +182,9 @@ impl<'a> Walk<'a> {
         (woke > since).then_some((waker, woke))
     }
 
-    /// Whether a thread that another joined had slept in the kernel until then, like helpers that
-    /// wait for signals or for work. Most likely, it had waited for the joining thread to end it.
+    /// Whether a joined thread had mostly slept in the kernel until the join, like helpers that
+    /// wait for signals or for work. Most likely, such a thread had waited for the joining thread
+    /// to end it.
     fn was_told_to_end(&self, waker: usize, wait: &Span) -> bool {
         const A_MOMENT: f64 = 0.02;
         const NEARLY_ALL: f64 = 0.9;
@@ -212,7 +213,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds a piece outside of waits, divided as the thread's life is.
+    /// Adds a piece outside of waits, divided in the proportions of the thread's life.
     fn busy(&mut self, thread: usize, seconds: f64) {
         let times = &self.process.threads[thread].times;
         // A thread without logged waits may have had no room for a log: the piece may include

@@ -59,8 +59,8 @@ fn three() -> Drawn {
 #[test]
 fn it_leads_from_who_waited_to_who_ended_the_wait() {
     let drawn = three();
-    // Until 4 the path is in the third thread, which woke the second when it went to sleep itself;
-    // until 9 it is in the second, and then in the first.
+    // Until second 4 the path is in the third thread, which woke the second thread before it went
+    // to sleep itself. Until second 9 the path is in the second thread, and then in the first.
     let expected = [
         (OnPath::Running, None, 1, 8.5),
         (OnPath::Running, None, 0, 1.0),
@@ -69,8 +69,8 @@ fn it_leads_from_who_waited_to_who_ended_the_wait() {
     assert_eq!(parts(&drawn), expected);
     let path = critical_path(&drawn);
     assert_eq!((path.seconds, path.hand_overs), (10.0, 2));
-    // A second after the join; half a second of waking at the condition, and 4.5 seconds after
-    // that. The wait of the third thread has no part in the path.
+    // Site 0 has a second, after the join. Site 1 has half a second of waking at the condition, and
+    // 4.5 seconds after that. The third thread's wait is not on the path.
     assert_eq!([path.through(0), path.through(1)], [Some(0.1), Some(0.5)]);
 }
 
@@ -101,7 +101,7 @@ fn a_sleep_ends_by_itself() {
         wait(&mut drawn, 0, (began, began + 1.5), nap, None);
     }
     assert_eq!(parts(&drawn), [(OnPath::Sleep, Some(0), 0, 6.0), (OnPath::Running, None, 0, 4.0)]);
-    // A wait until a time-out counts as a sleep; it is not known how another wait ended.
+    // Waits that mostly time out count as sleeps. Of other waits it is not known what ended them.
     let until = |waits: u64, timeouts: u64| {
         let mut drawn = self::drawn(1);
         let condition = drawn.lock(Primitive::Condvar, "later");

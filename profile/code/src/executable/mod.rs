@@ -23,21 +23,21 @@ const GO_SECTION: &[u8] = b".go.buildinfo";
 /// How an executable is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Executable {
-    /// It is a program of 32 bits.
+    /// The program has 32 bits.
     Bits32,
-    /// It is for another machine than x86-64, with this name.
+    /// The program is for a machine other than x86-64, which has this name.
     Machine(String),
-    /// It names no loader.
+    /// The program names no loader, so it is static.
     Static {
-        /// It is a Go program.
+        /// Whether it is a Go program.
         go: bool,
     },
-    /// It is a dynamic program with this loader.
+    /// The program is dynamic, and has this loader.
     Loader(PathBuf),
 }
 
 impl Executable {
-    /// Reads a file's headers.
+    /// Reads the headers of an executable.
     ///
     /// # Errors
     /// If the file can't be read, is damaged, or is not an ELF file.
@@ -47,8 +47,8 @@ impl Executable {
 }
 
 /// The sanitizer that the executable in a file was built with; `None` if there is none, or if the
-/// file can't be read. Go programs count as without: Go has its own runtimes with the same names,
-/// and calls nothing through the C library.
+/// file can't be read. `None` for Go programs too: Go has its own runtimes with the same names, and
+/// calls nothing through the C library.
 pub fn sanitizer_of(path: &Path) -> Option<Sanitizer> {
     let cache = ReadCache::new(File::open(path).ok()?);
     let header = FileHeader64::<Endianness>::parse(&cache).ok()?;

@@ -3,13 +3,13 @@
 //! The runtimes of the sanitizers interpose the C library's functions themselves, and have to be
 //! loaded first. AddressSanitizer's runtime ends the program if another library is first. Those of
 //! ThreadSanitizer and MemorySanitizer would not see the calls that our library passes on to the C
-//! library, and would report races and reads that don't exist. LeakSanitizer's only conflicts with
-//! another interposed allocator, as `inspect` has it. UndefinedBehaviorSanitizer's conflicts with
-//! nothing.
+//! library, and would report races and reads that don't exist. LeakSanitizer's runtime only
+//! conflicts with another interposed allocator, as in `inspect`. UndefinedBehaviorSanitizer's
+//! runtime conflicts with nothing.
 //!
-//! A program that was built with a sanitizer calls the runtime's initial function, which is defined
-//! by a shared runtime or by the program itself. A weak reference to it comes from code that only
-//! checks whether the runtime is there.
+//! A program that was built with a sanitizer calls an initial function of the runtime. A shared
+//! runtime or the program itself defines it. A weak reference to that function is no sign of a
+//! sanitizer: it comes from code that only checks whether the runtime is there.
 
 use memchr::memmem;
 use object::elf::{DT_NEEDED, FileHeader64, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK};
@@ -24,7 +24,7 @@ pub enum Sanitizer {
     Address,
     /// HWAddressSanitizer
     HardwareAddress,
-    /// LeakSanitizer, alone
+    /// LeakSanitizer, without AddressSanitizer
     Leak,
     /// MemorySanitizer
     Memory,
@@ -32,7 +32,7 @@ pub enum Sanitizer {
     Thread,
 }
 
-/// A sanitizer, the name of its initial function, and how the names of its shared runtime begin in
+/// A sanitizer, the name of its initial function, and the prefixes of its shared runtime's name in
 /// GCC and in Clang.
 type Known = (Sanitizer, &'static [u8], [&'static [u8]; 2]);
 
@@ -41,12 +41,12 @@ const KNOWN: [Known; 5] = [
     (Sanitizer::HardwareAddress, b"__hwasan_init", [b"libhwasan.so", b"libclang_rt.hwasan"]),
     (Sanitizer::Memory, b"__msan_init", [b"libmsan.so", b"libclang_rt.msan"]),
     (Sanitizer::Thread, b"__tsan_init", [b"libtsan.so", b"libclang_rt.tsan"]),
-    // It is the last one, because AddressSanitizer contains it.
+    // LeakSanitizer is the last one, because AddressSanitizer contains it.
     (Sanitizer::Leak, b"__lsan_init", [b"liblsan.so", b"libclang_rt.lsan"]),
 ];
 
 impl Sanitizer {
-    /// Its name.
+    /// The sanitizer's name.
     pub fn name(self) -> &'static str {
         match self {
             Sanitizer::Address => "AddressSanitizer",
@@ -57,7 +57,7 @@ impl Sanitizer {
         }
     }
 
-    /// The compiler's option.
+    /// The compiler's option for the sanitizer.
     pub fn option(self) -> &'static str {
         match self {
             Sanitizer::Address => "-fsanitize=address",
@@ -78,8 +78,8 @@ pub(super) fn find<'data, R: ReadRef<'data>>(
     let sections = header.sections(endian, data)?;
     let has = |table, known: &[u8]| -> object::Result<bool> {
         let symbols = sections.symbols(endian, data, table)?;
-        // The bytes of all names are searched first: there may be a million names, and this one is
-        // rarely among them.
+        // The bytes of all names are searched first, since there may be a million names, and this
+        // one is rarely among them.
         let names = sections.section(symbols.string_section())?.data(endian, data)?;
         let named = memmem::find(names, known).is_some();
         Ok(named

@@ -1,4 +1,4 @@
-//! The calls of a file's code, by the addresses that they return to.
+//! The calls in a file's code, by their return addresses.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,15 +12,16 @@ use object::{Object, ObjectSection, SectionKind};
 
 use super::files;
 
-/// Bytes of the longest call instruction: through memory at a register and a displacement, with a
-/// prefix.
+/// The length of the longest call instruction, in bytes: a call through memory at a register and a
+/// displacement, with a prefix.
 const LONGEST: usize = 8;
 
 /// The call that returns to an address, found in `code`, the bytes that end there; `None` if there
 /// is no call.
 pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
-    // The lengths of direct calls, and then of calls through memory or a register. The last bytes of
-    // an encoding with a REX prefix are a call through another register, so longer ones come first.
+    // The length of a direct call, and then those of calls through memory or a register. The last
+    // bytes of an encoding with a REX prefix look like a call through another register, so longer
+    // encodings are tried first.
     [5, LONGEST, 7, 6, 4, 3, 2].into_iter().find_map(|length| {
         let bytes = &code[code.len().checked_sub(length)?..];
         let start = address.checked_sub(length as u64)?;
@@ -30,7 +31,7 @@ pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
     })
 }
 
-/// A file whose calls are looked up one by one: only the bytes at each call are read, since a file
+/// A file whose calls are looked up one by one. Only the bytes of each call are read, since a file
 /// may have hundreds of megabytes of code.
 pub struct Calls {
     file: File,

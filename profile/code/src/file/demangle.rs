@@ -1,9 +1,9 @@
-//! Names as they are written in the source.
+//! Demangling: names as they are written in the source.
 
 use std::borrow::Cow;
 
 /// The name as it is written in C++ or Rust; unchanged if it is not mangled. Only a name with the
-/// prefix of a mangled name counts as one: a bare `l` would be the type `long`.
+/// prefix of a mangled name is demangled, since a bare `l` would become the type `long`.
 pub fn demangle(name: &str) -> String {
     if !name.starts_with("_Z") && !name.starts_with("_R") {
         return name.to_owned();

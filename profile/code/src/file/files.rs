@@ -1,9 +1,9 @@
-//! Finds the symbols of a file: in the file itself, or in a separate file next to it or where
-//! distributions put such files.
+//! Finds the symbols of a file: in the file itself, or in a separate file, which is next to it or
+//! in the folder of distributions for such files.
 //!
-//! A separate file is found by the build-id that both files carry, or by the name that
-//! `.gnu_debuglink` gives. It is used if its build-id is equal or if it has none; the checksum of
-//! the link over the whole file is not computed.
+//! A separate file is found by the build-id that both files have, or by the name in
+//! `.gnu_debuglink`. It is used if its build-id is equal or if it has none; the checksum of the
+//! link over the whole file is not computed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,30 +12,31 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ReadCache};
 
-/// The folder where distributions install separate debug files: debug files are looked for under
+/// The folder where distributions install separate debug files: they are looked up under
 /// `.build-id` there, and by name.
 pub const DEBUG_DIR: &str = "/usr/lib/debug";
 
-/// The files on disk that now belong to a module of a recording.
+/// The files on disk that have the names of a recorded module.
 pub struct Files {
     /// The file itself.
     pub binary: PathBuf,
-    /// The separate file with its symbols, if there is one.
+    /// The separate file with the module's symbols, if there is one.
     pub debug: Option<PathBuf>,
     /// The file with the common parts of several such files (`.gnu_debugaltlink`), if there is one.
     pub shared: Option<PathBuf>,
 }
 
-/// What is wrong with a file.
+/// Why a file can't be used.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// It can't be read, or is not an ELF file.
+    /// The file can't be read, or is not an ELF file.
     Missing,
-    /// Its build-id is not the one that was recorded.
+    /// The file's build-id is not the one that was recorded.
     Changed,
 }
 
-/// Finds the files for a module with this path and build-id, which is empty if the module has none.
+/// Finds the files of a module by its path and build-id. The build-id is empty if the module has
+/// none.
 pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<Files, Unusable> {
     let facts = Facts::read(path).ok_or(Unusable::Missing)?;
     if facts.build_id != build_id {
@@ -61,9 +62,10 @@ pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<File
 /// The text that the kernel appends to the path of a deleted file.
 pub const REPLACED: &str = " (deleted)";
 
-/// The path of the present file of a program whose file was replaced while it ran; the kernel then
-/// calls the old file `NAME (deleted)`. `None` if `path` is not such a name, or if the present file
-/// is not known to be the same build, which takes a build-id.
+/// If a program's file was replaced while the program ran, the kernel calls the old file
+/// `NAME (deleted)`. For such a `path`, this is the path of the current file. `None` for other
+/// paths, or if the current file is not known to be the same build; without a build-id, it is not
+/// known.
 pub fn replaced(path: &Path, build_id: &[u8]) -> Option<PathBuf> {
     let now = path.as_os_str().as_bytes().strip_suffix(REPLACED.as_bytes())?;
     let now = Path::new(OsStr::from_bytes(now));
@@ -72,7 +74,7 @@ pub fn replaced(path: &Path, build_id: &[u8]) -> Option<PathBuf> {
     (is_same && Facts::read(now)?.build_id == build_id).then(|| now.to_owned())
 }
 
-/// The paths of a build-id's debug file, such as `DIR/.build-id/ab/cdef.debug`; none without a
+/// The paths of a build-id's debug file, such as `DIR/.build-id/ab/cdef.debug`; empty without a
 /// build-id.
 fn by_build_id(build_id: &[u8], debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let Some((first, rest)) = build_id.split_first() else { return Vec::new() };
@@ -81,8 +83,8 @@ fn by_build_id(build_id: &[u8], debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     debug_dirs.iter().map(|dir| dir.join(&name)).collect()
 }
 
-/// The paths at which gdb looks for a debug file of this name: beside the file, in `.debug` beside
-/// it, and under the path of the file's folder in the debug folders.
+/// The paths at which gdb looks for a debug file called `name`: in the file's folder, in `.debug`
+/// there, and under the path of that folder in each debug folder.
 fn by_name(path: &Path, name: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let inside = folder.strip_prefix("/").unwrap_or(folder);
@@ -92,7 +94,7 @@ fn by_name(path: &Path, name: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     candidates
 }
 
-/// Facts that a file states: its build-id, and the names of its debug files.
+/// What a file says about itself: its build-id, and the names of its debug files.
 struct Facts {
     build_id: Vec<u8>,
     link: Option<PathBuf>,
@@ -114,8 +116,8 @@ impl Facts {
     }
 }
 
-/// Opens a regular file; `None` if it can't be opened or is not a regular file. A path from a
-/// recording may name a pipe or a device by now.
+/// Opens a regular file; `None` if it can't be opened or is not a regular file. Meanwhile, a path
+/// from a recording may name a pipe or a device.
 pub fn open(path: &Path) -> Option<ReadCache<File>> {
     let plain = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
     plain.then(|| File::open(path).ok()).flatten().map(ReadCache::new)

@@ -1,8 +1,8 @@
 //! The names in one file: from its debug information if it has any, otherwise from its symbols.
 //!
 //! The crate addr2line reads debug information with its own loader, which handles inlined calls,
-//! compressed sections and split files. It does not look for separate files (`files` does) and only
-//! handles functions, so the symbols of variables are read here.
+//! compressed sections and split files. It does not look for separate files, which [`files`] does.
+//! It only handles functions, so this module reads the symbols of variables.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -32,15 +32,15 @@ pub struct Image {
     unwind: OnceCell<Option<Unwind>>,
     calls: OnceCell<Option<Calls>>,
     locals: OnceCell<Option<Locals>>,
-    /// The results so far, by address.
+    /// The frames that were looked up so far, by address.
     found: RefCell<HashMap<u64, Rc<[Found]>>>,
     looked_up: Cell<usize>,
     /// The critical sections that were analysed already.
     pub sections: RefCell<HashMap<Acquired, Option<Section>>>,
-    /// The addresses that were analysed, and whether a thread there only waits.
+    /// The addresses that were analysed, and whether a thread at each only waits.
     pub spins: RefCell<HashMap<u64, bool>>,
-    /// For return addresses of acquisitions that were analysed: how many of the innermost frames
-    /// acquired the lock on behalf of their caller.
+    /// By the return address of each acquisition that was analysed: how many of the innermost
+    /// frames acquired the lock on behalf of their caller.
     pub returned: RefCell<HashMap<u64, usize>>,
     /// The functions that acquire on behalf of their caller, as
     /// [`held::look_everywhere`](crate::section::held::look_everywhere) finds them; set by its
@@ -53,18 +53,18 @@ pub type Acquired = (u64, bool);
 
 /// A frame at an address: its function, file and line.
 pub struct Found {
-    /// The name of the function; with an offset if no debug information covers the address.
+    /// The name of the function, with an offset if no debug information covers the address.
     pub function: String,
     /// The name without the offset, if `function` has one.
     pub whole: Option<String>,
-    /// The path of the source file.
+    /// The path of the source file, if known.
     pub file: Option<String>,
-    /// The line in the source file.
+    /// The line in the source file, if known.
     pub line: Option<u32>,
 }
 
 impl Image {
-    /// Opens the files for the module with this path and build-id.
+    /// Opens the files of a module, given its path and build-id.
     pub fn open(path: &str, build_id: &[u8], debug_dirs: &[std::path::PathBuf]) -> Image {
         let files = match files::find(Path::new(path), build_id, debug_dirs) {
             Ok(files) => files,
@@ -155,23 +155,24 @@ impl Image {
         symbol.into_iter().collect()
     }
 
-    /// The variable at an address, and the address's offset in it.
+    /// The variable at an address, and the offset of the address in it; `None` if there is none.
     pub fn variable(&self, address: u64) -> Option<(String, u64)> {
         self.tables.variables.find(address).map(|(name, offset)| (demangle(name), offset))
     }
 
-    /// The variables that have a byte at these addresses.
+    /// The variables that have a byte in `addresses`.
     pub fn variables(&self, addresses: Range<u64>) -> Vec<String> {
         self.tables.variables.within(addresses).map(demangle).collect()
     }
 
-    /// The function at an address according to the symbols, and the address's offset in it.
+    /// The function at an address according to the symbols, and the offset of the address in it;
+    /// `None` if there is none.
     pub fn function(&self, address: u64) -> Option<(String, u64)> {
         self.tables.functions.find(address).map(|(name, offset)| (demangle(name), offset))
     }
 
-    /// The start of the function at an address, or of the last function before it if none is there.
-    /// The function needs no name, but the file needs unwind information.
+    /// The start of the function at an address, or of the last function before it if the address is
+    /// in none. The function needs no name, but the file needs unwind information.
     pub fn start_of(&self, address: u64) -> Option<u64> {
         self.unwind()?.start_before(address)
     }
@@ -205,8 +206,8 @@ impl Image {
         self.tables.variables.all().map(|(start, size, name)| (start, size, demangle(name)))
     }
 
-    /// The ranges of code that each come from one line of the source; empty without debug
-    /// information.
+    /// The ranges of code, each of which comes from a single line of the source; empty without
+    /// debug information.
     pub fn lines(&self) -> Vec<Range<u64>> {
         let found = self.debug.as_ref().and_then(|d| d.find_location_range(0, u64::MAX).ok());
         found.into_iter().flatten().map(|(start, size, _)| start..start + size).collect()
@@ -219,7 +220,7 @@ impl Image {
             let location = frame.location.as_ref();
             let function = frame.function.as_ref().and_then(|f| f.raw_name().ok());
             let function = function.map(|name| demangle(&name));
-            // Debug information of assembly has lines but no functions: the functions are in the
+            // Debug information of assembly code has lines but no functions, which are in the
             // symbol table.
             let function = function.or_else(|| name_at(&self.tables.functions, address))?;
             found.push(Found {

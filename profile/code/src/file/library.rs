@@ -1,4 +1,4 @@
-//! The files that names come from, shared by all processes of a recording.
+//! The files from which names are read, shared by all processes of a recording.
 //!
 //! A recording may have thousands of processes of one program. Each file is read once, however many
 //! processes mapped it, and each address in it is looked up once.
@@ -13,12 +13,12 @@ use syncline_recording::layout::ModuleRecord;
 use super::files;
 use super::image::Image;
 
-/// Files by path and build-id: there may be several builds with one path.
+/// Files by path and build-id, since several builds may have had the same path.
 pub struct Library {
     debug_dirs: Vec<PathBuf>,
     images: RefCell<HashMap<Build, Rc<Image>>>,
-    /// The paths of files that were replaced while their programs ran; `None` if the present file
-    /// is not known to be the same build.
+    /// The current paths of files that were replaced while their programs ran; `None` if the
+    /// current file is not known to be the same build.
     replaced: RefCell<HashMap<Build, Option<PathBuf>>>,
     opened: Cell<usize>,
 }
@@ -26,7 +26,7 @@ pub struct Library {
 type Build = (String, Vec<u8>);
 
 impl Library {
-    /// A library without files. Separate debug files will be looked for in these folders.
+    /// Creates a library without files. Separate debug files will be looked up in `debug_dirs`.
     pub fn new(debug_dirs: &[PathBuf]) -> Rc<Library> {
         Rc::new(Library {
             debug_dirs: debug_dirs.to_vec(),
@@ -36,7 +36,7 @@ impl Library {
         })
     }
 
-    /// The number of files in which names were looked for, including those that could not be read.
+    /// The number of files in which names were looked up, including those that could not be read.
     pub fn opened(&self) -> usize {
         self.opened.get()
     }
@@ -46,7 +46,7 @@ impl Library {
         self.images.borrow().values().map(|image| image.looked_up()).sum()
     }
 
-    /// The path of a module's file, or of the present file if the same build has replaced it.
+    /// The path of a module's file, or of the current file if the same build has replaced it.
     pub fn path(&self, module: &ModuleRecord) -> String {
         let path = module.path();
         if !path.ends_with(files::REPLACED) {
@@ -60,7 +60,7 @@ impl Library {
         now.as_ref().map_or(path, |now| now.to_string_lossy().into_owned())
     }
 
-    /// The names in a file, which is read at the first call for it.
+    /// The names in a file, which is read when they are first asked for.
     pub fn image(&self, path: &str, build_id: &[u8]) -> Rc<Image> {
         let mut images = self.images.borrow_mut();
         let image = images.entry((path.to_owned(), build_id.to_vec())).or_insert_with(|| {

@@ -1,5 +1,4 @@
-//! Variables that lie at fixed offsets in the frames of functions, according to the debug
-//! information.
+//! Local variables at fixed offsets in the frames of functions, according to the debug information.
 
 use std::ops::Range;
 use std::path::Path;
@@ -42,7 +41,7 @@ impl Locals {
     }
 
     /// The variable that lies `below` bytes below the end of the frame of the function at
-    /// `address`, and the offset of that position in the variable.
+    /// `address`, and the offset of that position in the variable; `None` if there is none.
     pub fn find(&self, address: u64, below: u64) -> Option<(String, u64)> {
         let (_, at) = self.units.iter().find(|(code, _)| code.contains(&address))?;
         let dwarf = self.dwarf();
@@ -107,11 +106,11 @@ fn in_unit(
     None
 }
 
-/// The most types that are followed from a variable to a size: for a constant array of arrays of
+/// The most types that are followed from a variable to a size. For a constant array of arrays of
 /// structures there are several.
 const MOST_TYPES: u32 = 16;
 
-/// The distance of a variable from its frame's end; `None` if that is not fixed.
+/// The distance of a variable from its frame's end; `None` if the distance is not fixed.
 fn frame_offset(
     unit: &gimli::Unit<Bytes<'_>>,
     entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,
@@ -150,8 +149,8 @@ fn size_of(
     Some(size)
 }
 
-/// The name of a variable. If the variable belongs to an inlined function, its name is in another
-/// entry.
+/// The name of a variable; `None` if it has none. If the variable belongs to an inlined function,
+/// its name is in another entry.
 fn name_of(
     dwarf: &gimli::Dwarf<Bytes<'_>>,
     unit: &gimli::Unit<Bytes<'_>>,
@@ -175,7 +174,7 @@ fn name_of(
 mod tests {
     use super::*;
 
-    /// The size of an array of eight-byte numbers with these last indices, one for each dimension.
+    /// The size of an array of eight-byte numbers, given the last index of each dimension.
     fn size_of_array(last_indices: &[u64]) -> Option<u64> {
         // A unit with children; an array type with the type of its elements, and children; a
         // dimension with its last index; a type of a given size.

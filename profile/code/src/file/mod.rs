@@ -1,4 +1,4 @@
-//! The files of a program, and the information in them: one file is an [`image::Image`], all files
+//! The files of a program, and the information in them. One file is an [`image::Image`]; all files
 //! together are a [`library::Library`].
 
 pub mod calls;

@@ -6,7 +6,7 @@ use object::{Object, ObjectSection, ObjectSymbol, ReadRef, SymbolKind};
 struct Symbol {
     start: u64,
     size: u64,
-    /// The end of its section, beyond which it can't reach.
+    /// The end of the symbol's section, beyond which the symbol can't reach.
     limit: u64,
     name: Box<str>,
 }
@@ -42,21 +42,21 @@ impl Table {
         tables
     }
 
-    /// The symbol at an address, and the address's offset in it.
+    /// The symbol at an address, and the offset of the address in it; `None` if there is none.
     pub fn find(&self, address: u64) -> Option<(&str, u64)> {
         let after = self.symbols.partition_point(|symbol| symbol.start <= address);
         let symbol = self.symbols[..after].last()?;
         let offset = address - symbol.start;
-        // Functions written in assembly have no size. They end where the next one starts or where
-        // their section ends: the linkage table after `_init` is not part of `_init`.
+        // Functions written in assembly have no size. They end where the next symbol starts or
+        // where their section ends, since the linkage table after `_init` is not part of `_init`.
         let covers = offset < symbol.size || symbol.size == 0 && address < symbol.limit;
         covers.then_some((&*symbol.name, offset))
     }
 
-    /// The symbols that have a byte at these addresses, in order of address.
+    /// The symbols that have a byte in `addresses`, in the order of their addresses.
     pub fn within(&self, addresses: std::ops::Range<u64>) -> impl Iterator<Item = &str> {
         let after = self.symbols.partition_point(|symbol| symbol.start < addresses.end);
-        // Only the last symbol that begins before the range is checked for reaching into it:
+        // Of the symbols that begin before the range, only the last one may reach into it, since
         // symbols seldom overlap.
         let before = self.symbols[..after].partition_point(|s| s.start < addresses.start);
         let reaching = &self.symbols[before.saturating_sub(1)..after];
@@ -69,9 +69,9 @@ impl Table {
         self.symbols.iter().map(|symbol| (symbol.start, symbol.size, &*symbol.name))
     }
 
-    /// Sorts by address. If an address has several symbols, the one with the largest size is kept,
-    /// then the one with the shortest name, then the first in the alphabet: an alias would be
-    /// equally right.
+    /// Sorts by address. If an address has several symbols, only one is kept: the one with the
+    /// largest size, then the shortest name, then the first in the alphabet. The others are
+    /// aliases, which would be equally right.
     fn sort(&mut self) {
         self.symbols.sort_by(|a, b| {
             (a.start, b.size, a.name.len(), &a.name).cmp(&(b.start, a.size, b.name.len(), &b.name))

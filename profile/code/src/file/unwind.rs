@@ -1,5 +1,5 @@
-//! A file's unwind information: the bounds and frames of its functions. Stripping does not remove
-//! it, so the bounds of functions are known even without their names.
+//! A file's unwind information: the bounds and frames of its functions. Stripping a file does not
+//! remove this information, so the bounds of functions are known even without their names.
 //!
 //! Addresses are those of the file.
 
@@ -37,7 +37,7 @@ pub enum FrameEnd {
 }
 
 impl Unwind {
-    /// Reads a file; `None` if it can't be read, or lacks `.eh_frame` or its index.
+    /// Reads a file; `None` if it can't be read, or lacks `.eh_frame` or the index of that.
     pub fn read(path: &Path) -> Option<Unwind> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;
@@ -64,8 +64,8 @@ impl Unwind {
         index.table()?.fde_for_address(&self.frames(), &self.bases, address, cie).ok()
     }
 
-    /// The start of the function that contains an address, or of the last one before it if it is in
-    /// none.
+    /// The start of the function that contains an address, or of the last function before it if it
+    /// is in none. `None` if there is no such function.
     pub fn start_before(&self, address: u64) -> Option<u64> {
         let index = self.index()?;
         let table = index.table()?;
@@ -77,14 +77,14 @@ impl Unwind {
         Some(entry.initial_address()).filter(|&start| start <= address)
     }
 
-    /// The range of addresses of the function that contains an address.
+    /// The range of addresses of the function that contains an address; `None` if it is in none.
     pub fn function(&self, address: u64) -> Option<Range<u64>> {
         let entry = self.entry(address)?;
         Some(entry.initial_address()..entry.initial_address().checked_add(entry.len())?)
     }
 
     /// The end of a function's frame when the function executes the instruction at `address`;
-    /// `None` if the unwind information has no register and offset for it.
+    /// `None` if the unwind information does not give that end as a register and an offset.
     pub fn frame_end(&self, address: u64) -> Option<FrameEnd> {
         let entry = self.entry(address)?;
         let mut context = UnwindContext::new();

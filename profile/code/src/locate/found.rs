@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// A range of addresses in a file, which contains the last bytes of calls, or variables.
+/// A range of addresses in a file. It contains the last bytes of calls, or it is a variable or a
+/// part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The file's name without its folders.
@@ -14,9 +15,9 @@ pub struct Span {
 /// The addresses that a name refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its addresses, at least one.
+    /// The ranges of addresses, at least one.
     pub spans: Vec<Span>,
-    /// Why the addresses are more than those that were named; `None` if they are not.
+    /// Why there are more addresses than the name says; `None` if there are not.
     pub wider: Option<Wider>,
 }
 
@@ -25,7 +26,7 @@ pub struct Found {
 pub enum Wider {
     /// No file has line information for the function.
     NoLines,
-    /// The function has no code on that line of that file any more.
+    /// The function no longer has code on that line of that file.
     Moved,
     /// The file has changed since its addresses were noted.
     Changed,
@@ -34,9 +35,9 @@ pub enum Wider {
 /// Why a name refers to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// No file has it.
+    /// No file has the name.
     NoSuchName,
-    /// No file has it, and the program itself has no symbol table.
+    /// No file has the name, and the program itself has no symbol table.
     NoSymbols,
     /// The file has changed since its addresses were noted.
     Changed,

@@ -14,10 +14,10 @@
 //! | `table (app)`, `table` | the whole variable |
 //! | `table+0x40 (app)` | the byte at that offset in the variable |
 //!
-//! A call belongs to a position in the innermost function around it that neither is a library's
-//! lock wrapper nor acquires the lock on behalf of its caller. Inlined functions count as functions
-//! here. A report chooses its frame by the same rule. Calls in a function that acquires locks for
-//! its callers can be named as well.
+//! A call belongs to the position of the innermost function around it that is not a library's lock
+//! wrapper and does not acquire the lock on behalf of its caller. Inlined functions count as
+//! functions for this. A report chooses its frame by the same rule. Calls in a function that
+//! acquires locks for its callers can also be named.
 
 mod found;
 mod name;
@@ -47,11 +47,11 @@ struct File {
 }
 
 impl Locator {
-    /// Reads the names of these files: the program, and its libraries.
+    /// Reads the names in the files at `paths`: first the program, then its libraries.
     ///
     /// # Errors
-    /// If the first file, the program, can't be read or is not an object file. Such a library is
-    /// left out.
+    /// If the first file, the program, can't be read or is not an object file. A library that can't
+    /// be read, or is none, is left out.
     pub fn new(paths: &[PathBuf], debug_dirs: &[PathBuf]) -> io::Result<Locator> {
         let mut found = Vec::new();
         for (position, path) in paths.iter().enumerate() {
@@ -64,15 +64,15 @@ impl Locator {
         Ok(Locator { files: found })
     }
 
-    /// The build-id of the file of this name, in hexadecimal; empty if it has none. `None` if there
-    /// is no such file.
+    /// The build-id of the file called `module`, in hexadecimal; empty if the file has none. `None`
+    /// if there is no such file.
     pub fn build_id(&self, module: &str) -> Option<&str> {
         let file = self.files.iter().find(|file| file.name == module)?;
         Some(&file.build_id)
     }
 
-    /// The addresses of the calls that belong to the named position. `unchanged` says of a file, by
-    /// its name, whether it is still the one that addresses in `name` refer to.
+    /// The addresses of the calls that belong to the named position. `unchanged` gets a file's
+    /// name, and says whether the file is still the one to which addresses in `name` refer.
     ///
     /// # Errors
     /// If no address has this name, or if it names an address of a file that has changed.
@@ -88,7 +88,7 @@ impl Locator {
         }
     }
 
-    /// The addresses of the named variable, or of the named byte of it.
+    /// The addresses of a named variable, or of a named byte of one.
     ///
     /// # Errors
     /// Same errors as [`site`](Self::site).

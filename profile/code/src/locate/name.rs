@@ -7,7 +7,7 @@ pub enum Name<'a> {
     Offset {
         /// The function or the file.
         of: &'a str,
-        /// The offset in bytes from its start.
+        /// The offset in bytes from the start of that.
         offset: u64,
     },
     /// A line of a source file, or a whole function in that file.
@@ -52,19 +52,20 @@ pub fn offset(text: &str) -> Option<(&str, u64)> {
     Some((of, u64::from_str_radix(digits, 16).ok()?))
 }
 
-/// The name and the module of `name (module)`; a text of another form is all name.
+/// The name and the module of `name (module)`; a text of another form is a name as a whole.
 pub fn variable(text: &str) -> (&str, Option<&str>) {
     let text = text.trim();
     let inner = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
     inner.map_or((text, None), |(name, module)| (name, Some(module)))
 }
 
-/// Whether this is a shared library's name, such as `libz.so.1` or `mod_ssl.so`.
+/// Whether `name` is that of a shared library, such as `libz.so.1` or `mod_ssl.so`.
 pub fn is_library(name: &str) -> bool {
     name.ends_with(".so") || name.contains(".so.")
 }
 
-/// The parts of `queue.c:120`. A text with two colons is a C++ or Rust name.
+/// The parts of `queue.c:120`; `None` if the text has another form. A text with two colons is a C++
+/// or Rust name.
 fn file_line(text: &str) -> Option<(&str, u32)> {
     let (file, line) = text.rsplit_once(':')?;
     let line = line.parse().ok()?;

@@ -12,11 +12,11 @@ use crate::symbols::short::function as name_of;
 
 /// A position to search for.
 pub struct Wanted<'a> {
-    /// Its function; `None` for any function.
+    /// The position's function; `None` for any function.
     pub function: Option<&'a str>,
-    /// Its source file, without folders; `None` for any file.
+    /// The position's source file, without folders; `None` for any file.
     pub file: Option<&'a str>,
-    /// Its line; `None` for any line.
+    /// The position's line; `None` for any line.
     pub line: Option<u32>,
 }
 
@@ -41,8 +41,8 @@ impl Wanted<'_> {
     }
 }
 
-/// The address ranges that belong to the position, and why they are more than those that were
-/// named; `None` if they are not.
+/// The address ranges that belong to the position, and why they are more than the position says;
+/// `None` if they are not.
 pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wider>) {
     let mut exact = Vec::new();
     let mut function = Vec::new();
@@ -51,7 +51,7 @@ pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wi
         image.returned.borrow().iter().map(|(&a, &n)| (a, n)).collect();
     for piece in image.lines() {
         let frames = image.frames(piece.start);
-        // A function that acquired a lock for its caller may be named as well.
+        // A function that acquires a lock for its caller may be named as well.
         let took = took.range(piece.start + 1..=piece.end).map(|(_, &frames)| frames).max();
         let took = took.unwrap_or(0);
         let own = || frames.iter().enumerate().filter(|(_, frame)| !is_wrapper(frame));
@@ -74,16 +74,16 @@ pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wi
     (functions(image, name), why)
 }
 
-/// The addresses of the functions of this name according to the symbols, with all parts into which
-/// a compiler split them.
+/// The address ranges of the functions called `name` according to the symbols, with all parts into
+/// which a compiler split them.
 pub fn functions(image: &Image, name: &str) -> Vec<Range<u64>> {
     let named = image.all_functions().filter(|(_, _, function)| is_called(function, name));
     named.map(|(start, size, _)| start..start + size.max(1)).collect()
 }
 
-/// Out-of-line functions that wrap locks, recognised by their names or by their instructions. Only
-/// functions whose names suggest locks are checked by name, because a standard library has
-/// thousands.
+/// The functions that wrap locks, recognised by their names or by their instructions. Inlined ones
+/// are not among them. Only functions whose names suggest locks are checked by name, because a
+/// standard library has thousands.
 pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
     const WORDS: [&str; 6] = ["lock", "mutex", "Mutex", "Lock", "condition", "once"];
     let speaks = |name: &str| WORDS.iter().any(|word| name.contains(word));
@@ -97,8 +97,8 @@ pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
     merged(named.chain(by_deed).collect())
 }
 
-/// Whether `name` is the function's name in full, as reports shorten it, or without the suffix of a
-/// part (`push.cold`, `push.part.0`).
+/// Whether `name` is the function's name in full, as reports shorten it, or its name without the
+/// suffix of a part (`push.cold`, `push.part.0`).
 fn is_called(function: &str, name: &str) -> bool {
     let whole = |function: &str| function == name || name_of(function) == name;
     whole(function) || function.split_once('.').is_some_and(|(start, _)| whole(start))

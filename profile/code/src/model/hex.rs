@@ -1,5 +1,5 @@
-//! Serializes addresses as hexadecimal text: not every JSON parser reads large numbers exactly, and
-//! people don't read addresses in decimal.
+//! Serializes addresses as hexadecimal text, since not every JSON parser reads large numbers
+//! exactly, and nearly all tools show addresses in hexadecimal.
 
 use serde::Serializer;
 

@@ -7,29 +7,31 @@ use serde::Serialize;
 /// within functions that were inlined into it, or to a call that does not return.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Section {
-    /// Whether every path that goes on leads to a release; if not, the counts are those of the
-    /// instructions that were followed.
+    /// Whether every path leads to a release, or to a call that does not return. If not, the counts
+    /// are those of the instructions that were followed.
     pub complete: bool,
     /// The number of instructions on all paths together, without padding and without the calls that
     /// acquire and release.
     pub instructions: usize,
-    /// Whether it has a loop.
+    /// Whether the section has a loop.
     pub loops: bool,
     /// Instructions that read memory which other threads can reach: not the function's own stack,
     /// thread-local data or constants. Atomic instructions are not counted.
     pub reads: usize,
-    /// Instructions that write such memory, without atomics.
+    /// Instructions that write such memory, without atomic instructions.
     pub writes: usize,
     /// Atomic instructions on such memory.
     pub atomics: usize,
     /// The number of words of such memory that are read or written, distinguished by how they are
-    /// addressed. Words that are only read to find the address of another, and words that only get
-    /// a copy of another, do not count. `None` if unknown, as in a loop over an array.
+    /// addressed. A word that is only read to find the address of another word does not count, nor
+    /// does a word that only gets a copy of another one. `None` if unknown, as in a loop over an
+    /// array.
     pub words: Option<usize>,
-    /// The functions that it calls, in alphabetical order. Functions without names, unknown
-    /// functions and system calls each have one entry that says so. Functions that acquire and
-    /// release inner locks are included, but not the release that ends the section.
+    /// The functions that the section calls, in alphabetical order. Functions without names,
+    /// unknown functions and system calls each have one entry that says so. Functions that acquire
+    /// and release inner locks are included, but not the release that ends the section.
     pub calls: Vec<String>,
-    /// The global variables that it reads or writes at addresses that the instructions contain.
+    /// The global variables that the section reads or writes at addresses that are in the
+    /// instructions.
     pub variables: Vec<String>,
 }

@@ -8,7 +8,8 @@ pub struct Stack {
     /// Return addresses, the innermost first.
     #[serde(serialize_with = "super::hex::many")]
     pub addresses: Vec<u64>,
-    /// Its frames, the innermost first, by number. An address has several if calls were inlined.
+    /// The stack's frames, the innermost first, as indexes of the process's frames. An address has
+    /// several frames if calls were inlined.
     pub frames: Vec<usize>,
     /// The number of frames of each address. Not part of the JSON report.
     #[serde(skip)]
@@ -18,23 +19,24 @@ pub struct Stack {
     pub place: Option<usize>,
     /// Whether there were more frames than a recording keeps.
     pub cut: bool,
-    /// Whether unwinding ended early.
+    /// Whether unwinding ended before the outermost frame.
     pub broken: bool,
 }
 
 /// A function's frame in a stack, with its position in the code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Frame {
-    /// The function, demangled; if no debug information covers it, `function+0x12`; if it has no
-    /// name, `binary+0x1234`; if no file was mapped there, the address.
+    /// The function, demangled. It is `function+0x12` if no debug information covers the position,
+    /// `binary+0x1234` if the function has no name, and the address if no file was mapped there.
     pub function: String,
-    /// The function as a whole, without the offset that `function` may have: `push` of `push+0x12`,
-    /// and where it starts, `binary+0x1200` of `binary+0x1234`. Not part of the JSON report.
+    /// The function as a whole, without the offset that `function` may have: `push` for
+    /// `push+0x12`, and the function's start for one without a name: `binary+0x1200` for
+    /// `binary+0x1234`. Not part of the JSON report.
     #[serde(skip)]
     pub whole: Option<String>,
-    /// Path of the source file, if it is known.
+    /// The path of the source file; `None` if unknown.
     pub file: Option<String>,
-    /// Line in that file, from 1.
+    /// The line in that file, from 1; `None` if unknown.
     pub line: Option<u32>,
     /// An index into the process's modules; `None` if no file was mapped there.
     pub module: Option<usize>,
@@ -46,7 +48,8 @@ impl Frame {
         self.whole.as_ref().unwrap_or(&self.function)
     }
 
-    /// The source file without its folders, and the line: `queue.c:120`.
+    /// The source file without its folders, and the line: `queue.c:120`. `None` if the file is
+    /// unknown.
     pub fn file_line(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         let name = file.rsplit('/').next().unwrap_or(file);
@@ -69,20 +72,20 @@ impl Frame {
 /// A file that was mapped as code or data: the program or a library.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Module {
-    /// Its path at the time of the recording.
+    /// The file's path at the time of the recording.
     pub path: String,
-    /// Its build-id in hexadecimal; empty if it has none.
+    /// The file's build-id in hexadecimal; empty if it has none.
     pub build_id: String,
-    /// First address.
+    /// The first address at which the file was mapped.
     #[serde(serialize_with = "super::hex::one")]
     pub start: u64,
-    /// One past the last address.
+    /// One past the last address at which the file was mapped.
     #[serde(serialize_with = "super::hex::one")]
     pub end: u64,
-    /// The difference between an address in memory and that in the file's own symbols.
+    /// The difference between an address in memory and the same address in the file's own symbols.
     #[serde(serialize_with = "super::hex::one")]
     pub bias: u64,
-    /// The source of its names; `None` if nothing was looked up in it.
+    /// The source of the file's names; `None` if nothing was looked up in it.
     pub symbols: Option<SymbolSource>,
 }
 

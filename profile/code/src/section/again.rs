@@ -1,13 +1,13 @@
 //! Sleeps in loops: a function sleeps, checks something, and sleeps again.
 //!
-//! The function's instructions are followed along all paths from the return address of the sleep. If a
-//! path comes back to the same call, the sleep is in a loop. A path on which something is handed over
-//! (such as when a condition is signalled or waited for, or a semaphore posted) does not count: a loop
-//! with a hand-over in each round does work, and the sleep may be part of this work or set its pace. A
-//! loop that only continues an interrupted sleep (`while (nanosleep(&left, &left) == -1 && errno ==
-//! EINTR)`) does not count: the path on which an error number was equal to `EINTR` is left out. A
-//! function that does nothing but sleep, such as `SDL_Delay`, sleeps for its caller; in that case the
-//! caller's loops count.
+//! The function's instructions are followed along all paths from the return address of the sleep.
+//! If a path comes back to the same call, the sleep is in a loop. A path with a hand-over does not
+//! count: one on which a condition is signalled or waited for, for example, or a semaphore posted.
+//! A loop with a hand-over in each round does work, and the sleep may be part of this work or set
+//! its pace. A loop that only continues an interrupted sleep
+//! (`while (nanosleep(&left, &left) == -1 && errno == EINTR)`) does not count: the path on which an
+//! error number was equal to `EINTR` is left out. A function that does nothing but sleep, such as
+//! `SDL_Delay`, sleeps for its caller; in that case the caller's loops count.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::file::image::Image;
 
 /// The error number of an interrupted sleep.
 const EINTR: u64 = 4;
-/// The most instructions of a function that are followed.
+/// At most this many instructions of a function are followed.
 const MOST: usize = 20_000;
 /// The functions that a function which does nothing but sleep may call.
 const SLEEPS: [&str; 11] = [
@@ -42,7 +42,7 @@ const SLEEPS: [&str; 11] = [
 /// The role of a sleep in the function around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
-    /// The function sleeps again and again.
+    /// The function sleeps in a loop, without a hand-over in each round.
     Repeats,
     /// The function sleeps once.
     Once,
@@ -54,9 +54,9 @@ pub enum Around {
     Unknown,
 }
 
-/// The role of a call that sleeps in a function. The call returns to `address` of the file; the
-/// function is the one of the frame with this number at the call (0 is the innermost), and may be
-/// inlined.
+/// The role of a call that sleeps in the function around it. The call returns to `address` of the
+/// file. The function is that of the call's frame with the index `frame`, where 0 is the innermost;
+/// it may be inlined.
 pub fn around_sleep(image: &Image, address: u64, frame: usize) -> Around {
     let around = |code: &Code| around(image, code, address, frame);
     with_code(image, around).unwrap_or(Around::Unknown)
@@ -84,7 +84,7 @@ fn around(image: &Image, code: &Code, address: u64, frame: usize) -> Around {
 }
 
 /// Whether a path leads from one instruction to another. Paths end at calls for which `goes_on` is
-/// false, and at branches that are taken because a sleep was interrupted.
+/// false, and at branches that are only taken if a sleep was interrupted.
 fn comes_back(
     fetch: impl Fn(u64) -> Option<Instruction>,
     goes_on: impl Fn(&Instruction) -> bool,
@@ -126,10 +126,11 @@ fn comes_back(
     false
 }
 
-/// Whether a call hands something over, or the called function of the same file does.
+/// Whether a call hands something over: because it calls such a function of another file, or a
+/// function of the same file that does.
 fn exchanges(code: &Code, call: &Instruction) -> bool {
-    // A stub must not be read as a function: the unwind information has one entry for all stubs, so
-    // each would seem to call every function of other files that the program calls.
+    // A stub must not be read as a function. The unwind information has one entry for all stubs, so
+    // each stub would seem to call every function of other files that the program calls.
     if let Some(name) = called(code, call) {
         return hands_over(name);
     }
@@ -167,7 +168,7 @@ fn writes_flags(instruction: &Instruction) -> bool {
     instruction.rflags_modified() != 0
 }
 
-/// Whether all calls in a function, or in its inlined copy, sleep or belong to sleeping.
+/// Whether all calls in a function, or in an inlined copy of it, are in [`SLEEPS`].
 fn only_sleeps(code: &Code, range: Range<u64>, inside: impl Fn(u64) -> bool) -> bool {
     let calls = |instruction: &Instruction| match instruction.flow_control() {
         FlowControl::Call | FlowControl::IndirectCall => true,

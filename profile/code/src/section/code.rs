@@ -29,16 +29,16 @@ pub struct Code<'a> {
     texts: Vec<(u64, &'a [u8])>,
     /// The names of the symbols whose addresses the loader stores in slots, by the slot's address.
     bound: HashMap<u64, String>,
-    /// Ranges that are never written.
+    /// The address ranges of memory that is never written.
     constants: Vec<Range<u64>>,
     unwind: Option<&'a Unwind>,
-    /// What functions do to locks, by the function's first address and the levels of calls that
-    /// were followed, as far as their instructions were read.
+    /// What functions do to locks, for the functions that were read. The key is the function's
+    /// first address, and the levels of calls that were followed.
     pub effects: RefCell<HashMap<(u64, u8), Effect>>,
 }
 
 impl<'a> Code<'a> {
-    /// Reads a file, whose unwind information is given; `None` if it is not an x86-64 file.
+    /// Reads a file. `unwind` is the file's unwind information. `None` if it is not an x86-64 file.
     pub fn new(
         file: &'a object::File<'a, &'a ReadCache<File>>,
         unwind: Option<&'a Unwind>,
@@ -59,7 +59,7 @@ impl<'a> Code<'a> {
 
     /// The instruction at an address; `None` if there is none.
     pub fn instruction(&self, address: u64) -> Option<Instruction> {
-        // Where one section ends, the next may begin.
+        // The next section may begin where one ends.
         let bytes = self.texts.iter().find_map(|(start, bytes)| {
             let from = usize::try_from(address.checked_sub(*start)?).ok()?;
             bytes.get(from..).filter(|bytes| !bytes.is_empty())
@@ -85,7 +85,7 @@ impl<'a> Code<'a> {
         self.texts.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// All direct calls: their targets and return addresses.
+    /// All direct calls, each with its target and its return address.
     pub fn calls(&self) -> impl Iterator<Item = (u64, u64)> {
         let decode = |&(start, bytes): &(u64, &'a [u8])| {
             Decoder::with_ip(64, bytes, start, DecoderOptions::NONE).into_iter()
@@ -95,7 +95,7 @@ impl<'a> Code<'a> {
         direct.map(|i| (i.near_branch_target(), i.next_ip()))
     }
 
-    /// The call that returns to an address.
+    /// The call that returns to an address; `None` if there is none.
     pub fn call_before(&self, address: u64) -> Option<Instruction> {
         let before = self.texts.iter().find_map(|(start, bytes)| {
             let end = usize::try_from(address.checked_sub(*start)?).ok()?;
@@ -104,12 +104,14 @@ impl<'a> Code<'a> {
         call_before(address, before?)
     }
 
-    /// The address range of the function, or of the part of one, that contains an address.
+    /// The address range of the function, or of the part of a function, that contains an address;
+    /// `None` if unknown.
     pub fn function(&self, address: u64) -> Option<Range<u64>> {
         self.unwind?.function(address)
     }
 
-    /// The name of the symbol whose address the loader stores in the slot at an address.
+    /// The name of the symbol whose address the loader stores in the slot at `slot`; `None` if
+    /// there is no such slot.
     pub fn bound(&self, slot: u64) -> Option<&str> {
         self.bound.get(&slot).map(String::as_str)
     }
@@ -120,11 +122,11 @@ impl<'a> Code<'a> {
             || self.constants.iter().any(|range| range.contains(&address))
     }
 
-    /// The name of the function of another file that a stub at this address jumps to; `None` if
+    /// The name of the function of another file to which the stub at `address` jumps; `None` if
     /// there is no stub.
     pub fn stub(&self, address: u64) -> Option<&str> {
         let mut at = address;
-        // A stub may begin with a landing mark for indirect jumps.
+        // A stub may begin with `endbr64`, the mark of a target of indirect jumps.
         for _ in 0..2 {
             let instruction = self.instruction(at)?;
             if let Some(slot) = slot(&instruction) {
@@ -139,7 +141,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// The address of the slot that an indirect call or jump goes through; `None` for other
+/// The address of the slot from which an indirect call or jump takes its target; `None` for other
 /// instructions.
 pub fn slot(instruction: &Instruction) -> Option<u64> {
     let indirect = matches!(
@@ -168,8 +170,8 @@ fn bound<'a>(file: &object::File<'a, &'a ReadCache<File>>) -> HashMap<u64, Strin
     bound
 }
 
-/// The address ranges of sections that are loaded and not writable, and of those with the slots
-/// that the loader fills.
+/// The address ranges of sections that are loaded and not writable, and of sections with slots that
+/// the loader fills.
 fn constants<'a>(file: &object::File<'a, &'a ReadCache<File>>) -> Vec<Range<u64>> {
     let fixed = |flags| match flags {
         SectionFlags::Elf { sh_flags, .. } => {

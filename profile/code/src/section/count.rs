@@ -14,9 +14,10 @@ use crate::model::Section;
 /// that of an array to which an index is added.
 const LARGEST_FIELD: i64 = 4096;
 
-/// Counts the instructions on these paths. Also returns the addresses of the file that they read or
-/// write. `start` is the state after the acquisition: reading a condition that decided whether to
-/// lock at all, and that is tested again before unlocking, does not count as work.
+/// Counts the instructions on the paths `ways`. Also returns the addresses of the file that these
+/// instructions read or write. `start` is the state after the acquisition. Some code tests a
+/// condition to decide whether to lock at all, and tests it again before it unlocks; that state
+/// knows such conditions, and reading them does not count as work.
 pub fn count(
     ways: Ways,
     start: &State,
@@ -84,23 +85,23 @@ pub fn count(
 #[derive(Default)]
 struct Word {
     read: bool,
-    /// The values that it had before accesses.
+    /// The values that the word had before accesses.
     held: BTreeSet<Value>,
-    /// The values that were written; `None` if one is unknown.
+    /// The values that were written; `None` for one that is unknown.
     written: BTreeSet<Option<Value>>,
 }
 
 impl Word {
-    /// Whether it is a variable that is only read to find another word, such as the pointer to a
-    /// table or an index into it.
+    /// Whether the word is a variable that is only read to find another word, such as a pointer to
+    /// a table or an index into one.
     fn only_leads(&self, at: Value, words: &BTreeMap<Value, Word>, values: &Values) -> bool {
         let from_here = |address: Value| self.held.iter().any(|&v| values.comes_from(address, v));
         let reads = self.written.is_empty() && at.known().is_some();
         reads && words.keys().any(|&address| address != at && from_here(address))
     }
 
-    /// Whether it only gets values that another word had, such as a number taken from a counter.
-    /// Such a copy could be written after the release as well.
+    /// Whether the word only gets values that another word had, such as a number taken from a
+    /// counter. Such a copy could be written after the release as well.
     fn is_copy(&self, at: Value, words: &BTreeMap<Value, Word>) -> bool {
         let others = || words.iter().filter(|&(&address, _)| address != at);
         let known = |value: Value| others().any(|(_, other)| other.held.contains(&value));
@@ -119,7 +120,7 @@ fn add(section: &mut Section, instruction: &Instruction, access: OpAccess) {
     section.writes += usize::from(writes(access));
 }
 
-/// Whether other threads may reach the memory at an address, and it may change.
+/// Whether other threads may reach the memory at an address, and whether that memory may change.
 fn is_shared(address: Value, code: &Code) -> bool {
     let constant = address.known().is_some_and(|address| code.is_constant(address as u64));
     !address.is_local() && !constant

@@ -3,7 +3,7 @@
 //! lock if it releases one that it did not acquire.
 //!
 //! Values are not followed, so it is not known which lock is meant. A function that does both, on
-//! different paths or one after the other, counts as one that does neither.
+//! different paths or one after the other, counts as a function that does neither.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,12 +13,12 @@ use iced_x86::{FlowControl, Instruction, Mnemonic};
 use super::code::{Code, Namer, slot};
 use super::names::{Effect, effect};
 
-/// The most points that are read of a function. A point is an instruction with the number of locks
-/// held there.
+/// At most this many points of a function are read. A point is an instruction, together with the
+/// number of locks held there.
 const POINTS: usize = 512;
-/// How many levels of calls of the program's own functions are followed.
+/// Calls of the program's own functions are followed for this many levels.
 const LEVELS: u8 = 3;
-/// The most locks on one path that are counted.
+/// On one path, at most this many held locks are counted.
 const NESTED: u8 = 8;
 
 /// What a call, or a jump to another function, does to locks.
@@ -57,7 +57,8 @@ impl Reader<'_, '_> {
     }
 
     fn of_function(&mut self, start: u64, levels: u8) -> Effect {
-        // With fewer levels left, less of a function is known.
+        // The levels are part of the key, since with fewer levels left, less of a function is
+        // known.
         let key = (start, levels);
         if let Some(&known) = self.code.effects.borrow().get(&key) {
             return known;
@@ -91,7 +92,7 @@ impl Reader<'_, '_> {
                     go((next, held));
                     go((i.near_branch_target(), held));
                 }
-                // The branch leads out of the function, to a cold part, which is not followed.
+                // The branch leads out of the function to its cold part, which is not followed.
                 FlowControl::ConditionalBranch => go((next, held)),
                 FlowControl::UnconditionalBranch if inside(&i) => {
                     go((i.near_branch_target(), held));

@@ -1,14 +1,14 @@
-//! Functions that acquire a lock for their callers.
+//! Functions that acquire a lock on behalf of their callers.
 //!
 //! Programs wrap their locks in functions such as `Mutex::Lock()` or `safe_mutex_lock()`, or in
-//! guards, in several levels, some of them inlined. No list of names has them all, but such
-//! functions are recognised by returning with the lock held. The section's own function is the
-//! innermost one in which the lock is also released. It is the call site that distinguishes the
-//! program's locks.
+//! guards, in several levels, some of them inlined. No list of names has all of these, but such
+//! functions return with the lock held, which their instructions show. The function of a section is
+//! the innermost one in which the lock is also released. It has the call site that distinguishes
+//! the program's locks.
 //!
 //! A function that waits for a condition with a lock that it neither acquired nor releases was
-//! called with the lock held. So it is no more the call site than a function that acquires the lock
-//! on behalf of its caller is. Nor is a function that does nothing but wait for a semaphore.
+//! called with the lock held. So it is not the call site either, and neither is a function that
+//! does nothing but wait for a semaphore.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,16 +21,17 @@ use super::ways::Ways;
 use super::{effects, enter, function_at, with_code};
 use crate::file::image::{Found, Image};
 
-/// How many nested functions may acquire a lock on behalf of their callers.
+/// At most this many nested functions are examined for acquiring a lock on behalf of their callers.
 pub const LEVELS: usize = 5;
-/// The largest code, in bytes, of which all calls are read; it takes half a second.
+/// All calls are read only of files with at most this many bytes of code. That many bytes take half
+/// a second.
 const LARGEST: usize = 64 << 20;
 
-/// The most instructions after the wait in a function that only waits for a semaphore.
+/// A function that only waits for a semaphore has at most this many instructions after the wait.
 const FEW_INSTRUCTIONS: usize = 32;
 
-/// Analyses the calls that return to these addresses of a file. [`Image::returned`] has the
-/// results.
+/// Analyses the calls that return to `addresses` of a file, and stores the results in
+/// [`Image::returned`].
 pub fn look(image: &Image, addresses: &BTreeSet<u64>) {
     let known = |address: &u64| image.returned.borrow().contains_key(address);
     let new: Vec<u64> = addresses.iter().copied().filter(|address| !known(address)).collect();
@@ -49,8 +50,8 @@ fn look_at<'a>(image: &Image, code: &Code, addresses: impl IntoIterator<Item = &
     }
 }
 
-/// The functions of a file that acquire a lock for their callers. Reads all direct calls of the
-/// file; empty if the file can't be read, or its code is too large.
+/// The functions of a file that acquire a lock on behalf of their callers. All direct calls of the
+/// file are read. Empty if the file can't be read, or its code is too large.
 pub fn look_everywhere(image: &Image) -> &[Range<u64>] {
     image
         .wrappers
@@ -90,8 +91,9 @@ fn all_wrappers(image: &Image, code: &Code) -> Vec<Range<u64>> {
 }
 
 /// How many of the frames at the return address of an acquisition, counted from the innermost, have
-/// returned when the lock is released. `None` if the call can't be read, or neither acquires a lock
-/// nor waits with one, or if it waits for a semaphore and the function does more than that.
+/// returned when the lock is released. `None` if the call can't be read, if it neither acquires a
+/// lock nor waits while holding one, or if it waits for a semaphore and the function does more than
+/// wait.
 fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     let call = code.call_before(address)?;
     let namer: Namer = &mut |address| function_at(image, address);
@@ -117,8 +119,8 @@ fn only_waits(ways: &Ways) -> bool {
     ways.states.len() <= FEW_INSTRUCTIONS && ways.calls.iter().all(|call| belongs_to_waiting(call))
 }
 
-/// The number of frames that have returned when the lock is released. A function without a name is
-/// one frame.
+/// The number of frames that have returned when the lock is released. A function without a name
+/// counts as one frame.
 fn count(ways: &Ways, frames: &[Found], at: impl Fn(u64) -> Rc<[Found]>) -> usize {
     if ways.ends.is_empty() {
         let returns = ways.returned > 0 && !ways.lost && !ways.calls.contains(UNKNOWN);

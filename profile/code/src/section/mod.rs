@@ -1,19 +1,19 @@
 //! Critical sections, read from the program's instructions.
 //!
-//! From the return address of an acquisition the instructions of the function are followed along
-//! all paths, until each comes to the call that releases the lock (`walk`). The instructions on the
-//! paths are then examined (`count`): how many they are, whether they loop, how often they read and
-//! write memory that other threads can reach, and which functions they call. That distinguishes a
-//! counter, for which an atomic would suffice, from a section that computes, and a section that
-//! only reads from one that writes.
+//! From the return address of an acquisition, the instructions of the function are followed along
+//! all paths, until each path comes to the call that releases the lock (`walk`). The instructions
+//! on the paths are then examined (`count`): how many they are, whether they loop, how often they
+//! read and write memory that other threads can reach, and which functions they call. This
+//! distinguishes a counter, for which an atomic would suffice, from a section that computes
+//! something, and a section that only reads from one that writes.
 //!
-//! Calls are not followed, but the names of the called functions are kept, and the program's own
-//! functions are examined for what they do to locks (`effects`). Jumps through tables, and releases
-//! in a caller, are not followed either: such a section is not `complete`. A path ends where an
-//! exception is thrown, or the program ends; that leaves the section `complete`. A branch on the
-//! outcome of the acquisition is followed as if the lock was acquired. A branch on the condition
-//! under which the lock was acquired is followed in the same direction as before the acquisition:
-//! `if (shared) lock(); ... if (shared) unlock();`.
+//! Calls are not followed. But the names of the called functions are kept, and the program's own
+//! functions are examined for what they do to locks (`effects`). Jumps through tables are not
+//! followed either, nor is the caller if it releases the lock: such sections are not `complete`. A
+//! path ends where an exception is thrown or the program ends; the section may be `complete`
+//! nevertheless. A branch on the outcome of the acquisition is followed as if the lock was
+//! acquired. A branch on the condition under which the lock was acquired is followed in the same
+//! direction as before the acquisition: `if (shared) lock(); ... if (shared) unlock();`.
 //!
 //! The same paths show which functions acquire a lock on behalf of their callers (`held`). Paths
 //! from other calls and loops show which functions sleep again and again (`again`), and which only
@@ -53,8 +53,8 @@ pub fn takes_or_releases(call: &str) -> bool {
     matches!(names::effect(call), names::Effect::Acquire | names::Effect::Release)
 }
 
-/// The sections of these acquisitions of a file, in the same order; `None` for one whose
-/// instructions can't be read. An acquisition that was read before, perhaps for another process, is
+/// The sections of the acquisitions `places` of a file, in the same order; `None` for one whose
+/// instructions can't be read. An acquisition that was read before, for another process perhaps, is
 /// not read again.
 pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
     let mut known = image.sections.borrow_mut();
@@ -68,7 +68,7 @@ pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
     places.iter().map(|place| known[place].clone()).collect()
 }
 
-/// Reads these sections; `None` if the file can't be read.
+/// Reads the sections of `places`; `None` if the file can't be read.
 fn read_all(
     image: &Image,
     places: &BTreeSet<Acquired>,
@@ -95,8 +95,8 @@ fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
     Code::new(&file, image.unwind()).map(|code| with(&code))
 }
 
-/// The name of the function that begins at an address of the file; for an address anywhere in a
-/// function's cold part (`.cold`), the name of that part.
+/// The name of the function that begins at an address of the file. For an address anywhere in a
+/// function's cold part (`.cold`), it is the name of that part. `None` for other addresses.
 fn function_at(image: &Image, address: u64) -> Option<String> {
     let (name, offset) = image.function(address)?;
     (offset == 0 || name.contains(".cold")).then_some(name)
@@ -112,7 +112,7 @@ fn read(code: &Code, namer: Namer, start: u64, tries: bool) -> Option<(Section, 
 }
 
 /// All paths from a call that returns with a lock held, and the state at their beginning. `told`
-/// says whether the call gets the lock as an argument, by which the release can be recognised.
+/// says whether the call gets the lock as an argument, which helps to recognise the release.
 fn enter(walker: &mut Walker, call: &Instruction, told: bool, tries: bool) -> (Ways, State) {
     let mut state = walker.state_before(call.ip());
     let name = walker.callee(call);

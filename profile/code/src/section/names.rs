@@ -1,19 +1,19 @@
 //! What a function does to locks, judged by its name.
 //!
-//! Names are demangled. The functions of OpenMP, and those that don't return, are listed. For all
-//! others, the last part of the name says what they do: `std::mutex::unlock()`, `cache_unlock`,
-//! `std::lock_guard<std::mutex>::~lock_guard()`, `absl::MutexLock::~MutexLock()`.
+//! Names are demangled. The functions of OpenMP, and those that don't return, are in lists. For all
+//! other functions, the last part of the name says what they do: `std::mutex::unlock()`,
+//! `cache_unlock`, `std::lock_guard<std::mutex>::~lock_guard()`, `absl::MutexLock::~MutexLock()`.
 
 /// What a function does to locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It acquires a lock.
+    /// The function acquires a lock.
     Acquire,
-    /// It releases a lock.
+    /// The function releases a lock.
     Release,
-    /// It doesn't return.
+    /// The function doesn't return.
     NoReturn,
-    /// It does none of these.
+    /// The function does none of these.
     Other,
 }
 
@@ -61,7 +61,7 @@ const NO_RETURN: [&str; 17] = [
 const NOT_TAKEN: [&str; 9] =
     ["no", "no_", "without", "without_", "has_", "holds_", "needs_", "is_", "dead"];
 
-/// What the function of this name does to locks.
+/// What the function called `name` does to locks.
 pub fn effect(name: &str) -> Effect {
     let whole = |start: &str| !start.ends_with(['_', ':']);
     if NO_RETURN.iter().any(|n| if whole(n) { name == *n } else { name.starts_with(n) }) {
@@ -69,8 +69,8 @@ pub fn effect(name: &str) -> Effect {
     }
     let (class, last) = last_parts(name);
     let lower = last.to_ascii_lowercase();
-    // A function with "unlocked" in its name does not release: it is called with the lock held, or
-    // works without it.
+    // A function with "unlocked" in its name does not release a lock. It is called with the lock
+    // held, or works without a lock.
     if RELEASES.contains(&name) || lower.contains("unlock") && !lower.contains("unlocked") {
         return Effect::Release;
     }
@@ -85,12 +85,12 @@ pub fn effect(name: &str) -> Effect {
     Effect::Other
 }
 
-/// Whether this is the destructor of a guard, an object that holds a lock as long as it lives.
+/// Whether `name` is the destructor of a guard, an object that holds a lock as long as it lives.
 pub fn is_guard_end(name: &str) -> bool {
     last_parts(name).1.strip_prefix('~').is_some_and(names_a_guard)
 }
 
-/// Whether this is the constructor of a guard.
+/// Whether `name` is the constructor of a guard.
 pub fn is_guard_begin(name: &str) -> bool {
     let (class, last) = last_parts(name);
     last == class && names_a_guard(last)
@@ -109,8 +109,8 @@ pub fn waits_for_semaphore(name: &str) -> bool {
     ["sem_wait", "sem_timedwait", "sem_clockwait"].contains(&name)
 }
 
-/// Whether the function waits for an event, or causes one: at a condition, a semaphore, a barrier
-/// or a thread.
+/// Whether the function waits for an event, or causes one, by means of a condition, a semaphore, a
+/// barrier or a thread.
 pub fn hands_over(name: &str) -> bool {
     let (class, last) = last_parts(name);
     let starts = ["pthread_cond_", "cnd_", "sem_", "g_cond_", "uv_cond_", "uv_sem_"];
@@ -121,15 +121,15 @@ pub fn hands_over(name: &str) -> bool {
         || class.starts_with("condition_variable") && !last.starts_with('~')
 }
 
-/// Whether a function that does nothing but wait for a semaphore may call this one.
+/// Whether a function that does nothing but wait for a semaphore may call the function `name`.
 pub fn belongs_to_waiting(name: &str) -> bool {
     waits_for_semaphore(name)
         || ["sem_trywait", "__errno_location"].contains(&name)
         || effect(name) == Effect::NoReturn
 }
 
-/// The value that a try or an acquisition returns when it succeeds; `None` if that is unknown or
-/// there is no value.
+/// The value that a try (`tries`) or an acquisition returns when it succeeds; `None` if it is
+/// unknown or there is none.
 pub fn success(name: &str, tries: bool) -> Option<i64> {
     let zero = ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start));
     match (zero, tries) {
@@ -145,14 +145,14 @@ fn names_a_guard(class: &str) -> bool {
     lower.contains("guard") || has_lock(&lower)
 }
 
-/// Whether the name contains a "lock" that is not part of block, clock or flock.
+/// Whether the name contains a "lock" that is not part of "block", "clock" or "flock".
 fn has_lock(lower: &str) -> bool {
     let is_lock = |at: usize| !lower[..at].ends_with(['b', 'c', 'f']);
     lower.match_indices("lock").any(|(at, _)| is_lock(at))
 }
 
-/// Whether the name ends with a "lock" that the function acquires. In `find_nolock` the caller has
-/// the lock, and `has_lock` only asks.
+/// Whether the name ends with a "lock" that the function acquires. It does not in `find_nolock`,
+/// whose caller has the lock, nor in `has_lock`, which only asks for one.
 fn ends_with_lock(lower: &str) -> bool {
     let not_taken = |rest: &str| {
         rest.ends_with(['b', 'c', 'f']) || NOT_TAKEN.iter().any(|word| rest.ends_with(word))

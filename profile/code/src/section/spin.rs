@@ -1,14 +1,14 @@
-//! Loops in which a thread only checks whether another thread has changed a word.
+//! Finds loops in which a thread only checks whether another thread has changed a word.
 //!
-//! Such a loop differs from work in that every round begins like the one before: the loop stores
-//! nothing, calls nothing, and carries no value from one round into the next, except for a count of
-//! the rounds. So only a store of another thread can end it. A try of a lock in the loop counts as
-//! a read, not a store: an exchange, a locked `bts`, or a compare-and-exchange whose new value is
-//! the same each time. A short loop with the processor's `pause` instruction counts as such a loop,
-//! whatever else it does except calls.
+//! In such a loop, every round begins like the one before. The loop stores nothing, calls nothing,
+//! and carries no value from one round to the next, except a count of rounds. So only a store of
+//! another thread can end it. A try of a lock in the loop counts as a read and not as a store. Such
+//! a try is an exchange, a locked `bts`, or a compare-and-exchange whose new value is the same each
+//! time. A short loop with the processor's `pause` instruction counts as such a loop, whatever else
+//! it does except calls.
 //!
-//! Loops of many instructions, and loops that call functions, are not examined: a thread in them
-//! counts as working, except at a `pause` or right behind it.
+//! Loops of many instructions, and loops that call functions, are not examined: a thread in such a
+//! loop counts as working, except at a `pause` or right behind one.
 
 use std::collections::HashMap;
 
@@ -21,12 +21,12 @@ use super::state::{reads, writes};
 use super::with_code;
 use crate::file::image::Image;
 
-/// The most instructions of a loop that is examined.
+/// Loops of at most this many instructions are examined.
 const LONGEST: usize = 48;
-/// The most bytes of a function that is examined.
+/// Functions of at most this many bytes are examined.
 const LARGEST: u64 = 1 << 20;
 
-/// For each of these addresses of a file, whether it lies in such a loop.
+/// For each of `addresses` of a file, whether it is in a loop that only waits.
 pub fn spins(image: &Image, addresses: &[u64]) -> Vec<bool> {
     let known = |address| image.spins.borrow().get(address).copied();
     if addresses.iter().any(|address| known(address).is_none()) {
@@ -60,7 +60,7 @@ fn spins_at(code: &Code, address: u64, functions: &mut Functions) -> bool {
     loops_around(instructions, address).any(looks_only)
 }
 
-/// The loops around an address that end with a jump back.
+/// The loops around an address: the instructions from the target of a jump back to that jump.
 fn loops_around(function: &[Instruction], address: u64) -> impl Iterator<Item = &[Instruction]> {
     let here = function.partition_point(|instruction| instruction.ip() < address);
     let upto = function.len().min(here + LONGEST);
@@ -78,7 +78,7 @@ fn loops_around(function: &[Instruction], address: u64) -> impl Iterator<Item = 
     })
 }
 
-/// Whether each round of a loop begins like the one before.
+/// Whether a loop only waits: each round begins like the one before.
 fn looks_only(body: &[Instruction]) -> bool {
     let calls = body.iter().any(|instruction| {
         !matches!(
@@ -115,14 +115,14 @@ fn looks_only(body: &[Instruction]) -> bool {
             offered.push(instruction.op1_register());
         }
     }
-    // A compare-and-exchange whose new value is computed in each round is a retried update, not a
-    // try of a lock.
+    // If the new value of a compare-and-exchange is computed in each round, the loop retries an
+    // update, and does not try a lock.
     let updates = offered.into_iter().any(|register| registers.of(register).written);
     looks && !updates && registers.carry_only_counts()
 }
 
-/// Whether an instruction may be a try of a lock: an atomic instruction that may leave the word as
-/// it was.
+/// Whether an instruction may be a try of a lock: an atomic instruction that may leave the word
+/// unchanged.
 fn tries(instruction: &Instruction) -> bool {
     match instruction.mnemonic() {
         Mnemonic::Xchg => true,
@@ -131,8 +131,8 @@ fn tries(instruction: &Instruction) -> bool {
     }
 }
 
-/// Whether an instruction only orders others: a fence, or a locked instruction that changes
-/// nothing.
+/// Whether an instruction only orders other instructions: a fence, or a locked instruction that
+/// changes nothing.
 fn is_fence(instruction: &Instruction) -> bool {
     let by_nothing = || {
         !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory)
@@ -188,7 +188,8 @@ impl Registers {
         for &(register, access) in used {
             let known = self.of(register);
             known.carried |= reads(access) && !known.written;
-            // A register in the address selects another word in each round, so it is not a count.
+            // A register that is part of an address selects another word in each round, so it is
+            // not a count.
             let only_compares = compares && !writes(access) && !address.contains(&register);
             known.counts &= counts || only_compares;
         }

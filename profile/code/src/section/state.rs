@@ -1,10 +1,10 @@
 //! The values of registers and memory at one point of a function.
 //!
 //! Memory is a map from addresses to values. Addresses that were computed differently count as
-//! different words, so a store through a pointer of unknown origin invalidates nothing. Compilers
+//! different words, so a store through a pointer of unknown origin invalidates nothing. A compiler
 //! may not assume this, but it is good enough for finding what a lock protects. A call may change
-//! all memory that is not the caller's own, and those numbers on the caller's stack whose addresses
-//! the called function got.
+//! all memory that is not the caller's own. It may also change numbers on the caller's stack whose
+//! addresses the called function got.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use super::value::{Base, Origin, Value, Values, Where};
 
 /// The number of general registers.
 const REGISTERS: usize = 16;
-/// The registers that a called function may change: rax, rcx, rdx, rsi, rdi, r8 to r11.
+/// The registers that a called function may change: rax, rcx, rdx, rsi, rdi and r8 to r11.
 const CLOBBERED: [usize; 9] = [RAX, 1, 2, 6, RDI, 8, 9, 10, 11];
 /// The registers that carry arguments.
 const ARGUMENTS: [usize; 6] = [RDI, 6, 2, 1, 8, 9];
-/// How far behind an address that a function got it may write, in bytes.
+/// A function that got an address may write up to this many bytes from that address on.
 const REACH: i64 = 256;
 /// The register that carries a function's result.
 pub const RAX: usize = 0;
 /// The register that carries the first argument.
 pub const RDI: usize = 7;
-/// The register that mostly points to the function's frame.
+/// The register that points to the function's frame in most functions (rbp).
 pub const FRAME: usize = 5;
 /// The stack pointer.
 pub const RSP: usize = 4;
@@ -36,7 +36,7 @@ pub struct State {
     memory: BTreeMap<Value, Value>,
     /// The two values that the last comparison compared for equality; `None` if they are unknown.
     pub compared: Option<(Value, Value)>,
-    /// Values that the branches on the path have shown to be 0 (`true`), or not to be.
+    /// Values that the branches on the path have shown to be 0 (`true`), or not to be 0 (`false`).
     zero: BTreeMap<Value, bool>,
 }
 
@@ -76,8 +76,8 @@ impl State {
         if local { Value::thread(address.offset) } else { address }
     }
 
-    /// Base, scaled index and displacement. An address of the stack plus a number is an address of
-    /// the stack.
+    /// The sum of a base, a scaled index and a displacement. An address on the stack plus a number
+    /// is an address on the stack.
     pub fn sum(
         &self,
         base: Register,
@@ -103,8 +103,8 @@ impl State {
         number(register).map(|r| self.registers[r])
     }
 
-    /// Whether a conditional jump is taken; `None` if that is unknown. The value `lock` is known
-    /// not to be null.
+    /// Whether a conditional jump is taken; `None` if unknown. The value `lock` is known not to be
+    /// null.
     pub fn decides(&self, jump: ConditionCode, lock: Option<Value>) -> Option<bool> {
         let (a, b) = self.compared?;
         let not_null = |value: Value| value.is_local() || Some(value) == lock;
@@ -123,7 +123,7 @@ impl State {
     }
 
     /// What is known after a conditional jump is taken: a value, and whether it is 0. `None` if
-    /// nothing is.
+    /// nothing is known.
     pub fn tells(&self, jump: ConditionCode) -> Option<(Value, bool)> {
         let (value, zero) = self.compared.filter(|(_, b)| *b == Value::number(0))?;
         match jump {
@@ -134,19 +134,19 @@ impl State {
         }
     }
 
-    /// Notes whether a value is 0 from here on.
+    /// Notes that a value is known to be 0, or not to be 0, from here on.
     pub fn learn(&mut self, value: Value, zero: bool) {
         self.zero.insert(value, zero);
     }
 
-    /// Whether it is known if a value is 0.
+    /// Whether it is known that a value is 0, or that it is not.
     pub fn knows(&self, value: Value) -> bool {
         self.zero.contains_key(&value)
     }
 
-    /// Applies the effects of an acquisition. It is still known afterwards which values are 0, even
-    /// those of shared memory: a program that locks under a condition tests the same condition when
-    /// it unlocks.
+    /// Applies the effects of an acquisition. Afterwards it is still known which values are 0, even
+    /// those in shared memory, since a program that locks under a condition tests the same
+    /// condition when it unlocks.
     pub fn acquire(&mut self, at: u64, values: &mut Values) {
         let zero = self.zero.clone();
         self.call(at, values);
@@ -174,7 +174,8 @@ impl State {
         self.compared = None;
     }
 
-    /// Joins the state of another path. Returns whether anything changed.
+    /// Joins this state with that of another path to the point `at`. Returns whether this state
+    /// changed.
     pub fn join(&mut self, other: &State, at: u64, values: &mut Values) -> bool {
         let before = self.clone();
         for r in 0..REGISTERS {
@@ -197,7 +198,7 @@ impl State {
         *self != before
     }
 
-    /// Stores a value of this many bytes in memory; `None` if the value is unknown.
+    /// Stores a value of `size` bytes in memory. `value` is `None` if unknown.
     pub fn store(&mut self, address: Value, size: i64, value: Option<Value>) {
         for before in (1 - 8)..size.max(1) {
             self.memory.remove(&address.plus(before));

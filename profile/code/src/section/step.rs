@@ -1,19 +1,19 @@
 //! The effects of an instruction on the values of registers and memory.
 //!
 //! This module follows instructions that move values, compute addresses, and compare. Any other
-//! instruction makes a new value, which is the same for the same operation on the same values, if
-//! it uses no flags or vector registers.
+//! instruction makes a new value. The value is the same for the same operation on the same values,
+//! if the operation uses no flags or vector registers.
 
 use iced_x86::{FlowControl, Instruction, InstructionInfo, Mnemonic, OpKind, Register};
 
 use super::state::{FRAME, RSP, State, number, reads, writes};
 use super::value::{Origin, Value, Values};
 
-/// The first number of an operation; lower numbers are scales of addresses, which are 1 to 8.
+/// Operations are numbered from here on. Lower numbers are scales of addresses, which are 1 to 8.
 const OPERATIONS: u32 = 16;
 
 impl State {
-    /// The state after an instruction on the path to `to`: a conditional jump adds knowledge on
+    /// The state after an instruction, on the path to `to`. A conditional jump shows something on
     /// either path.
     pub fn after(&self, i: &Instruction, to: u64) -> State {
         let mut after = self.clone();
@@ -25,7 +25,7 @@ impl State {
         after
     }
 
-    /// Carries out an instruction that neither calls nor jumps.
+    /// Applies an instruction that neither calls nor jumps.
     pub fn step(&mut self, i: &Instruction, info: &InstructionInfo, values: &mut Values) {
         match i.mnemonic() {
             Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd => {
@@ -40,7 +40,7 @@ impl State {
                 let address = self.sum(i.memory_base(), scaled, displacement, values);
                 self.write(i, address, info, values);
             }
-            // Aligns the stack.
+            // This aligns the stack.
             Mnemonic::And if i.op0_register() == Register::RSP => {}
             Mnemonic::Xor | Mnemonic::Sub if i.op0_kind() == i.op1_kind() && same_register(i) => {
                 self.write(i, Value::number(0), info, values);
@@ -97,7 +97,7 @@ impl State {
     }
 
     /// The value of an operand that is a general register, a number, or a word in memory; `None`
-    /// for others.
+    /// for other operands.
     fn operand(
         &self,
         i: &Instruction,
@@ -137,10 +137,10 @@ impl State {
         }
     }
 
-    /// Applies an operation that makes new values. The first register that is written gets one that
-    /// depends only on the inputs, if no flag is read and no vector register is used. Otherwise,
-    /// and for further registers, it is a value of this instruction's own; memory gets an unknown
-    /// one.
+    /// Applies an operation that makes new values. If no flag is read and no vector register is
+    /// used, the first written register gets a value that depends only on the inputs. Otherwise it
+    /// gets a value of this instruction's own, as all further registers do. Memory gets an unknown
+    /// value.
     fn compute(&mut self, i: &Instruction, info: &InstructionInfo, values: &mut Values) {
         let mut inputs = Vec::new();
         for used in info.used_registers().iter().filter(|used| reads(used.access())) {
@@ -177,8 +177,8 @@ impl State {
     }
 }
 
-/// The result if it is a number, a value plus a number, or an address on the stack or in
-/// thread-local storage; otherwise `None`.
+/// The result of an operation, if it is a number, a value plus a number, or an address on the stack
+/// or in thread-local storage; otherwise `None`.
 fn arithmetic(operation: Mnemonic, a: Value, b: Value) -> Option<Value> {
     match (operation, a.known(), b.known()) {
         (Mnemonic::Add, _, Some(b)) => Some(a.plus(b)),

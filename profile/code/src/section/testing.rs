@@ -1,11 +1,12 @@
-//! Instructions for tests.
+//! Assembles instructions for tests.
 
-/// The decoded instructions of these lines of assembly. Label `2` is at the first instruction, `3`
-/// behind the last.
+/// The decoded instructions of lines of assembly. Label `2` is at the first instruction, and label
+/// `3` behind the last.
 macro_rules! instructions {
     ($($line:literal),* $(,)?) => {{
         let (start, end): (usize, usize);
-        // SAFETY: the instructions are jumped over.
+        // SAFETY: the jump to label `3` skips the given lines, so only two `lea` and the jump are
+        // executed.
         unsafe {
             core::arch::asm!(
                 "lea {start}, [rip + 2f]",

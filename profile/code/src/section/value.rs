@@ -1,9 +1,9 @@
-//! The values of registers and words of memory, as far as they follow from the instructions.
+//! The values of registers and words of memory, as far as the instructions determine them.
 //!
 //! Two registers or words hold the same value if they were computed in the same way (value
 //! numbering): the arguments of `lock` and `unlock` are equal if they are the address of the same
 //! variable, of the same field behind the same pointer, and so on. Values that are plain numbers
-//! are known, which decides branches on the outcome of the acquisition.
+//! are known, so branches on the result of the acquisition can be decided.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,7 +19,7 @@ pub struct Value {
 /// The base of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Base {
-    /// Zero: the value is a number, or an address of the file.
+    /// Zero. The value is a number, or an address of the file.
     Nothing,
     /// The value of the stack pointer at the function's entry.
     Stack,
@@ -52,19 +52,19 @@ impl Value {
         (self.base == Base::Nothing).then_some(self.offset)
     }
 
-    /// This value plus a number.
+    /// The value plus a number.
     pub fn plus(self, number: i64) -> Value {
         Value { base: self.base, offset: self.offset.wrapping_add(number) }
     }
 
-    /// Whether it is an address that other threads don't get: one in the function's own stack, or
-    /// in thread-local storage.
+    /// Whether the value is an address that other threads don't get: one on the function's own
+    /// stack, or in thread-local storage.
     pub fn is_local(self) -> bool {
         matches!(self.base, Base::Stack | Base::Array | Base::Thread)
     }
 
-    /// The value after two paths join, one with this value and one with `other`; `None` if the
-    /// result is neither of them.
+    /// The value after two paths join, one with this value and one with `other`; `None` if it is
+    /// not known.
     pub fn or(self, other: Value) -> Option<Value> {
         let on_stack = |value: Value| matches!(value.base, Base::Stack | Base::Array);
         match self == other {
@@ -76,7 +76,8 @@ impl Value {
         }
     }
 
-    /// Whether two addresses are known to differ. Two pointers from different sources may be equal.
+    /// Whether two addresses are known to differ. They are not if they are pointers from different
+    /// sources, which may be equal.
     pub fn differs(self, other: Value) -> bool {
         let unknown = |value: Value| matches!(value.base, Base::Some(_) | Base::Array);
         let same = self.base == other.base && self.base != Base::Array;
@@ -87,15 +88,16 @@ impl Value {
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The value of this register at the beginning.
+    /// The value of this register when the function begins.
     Entry(usize),
-    /// Loaded from this address.
+    /// The value was loaded from this address.
     Load(Value),
-    /// Computed by this operation from these values.
+    /// The value was computed by this operation from these values.
     Computed(u32, Vec<Value>),
-    /// Made by the instruction at this address in this register, in a way that is not followed.
+    /// The instruction at this address put the value into this register, in a way that is not
+    /// followed.
     Made(u64, usize),
-    /// The result of joining paths with different values at this address.
+    /// Paths with different values join at this address.
     Joined(u64, Where),
 }
 
@@ -114,10 +116,10 @@ pub struct Values {
     numbers: HashMap<(bool, Origin), u32>,
     /// The origin of each value, by its number.
     origins: Vec<Origin>,
-    /// Whether a value may differ between rounds of a loop, by its number.
+    /// Whether a value may differ between rounds of a loop, by the value's number.
     varying: Vec<bool>,
-    /// Whether a value depends on memory that other threads can reach and that may change, by its
-    /// number.
+    /// Whether a value depends on memory that other threads can reach and that may change, by the
+    /// value's number.
     shared: Vec<bool>,
     in_section: bool,
 }
@@ -129,7 +131,7 @@ impl Values {
         self.in_section = true;
     }
 
-    /// The value of this origin.
+    /// The value of an origin. Equal origins have equal values.
     pub fn of(&mut self, origin: Origin) -> Value {
         let own = matches!(origin, Origin::Made(..) | Origin::Joined(..));
         let varying = self.in_section && own
@@ -162,7 +164,7 @@ impl Values {
     /// Whether a value has the same base as `from`, or was computed or loaded from a value with
     /// that base.
     pub fn comes_from(&self, value: Value, from: Value) -> bool {
-        // A value may occur many times among the inputs, so each is visited once.
+        // A value may occur many times among the inputs, so each value is visited only once.
         let mut seen = BTreeSet::new();
         let mut open = vec![value];
         while let Some(value) = open.pop() {

@@ -16,16 +16,16 @@ use super::state::{FRAME, RAX, RDI, State};
 use super::value::{Base, Value, Values};
 use super::ways::{Acquisition, Point, Ways};
 
-/// The most points of one walk. Reading the instructions says little about a longer section.
+/// A walk visits at most this many points. Instructions say little about a longer section.
 const POINTS: usize = 1024;
-/// The most points of the walk from the beginning of the function, which finds the state at its
-/// acquisition.
+/// The walk from the beginning of the function, which finds the state at the acquisition, visits at
+/// most this many points.
 const POINTS_BEFORE: usize = 4096;
-/// The most locks on one path, besides the first, that are counted.
+/// On one path, at most this many further locks are counted.
 const NESTED: u8 = 8;
-/// The name given to a called function of which only the instructions are known.
+/// The text for a called function that has instructions but no name.
 const UNNAMED: &str = "a function without a name";
-/// The name given to an unknown called function.
+/// The text for a called function that is unknown.
 pub const UNKNOWN: &str = "an unknown function";
 
 /// Follows the paths through one function.
@@ -42,13 +42,13 @@ pub struct Walker<'a, 'b> {
 }
 
 impl<'a, 'b> Walker<'a, 'b> {
-    /// A walker in this function of the file.
+    /// Creates a walker in a function of the file.
     pub fn new(code: &'a Code<'a>, namer: Namer<'b>, function: Range<u64>) -> Walker<'a, 'b> {
         let infos = InstructionInfoFactory::new();
         Walker { code, namer, function, values: Values::default(), infos }
     }
 
-    /// The state before the instruction at this address, on all paths from the function's
+    /// The state before the instruction at `address`, joined from all paths from the function's
     /// beginning.
     pub fn state_before(&mut self, address: u64) -> State {
         let state = State::new(&mut self.values);
@@ -56,8 +56,8 @@ impl<'a, 'b> Walker<'a, 'b> {
         if let Some(state) = ways.states.remove(&(address, 0)) {
             return state;
         }
-        // No path leads to the point, for example because of a jump that can't be followed. The
-        // frame pointer is still known.
+        // No path leads to the address, for example because of a jump that can't be followed. The
+        // frame pointer may still be known.
         let mut frames = ways.states.values().map(|state| state.register(FRAME));
         let frame = frames.rfind(|value| value.base == Base::Stack);
         let mut state = State::new(&mut self.values);
@@ -108,7 +108,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         ways
     }
 
-    /// Applies one instruction and returns the next points.
+    /// Applies one instruction to the state, and returns the next points.
     fn step(
         &mut self,
         (at, nested): Point,
@@ -179,8 +179,9 @@ impl<'a, 'b> Walker<'a, 'b> {
             return Some((target, nested));
         }
         let name = self.name(target);
-        // The target may be a cold part. In a stripped file its name is lost, so a conditional jump
-        // counts as one to a cold part: compilers rarely make one to another function.
+        // The target may be a cold part. In a stripped file the part has no name, so each
+        // conditional jump counts as one to a cold part: compilers rarely emit a conditional jump
+        // to another function.
         let part = name.as_deref().map_or(conditional, |name| name.contains(".cold"));
         if part {
             return Some((target, nested));
@@ -210,7 +211,7 @@ impl<'a, 'b> Walker<'a, 'b> {
                 ways.released += 1;
             }
             Effect::NoReturn => {}
-            // The function that is called last returns to this function's caller.
+            // The function to which the jump leads returns to this function's caller.
             Effect::Other => ways.returned += 1,
             Effect::Release | Effect::Acquire => ways.lost = true,
         }
@@ -254,8 +255,9 @@ impl<'a, 'b> Walker<'a, 'b> {
         inside.then_some((i.next_ip(), depth))
     }
 
-    /// A name for a function of a stripped file. Its instructions show its effect on locks, unlike
-    /// those of a function that is called through a pointer, for which this is `None`.
+    /// The text for a function of a stripped file, whose instructions still show what it does to
+    /// locks. `None` for a function that is called through a pointer, since its instructions are
+    /// not known.
     fn unnamed(&self, i: &Instruction) -> Option<String> {
         let target = i.near_branch_target();
         let is_direct =
@@ -263,7 +265,8 @@ impl<'a, 'b> Walker<'a, 'b> {
         (is_direct && self.code.function(target).is_some()).then(|| UNNAMED.to_owned())
     }
 
-    /// What the function of this name, which is called or jumped to, does to locks.
+    /// What a function that is called or jumped to does to locks, by its name or by its
+    /// instructions.
     fn effect(&mut self, i: &Instruction, name: &str) -> Effect {
         match effect(name) {
             Effect::Other => effects::of_call(self.code, self.namer, i),

@@ -2,8 +2,8 @@
 //! ends its section.
 //!
 //! The argument of a release shows which lock it releases. If that address can't be compared with
-//! the acquisition's, releases are matched with the acquisitions on the path by their number: with
-//! two locks held, the second release of an unknown lock is the end.
+//! the acquisition's, releases are matched with the acquisitions on the path by counting: if two
+//! locks are held, the second release of an unknown lock ends the section.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::value::Value;
 /// An address, and the number of locks acquired on the path there besides the section's own.
 pub type Point = (u64, u8);
 
-/// The results of all paths.
+/// The results of following all paths.
 #[derive(Default)]
 pub struct Ways {
     /// The state before each point.
@@ -27,7 +27,8 @@ pub struct Ways {
     pub calls: BTreeSet<String>,
     /// How often the walk came to a release that ends the section.
     pub released: usize,
-    /// How often the walk came to the function's return, or its last call, while the lock is held.
+    /// How often the walk came to the function's return, or to a tail call, while the lock was
+    /// held.
     pub returned: usize,
     /// Whether a path could not be followed.
     pub lost: bool,
@@ -35,27 +36,28 @@ pub struct Ways {
 
 /// The acquisition whose section is followed.
 pub struct Acquisition {
-    /// The argument of the function that acquires, which is the lock or a guard; `None` if it is
+    /// The first argument of the function that acquires, which is the lock or a guard; `None` if
     /// unknown.
     pub lock: Option<Value>,
-    /// Whether the argument is a guard, which has the lock.
+    /// Whether that argument is a guard, an object that has the lock.
     pub guard: bool,
 }
 
 impl Acquisition {
-    /// The acquisition by a call of this function, with the state before the call.
+    /// The acquisition by a call of the function `name`, given the state before the call.
     pub fn of(name: Option<&str>, before: &State) -> Acquisition {
-        // OpenMP's critical sections are distinguished by their functions.
+        // The releases of OpenMP's critical sections are recognised by their functions, not by an
+        // argument.
         let told = !name.is_some_and(|name| name.starts_with("GOMP_"));
         let lock = told.then(|| before.register(RDI));
         Acquisition { lock, guard: name.is_some_and(is_guard_begin) }
     }
 
-    /// Whether a release by this function with this argument is the end of the section, when
-    /// `nested` further locks were acquired on the path.
+    /// Whether a release by the function `name`, with its first argument `argument`, ends the
+    /// section, if `nested` further locks were acquired on the path.
     pub fn ends(&self, name: &str, argument: Value, nested: u8) -> bool {
         let Some(lock) = self.lock else { return nested == 0 };
-        // If only one of the two is a guard, the addresses can't be compared.
+        // If only one of the two arguments is a guard, the addresses can't be compared.
         let other = self.guard == is_guard_end(name) && lock.differs(argument);
         lock == argument || !other && nested == 0
     }

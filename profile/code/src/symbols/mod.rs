@@ -1,7 +1,7 @@
-//! The meaning of the addresses of one process: positions in the code, and global variables.
+//! The names of the addresses of one process: positions in the code, and global variables.
 //!
-//! Everything is looked up once, when it is first needed. Equal positions get one number, whatever
-//! address they came from: a line that was inlined ten times is still one line.
+//! Each address is looked up only once, when it is first needed. Equal positions have the same
+//! number, whatever their addresses: a line that was inlined ten times is still one line.
 
 pub mod on_stack;
 pub mod place;
@@ -19,10 +19,10 @@ use crate::model::{Frame, Module, Stack, SymbolSource};
 use crate::section::again::{self, Around};
 use crate::section::{held, spin};
 
-/// Bytes of a cache line, which processors move between their caches at a time.
+/// The size of a cache line in bytes. Processors move whole lines between their caches.
 pub const CACHE_LINE: u64 = 64;
 
-/// The names of one process.
+/// The names of the addresses of one process.
 pub struct Symbols {
     modules: Vec<Module>,
     /// Indices into `modules`, sorted by first address.
@@ -36,8 +36,8 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The names of these modules. No file is read before a name is requested, except to check
-    /// files that were replaced.
+    /// Prepares to look names up in modules. No file is read before a name is requested, except to
+    /// check files that were replaced.
     pub fn new(records: &[ModuleRecord], library: &Rc<Library>) -> Symbols {
         let records = || records.iter().filter(|record| record.start < record.end);
         let modules: Vec<Module> = records().map(|record| module(record, library)).collect();
@@ -55,7 +55,7 @@ impl Symbols {
         }
     }
 
-    /// The stack of these return addresses, with names.
+    /// The stack of the return addresses `addresses`, with names.
     pub fn stack(&mut self, addresses: &[u64]) -> Stack {
         let mut frames = Vec::new();
         let mut frames_at = Vec::new();
@@ -68,9 +68,9 @@ impl Symbols {
         Stack { addresses: addresses.to_vec(), frames, frames_at, place, cut: false, broken: false }
     }
 
-    /// Finds out which functions on these stacks acquired their lock on behalf of a caller, which
-    /// [`Symbols::stack`] needs to find the call sites. It reads the program's instructions, for
-    /// many stacks at a time.
+    /// Finds out which functions on `stacks` acquired their lock on behalf of a caller, which
+    /// [`Symbols::stack`] needs to find the call sites. Reads the program's instructions, for many
+    /// stacks at a time.
     pub fn read_wrappers<'a>(&mut self, stacks: impl Iterator<Item = &'a [u64]>) {
         let mut open: BTreeSet<&[u64]> = stacks.collect();
         for _ in 0..held::LEVELS {
@@ -92,8 +92,8 @@ impl Symbols {
         }
     }
 
-    /// The frame to show for a stack, by the rule of `place`, after the return address that it
-    /// belongs to; `None` if the stack is empty.
+    /// The return address of the frame to show for a stack, by the rule of `place`, and that frame.
+    /// `None` if the stack is empty.
     fn shown(&mut self, addresses: &[u64]) -> Option<(u64, usize)> {
         let mut frames = Vec::new();
         for &address in addresses {
@@ -106,20 +106,21 @@ impl Symbols {
         Some((address, frame))
     }
 
-    /// How many of the frames of a return address acquired a lock for their callers.
+    /// How many of the frames of a return address acquired a lock on behalf of their callers.
     fn returned(&mut self, address: u64) -> usize {
         let Some((m, at)) = self.call_in_file(address) else { return 0 };
         self.image(m).returned.borrow().get(&at).copied().unwrap_or(0)
     }
 
-    /// The module of the call that returns to an address, and the return address in its file.
+    /// The module of the call that returns to an address, and the return address in the module's
+    /// file; `None` if it is in no module.
     fn call_in_file(&self, address: u64) -> Option<(usize, u64)> {
         let m = self.module_of(address.saturating_sub(1))?;
         Some((m, address.wrapping_sub(self.modules[m].bias)))
     }
 
-    /// For each of these addresses, whether a thread there does nothing but wait for a store of
-    /// another thread.
+    /// For each of `addresses`, whether a thread there does nothing but wait for a store of another
+    /// thread.
     pub fn spins(&mut self, addresses: &[u64]) -> Vec<bool> {
         let mut by_module: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
         for (number, &address) in addresses.iter().enumerate() {
@@ -141,8 +142,8 @@ impl Symbols {
     }
 
     /// Whether a stack contains a recorded call: one from the program into the recorder. (The
-    /// recorder, called by the C library, calls a thread's first function: this is not a recorded
-    /// call.)
+    /// recorder also calls each thread's start function, and is itself called by the C library for
+    /// this. That is not a recorded call.)
     pub fn is_recorded(&self, stack: &[u64]) -> bool {
         let name = |&address: &u64| self.module_of(address).map(|m| self.modules[m].name());
         let calls = stack.windows(2).map(|pair| (name(&pair[0]), name(&pair[1])));
@@ -157,16 +158,16 @@ impl Symbols {
         })
     }
 
-    /// The function that starts at this address, as in [`Frame::function`].
+    /// The function that starts at `address`, in the form of [`Frame::function`].
     pub fn function(&mut self, address: u64) -> String {
-        // The frames of a return address are those of the byte before it, hence one more.
+        // One is added, since the frames of a return address are those of the byte before it.
         let frames = self.frames_at(address.saturating_add(1));
         let outermost = *frames.last().expect("an address has a frame at least");
         self.frames[outermost].function.clone()
     }
 
-    /// The start of the function whose code an instruction belongs to. `None` if the instruction is
-    /// in no module, or if its file has no unwind information.
+    /// The start of the function that contains an instruction. `None` if the instruction is in no
+    /// module, or if its file has no unwind information.
     pub fn start_of(&mut self, instruction: u64) -> Option<u64> {
         let m = self.module_of(instruction)?;
         let bias = self.modules[m].bias;
@@ -192,8 +193,8 @@ impl Symbols {
         })
     }
 
-    /// The other variables on the cache lines of `written` bytes from `address` on, which lie in a
-    /// variable; none if the address is in no variable, or in a library that wraps locks.
+    /// The other variables on the cache lines of the `written` bytes from `address` on, if these
+    /// are in a variable. Empty if the address is in no variable, or in a library that wraps locks.
     pub fn beside(&mut self, address: u64, written: u64) -> Vec<String> {
         let Some(m) = self.module_of(address) else { return Vec::new() };
         if written == 0 || place::is_wrapper(&self.modules[m]) {
@@ -207,8 +208,8 @@ impl Symbols {
         beside
     }
 
-    /// The position of a stack's call site: the module, and the return address as an address of the
-    /// file.
+    /// The position of a stack's call site: the module, and the return address in the module's
+    /// file. `None` if unknown.
     pub fn place_in_file(&mut self, stack: &Stack) -> Option<(usize, u64)> {
         let place = stack.place?;
         let mut addresses = stack.addresses.iter();
@@ -216,9 +217,9 @@ impl Symbols {
         self.call_in_file(address)
     }
 
-    /// Whether the function that sleeps at a stack's call site does so again and again; `None` if that
-    /// is unknown, or if the loop hands something over in each round. A function that only sleeps does
-    /// it for its caller, which is then examined.
+    /// Whether the function that sleeps at a stack's call site does so again and again; `None` if
+    /// that is unknown, or if the loop hands something over in each round. A function that only
+    /// sleeps does so for its caller, which is then examined instead.
     pub fn sleeps_again(&mut self, stack: &Stack) -> Option<bool> {
         let place = stack.place?;
         let mut passed = false;
@@ -240,8 +241,8 @@ impl Symbols {
         None
     }
 
-    /// The files from which names were requested, but which are another build now, or were replaced
-    /// and are gone.
+    /// The paths of files from which names were requested, but which are another build now, or were
+    /// replaced and no longer exist.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
         self.modules.iter().filter_map(|module| match module.symbols? {
             SymbolSource::Changed => Some(module.path.as_str()),
@@ -255,12 +256,12 @@ impl Symbols {
         Rc::clone(self.image(m))
     }
 
-    /// The frame of this number.
+    /// The frame with an index.
     pub fn frame(&self, number: usize) -> &Frame {
         &self.frames[number]
     }
 
-    /// All frames and modules, by number.
+    /// All frames and modules, in the order of their indexes.
     pub fn into_tables(self) -> (Vec<Frame>, Vec<Module>) {
         (self.frames, self.modules)
     }
@@ -309,8 +310,8 @@ impl Symbols {
 
     fn module_of(&self, address: u64) -> Option<usize> {
         let after = self.by_address.partition_point(|&m| self.modules[m].start <= address);
-        // If modules overlap, because one was unloaded, the one with the highest start that
-        // contains the address is found, among the last eight that start before it.
+        // Modules overlap if one was unloaded. Of the last eight modules that start before the
+        // address, the one with the highest start that contains it is found.
         let before = self.by_address[..after].iter().rev().take(8);
         before.copied().find(|&m| address < self.modules[m].end)
     }

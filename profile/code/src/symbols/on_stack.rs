@@ -1,18 +1,19 @@
-//! Variables on a stack, by the frame that they lie in.
+//! The names of variables on a stack, each in its frame.
 //!
-//! A part of the stack is given, as it was while the frame was live. The upper end of a frame is the
-//! address that its function returns to. There are two ways to find this address:
+//! A part of the stack is given, as it was while the frame was live. At the upper end of a frame is
+//! its return address, T. There are two ways to find T:
 //!
 //! ```text
 //!        ...
-//!     T  return address of the frame       the call before it names the function, if it names one
-//!        locals, saved registers           <- the variable
-//!     S  an address in the function        where a call that it made returns to; the unwind table says how
-//!        frames of what it called             far up T is
+//!     T  return address of the frame       the call before this address may name the function
+//!        locals, saved registers           among them the variable
+//!     S  an address in the function        to which a call returns that the function has made;
+//!                                             from it, the unwind table tells how far up T is
+//!        frames of what the function called
 //! ```
 //!
-//! The way from below, through S, is tried first. Its result counts if the unwind table leads to a T
-//! that holds an address behind a call. Words on a stack may be left over from earlier frames, or look
+//! The way from below, through S, is tried first. Its result counts if the unwind table leads to a
+//! T with an address behind a call. Words on a stack may be left over from earlier frames, or look
 //! like return addresses without being any. So the first frame that fits gives the name, which is
 //! nearly always right.
 //!
@@ -24,15 +25,15 @@ use iced_x86::FlowControl;
 use super::Symbols;
 use crate::file::unwind::FrameEnd;
 
-/// Bytes of a word of a stack.
+/// The size of a word of a stack, in bytes.
 const WORD: u64 = 8;
 
 /// A part of a stack, as it was at some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// Its first address.
+    /// The part's first address.
     pub start: u64,
-    /// Its words.
+    /// The part's words, in the order of their addresses.
     pub words: &'a [u64],
 }
 
@@ -52,7 +53,7 @@ impl Part<'_> {
     }
 }
 
-/// The call that returns to some address: its module, and its target if that is fixed.
+/// A call: its module, its return address, and its target if that is fixed.
 struct Call {
     module: usize,
     /// The return address in the file.
@@ -60,8 +61,8 @@ struct Call {
     target: Option<u64>,
 }
 
-/// A frame: its module, an address of its function in the file, and the canonical frame address, which
-/// lies just above the return address.
+/// A frame: its module, an address of its function in the file, and the canonical frame address,
+/// which is just above the return address.
 struct Frame {
     module: usize,
     at: u64,
@@ -70,8 +71,8 @@ struct Frame {
 
 impl Symbols {
     /// The variable on a stack that contains an address: `total+0x8 on the stack of main (app)`, or
-    /// its offset in the frame if it has no name. `None` if the frame is not found, or its function
-    /// has no name.
+    /// its offset in the frame if the variable has no name. `None` if the frame is not found, or
+    /// its function has no name.
     pub fn stack_variable(&mut self, address: u64, part: Part<'_>) -> Option<String> {
         let frame =
             self.frame_by_callee(address, part).or_else(|| self.frame_by_caller(address, part))?;
@@ -87,8 +88,8 @@ impl Symbols {
         Some(format!("{place} on the stack of {function} ({module})"))
     }
 
-    /// Finds the frame by a call that its function made, whose return address lies below the
-    /// variable.
+    /// Finds the frame by a call that its function made. The return address of that call is below
+    /// the variable.
     fn frame_by_callee(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
         let word = address & !(WORD - 1);
         let mut at = word;
@@ -119,7 +120,7 @@ impl Symbols {
         Some(Frame { module: call.module, at: call.target?, cfa: at + WORD })
     }
 
-    /// The first return address above an address, and where it lies.
+    /// The position of the first return address above an address, and the call that returns to it.
     fn return_above(&mut self, address: u64, part: Part<'_>) -> Option<(u64, Call)> {
         let places = (address + WORD..part.end()).step_by(WORD as usize);
         places.into_iter().find_map(|at| Some((at, self.call_before(part.word(at)?)?)))

@@ -2,12 +2,12 @@
 //!
 //! The code that a user writes seldom calls `pthread_mutex_lock` itself: `std::lock_guard` does, or
 //! `g_mutex_lock`, or Rust's standard library, or a function of the program that acquires the lock
-//! for its caller. The line that the user can change is in an outer frame. So the rule is: *the
-//! innermost frame that neither is in a library which is known to wrap locks, nor acquired the lock
-//! for its caller*. If there is none, it is the outermost of the program's own functions that
-//! acquired it for their callers, or else the innermost frame.
+//! for its caller. The line that the user can change is in an outer frame. So the frame to show is
+//! *the innermost one that is not in a library which is known to wrap locks, and did not acquire
+//! the lock on behalf of its caller*. If there is none, it is the outermost of the program's own
+//! functions that acquired the lock on behalf of their callers, or else the innermost frame.
 //!
-//! The program's instructions show whether a function acquired a lock for its caller
+//! The program's instructions show whether a function acquired a lock on behalf of its caller
 //! (`section::held`). The instructions of libraries often can't be read, so the lists below name
 //! libraries by their source files, their functions, and their shared files.
 
@@ -28,7 +28,7 @@ const FILES: [&str; 9] = [
     "/boost/thread/",
 ];
 
-/// Beginnings of the names of libraries' functions.
+/// Prefixes of the names of libraries' functions.
 const FUNCTIONS: [&str; 41] = [
     "std::",
     "core::",
@@ -70,16 +70,16 @@ const FUNCTIONS: [&str; 41] = [
     "rb_native_",
     "GOMP_",
     "__kmpc_",
-    // `_start` calls `main`: a `main` that never releases its lock does not acquire it for a
-    // caller.
+    // `_start` calls `main`. A `main` that never releases its lock does not acquire it on behalf of
+    // `_start`.
     "_start+",
 ];
 
-/// Beginnings of names that contain a library's version.
+/// Prefixes of names that contain a library's version.
 const VERSIONS: [&str; 2] = ["absl::lts_", "absl::debian"];
 
-/// Beginnings of names of library functions that nevertheless count as the user's: the function
-/// that `std::thread` runs is inlined into this one.
+/// Prefixes of the names of library functions that nevertheless count as the user's: the user's
+/// function that `std::thread` runs is inlined into this one.
 const USERS: [&str; 1] = ["std::thread::_State_impl"];
 
 /// The beginning of the C library's file name.
@@ -87,12 +87,12 @@ pub const LIBC: &str = "libc.so";
 /// The beginning of the recorder's file name.
 pub const RECORDER: &str = "libsyncline_recorder.so";
 
-/// Beginnings of the file names of shared libraries that wrap locks.
+/// Prefixes of the file names of shared libraries that wrap locks.
 pub const LIBRARIES: [&str; 7] =
     [LIBC, "libpthread.so", "libstdc++.so", "libc++.so", "libgomp.so", "libomp.so", RECORDER];
 
-/// The position of the frame to show; `None` if there is no frame. Each frame is given with whether
-/// it acquired the lock for its caller.
+/// The index of the frame to show; `None` if there is no frame. Each frame comes with a flag,
+/// whether it acquired the lock on behalf of its caller.
 pub fn users_own<'a>(
     frames: impl Iterator<Item = (&'a Frame, bool)>,
     modules: &[Module],
@@ -125,7 +125,7 @@ pub fn is_wrapper(library: &Module) -> bool {
     LIBRARIES.iter().any(|start| library.name().starts_with(start))
 }
 
-/// A function's name without a namespace that is a version: `absl::Mutex::Lock` of
+/// A function's name without a namespace that is a version: `absl::Mutex::Lock` for
 /// `absl::lts_20230125::Mutex::Lock`.
 fn without_version(name: &str) -> Cow<'_, str> {
     let Some(start) = VERSIONS.iter().find(|start| name.starts_with(*start)) else {
@@ -137,9 +137,10 @@ fn without_version(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A function's name without the return type, which names of C++ templates include, and without the
-/// `<` before the type in a Rust name: `std::run` of `void std::run<int>(int)`, `std::Once as ...`
-/// of `<std::Once as ...>::call`.
+/// A function's name from its first namespace on: without the return type, which names of C++
+/// templates include, and without the `<` before the type in a Rust name. Arguments are cut off
+/// too. `void std::run<int>(int)` becomes `std::run`, and `<std::Once as ...>::call` becomes
+/// `std::Once as ...>::call`.
 fn own_name(function: &str) -> &str {
     let function = function.strip_prefix('<').unwrap_or(function);
     let end = function.find(['<', '(']).unwrap_or(function.len());

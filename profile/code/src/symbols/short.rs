@@ -1,10 +1,11 @@
 //! Shortens names of functions so that they fit into a line.
 
-/// Template arguments of up to this many characters, brackets included, are kept.
+/// Template arguments of up to this many characters, including the brackets, are kept.
 const SHORT_ARGUMENTS: usize = 16;
 
 /// The name of a C++ or Rust function without its parameters, its return type and long template
-/// arguments: `Queue<…>::push<int>` of `void Queue<std::pair<int, int>>::push<int>(int) const`.
+/// arguments: `void Queue<std::pair<int, int>>::push<int>(int) const` becomes
+/// `Queue<…>::push<int>`.
 pub fn function(name: &str) -> String {
     if name.starts_with('<') {
         return name.to_owned(); // Rust: `<Type as Trait>::function`
@@ -37,7 +38,7 @@ pub fn function(name: &str) -> String {
     without_return_type(short).to_owned()
 }
 
-/// The text behind the last space that is outside of brackets and not part of an operator's name.
+/// The text behind the last space that is outside of brackets and not in an operator's name.
 fn without_return_type(name: &str) -> &str {
     let mut depth = 0;
     let mut start = 0;

@@ -1,11 +1,12 @@
-//! Hand-made locks that each lead to one kind of advice, like small versions of the workloads.
+//! Tests each kind of advice with a hand-made trace, which is like a small version of a workload.
 
 use syncline_conflicts::{Advice, LockFacts, Proposal, advise};
 use syncline_trace::layout::STOP_LIMIT;
 
 use crate::hand::{LOCK, Made, block, counted, facts_of, section, trace};
 
-/// The facts of 400 sections of four threads, the n-th made by `make(thread, n)`.
+/// The facts of the lock of 400 sections, which four threads execute in turn. `make(thread, n)`
+/// makes the `n`th section.
 fn facts(make: impl Fn(u32, u64) -> Made) -> LockFacts {
     let sections = (0..400).map(|n| make(1 + n as u32 % 4, n)).collect();
     let mut trace = trace(sections);
@@ -29,7 +30,7 @@ fn a_table_of_independent_entries_is_to_be_sharded() {
     assert_eq!(lock.groups.groups, distinct.len() as u64);
     let proposal = first(&lock);
     assert_eq!(proposal.advice, Advice::Shard { pieces: distinct.len() as u64 });
-    // Threads waited 2 s for the lock; nearly all of that was needless.
+    // Threads waited 2 s for the lock, and nearly all of that was needless.
     let expected = 2.0 * lock.independence().expect("pairs");
     assert!((proposal.saves_at_most - expected).abs() < 1e-9 && expected > 1.9);
     assert!((proposal.share_of_thread_time - expected / 4.0).abs() < 1e-9);
@@ -46,8 +47,8 @@ fn one_counter_in_an_otherwise_independent_table_is_to_be_split_off() {
         panic!("{:?}", first(&lock));
     };
     assert!(independence_without > 0.95, "{independence_without}");
-    // A part of the 2 s of waiting can be saved, though none of it is needless while the field is
-    // there.
+    // A part of the 2 s of waiting can be saved, although none of it is needless as long as the
+    // field is there.
     assert!((first(&lock).saves_at_most - 2.0 * independence_without).abs() < 1e-9);
     assert_eq!(pieces_without, 50);
     assert_eq!(lock.causes[0].pairs, lock.window.conflicting);
@@ -91,8 +92,8 @@ fn of_data_that_no_section_met_twice_nothing_is_said_to_be_private() {
     assert_eq!(first(&local).advice, Advice::NothingShared, "nothing outside of the stack");
 }
 
-/// Within a budget, only part of a section of a million instructions is traced. It has no set to
-/// compare, but is known to be long.
+/// If there is a budget, only a part of a section of a million instructions is traced. Such a
+/// section can't be compared, but is known to be long.
 #[test]
 fn sections_that_are_too_long_to_be_traced_are_to_be_shortened() {
     let shared = 0x5000;
@@ -116,7 +117,8 @@ fn sections_that_are_too_long_to_be_traced_are_to_be_shortened() {
 
 #[test]
 fn conflicts_that_are_spread_over_fields_name_none_to_split_off() {
-    // Three of four pairs are independent; the others conflict on two words each.
+    // Three of four pairs are independent. The others conflict on two words each, so no field is a
+    // cause alone.
     let lock = facts(|thread, n| {
         let word = 0x5000 + 8 * (n / 4 % 4);
         section(thread).reads(word, 8).writes(word, 8).reads(word + 4096, 8).writes(word + 4096, 8)
@@ -125,7 +127,8 @@ fn conflicts_that_are_spread_over_fields_name_none_to_split_off() {
     assert_eq!(first(&lock).advice, Advice::Leave);
 }
 
-/// Locks that are acquired at one call site are judged by the data that each of them guards.
+/// Locks that are acquired at one call site are reported together, but judged by the data that each
+/// of them guards.
 #[test]
 fn many_locks_with_a_counter_each_are_atomic() {
     let lock = facts(|thread, n| {
@@ -172,7 +175,7 @@ fn what_truly_conflicts_is_left_and_io_is_marked() {
         (0..6).fold(section(thread), |m, i| m.reads(0x5000 + 8 * i, 8).writes(0x5000 + 8 * i, 8))
     });
     assert_eq!(first(&lock).advice, Advice::Leave);
-    // The sections write independent data, but since they do output, they get no advice by data.
+    // The sections write independent data, but since they do output, there is no advice by data.
     let lock =
         facts(|thread, _| section(thread).writes(0x5000 + 4096 * u64::from(thread), 8).calls(1));
     assert_eq!((first(&lock).advice, first(&lock).io), (Advice::Leave, true));

@@ -1,4 +1,5 @@
-//! Tests for locks with much waiting of which too few sections were traced.
+//! Tests the report of locks for which threads waited long but of which too few sections were
+//! traced.
 
 use syncline_conflicts::{ENOUGH, Run};
 use syncline_trace::Trace;
@@ -8,7 +9,7 @@ use crate::hand::{LOCK, Made, SITE, counted, facts_of, section, trace};
 
 const SECOND: u64 = 1_000_000;
 
-/// The counts of a lock at this call site.
+/// The counts of a lock at the call site `site`, as those of thread 1.
 fn at(lock: u64, site: u64, acquisitions: u64, waited: u64) -> (u32, CountRecord) {
     (1, CountRecord { site, ..counted(lock, acquisitions, 1, waited, 0) })
 }
@@ -40,7 +41,7 @@ fn the_three_most_waited_for_need_200_sections_each() {
 #[test]
 fn what_hardly_was_waited_for_or_was_not_asked_for_is_passed_over() {
     let mut all = with_sections(10);
-    // Two threads ran for a second each; the waiting is less than a thousandth of that.
+    // Two threads ran for a second each, and waited for less than a thousandth of that.
     all.counts = vec![at(LOCK, SITE, 5000, SECOND / 1000), at(1, SITE + 1, 10, SECOND / 1000)];
     assert_eq!(scarce_of(&all), []);
     all.counts = vec![at(LOCK, SITE, 5000, SECOND / 8), at(1, SITE + 1, 10, SECOND)];
@@ -49,7 +50,7 @@ fn what_hardly_was_waited_for_or_was_not_asked_for_is_passed_over() {
     assert_eq!(scarce_of(&all), [(LOCK, 5000, 10)]);
 }
 
-/// Some locks of a table have traced sections and some have none; they count as one lock.
+/// Some locks of a table have traced sections and some have none. All of them count as one lock.
 #[test]
 fn locks_of_one_place_are_one_kind() {
     let mut all = with_sections(10);
@@ -74,7 +75,7 @@ fn how_long_and_with_which_budget_are_proportions() {
     assert!((one.seconds(&run) - 12.0).abs() < 1e-9, "four times as many");
     let budget = one.budget(&run).expect("enough acquisitions");
     assert!((budget - (0.04 + 4.0 * 0.06)).abs() < 1e-9, "counting costs what it costs: {budget}");
-    // If counting takes more than the budget, an eighth of the budget counts as left.
+    // If counting costs more than the budget, an eighth of the budget counts as remaining.
     let budget = one.budget(&Run { counting: 0.2, ..run }).expect("enough acquisitions");
     assert!((budget - (0.2 + 4.0 * 0.1 / 8.0)).abs() < 1e-9, "{budget}");
     // Without a budget, only a longer run helps.
@@ -89,8 +90,8 @@ fn too_few_acquisitions_need_a_longer_run_and_no_budget() {
     let one = facts_of(&all).scarce[0];
     let run = Run { seconds: 1.0, processor: 1.0, budget: Some(0.10), counting: 0.0 };
     assert_eq!((one.seconds(&run), one.budget(&run)), (10.0, None));
-    // If hardly any section was traced, the estimate is the assumed cost of 200 sections over the
-    // seconds that the budget gave.
+    // If hardly any section was traced, the estimate is the assumed cost of 200 sections divided by
+    // the part of the budget that was spent on sections in this run of one second.
     let mut all = with_sections(1);
     all.counts = vec![at(LOCK, SITE, 10_000, SECOND)];
     let one = facts_of(&all).scarce[0];

@@ -1,4 +1,4 @@
-//! Traces made by hand, from threads and sections with given accesses.
+//! Makes traces from sections with given threads and accesses.
 
 use bytemuck::Zeroable;
 use syncline_conflicts::{Facts, Options, facts};
@@ -9,17 +9,17 @@ use syncline_trace::layout::{
 };
 use syncline_trace::{Section, Thread, Trace};
 
-/// The address of the lock that sections acquire by default.
+/// The address of the lock that sections acquire unless a test changes it.
 pub const LOCK: u64 = 0x10_0000;
-/// The call site at which it is acquired.
+/// The call site of the sections, unless a test changes it.
 pub const SITE: u64 = 0x40_1000;
 
-/// The lowest address of a thread's stack, which has one MiB.
+/// The lowest address of the stack of a thread. Each stack has one MiB.
 pub fn stack(thread: u32) -> u64 {
     0x7000_0000 + (u64::from(thread) << 20)
 }
 
-/// A section in the making.
+/// A section to which accesses and other properties can be added.
 #[derive(Clone)]
 pub struct Made(pub Section);
 
@@ -44,17 +44,17 @@ pub fn section(thread: u32) -> Made {
 }
 
 impl Made {
-    /// Reads this many bytes at an address.
+    /// Adds a read of this many bytes at an address.
     pub fn reads(self, address: u64, bytes: u64) -> Made {
         self.touches(address, bytes, None, false)
     }
 
-    /// Writes this many bytes at an address.
+    /// Adds a write of this many bytes at an address.
     pub fn writes(self, address: u64, bytes: u64) -> Made {
         self.touches(address, bytes, None, true)
     }
 
-    /// Reads and writes a word of a block of the heap.
+    /// Adds a read and a write of the word at this offset in a block of the heap.
     pub fn changes(self, object: ObjectRecord, offset: u64) -> Made {
         let address = object.start + offset;
         self.touches(address, 8, Some(object), false).touches(address, 8, Some(object), true)
@@ -91,7 +91,7 @@ impl Made {
         self
     }
 
-    /// Calls a function through a word of memory.
+    /// Adds a call of a function whose address is in a word of memory.
     pub fn calls_by(self, address: u64) -> Made {
         let mut made = self.touches(address, 8, None, false);
         for word in made.0.words.iter_mut().filter(|word| word.address == address) {
@@ -100,7 +100,7 @@ impl Made {
         made
     }
 
-    /// Adds to a word of memory with an atomic instruction.
+    /// Adds a change of a word of memory by an atomic instruction.
     pub fn adds_atomically(self, address: u64) -> Made {
         let mut made = self.touches(address, 8, None, false).touches(address, 8, None, true);
         for word in made.0.words.iter_mut().filter(|word| word.address == address) {
@@ -109,8 +109,8 @@ impl Made {
         made
     }
 
-    /// Executes an instruction; with a `range`, it accesses memory in that range, outside of the
-    /// stack.
+    /// Adds an instruction that is executed so many times. With a `range`, it accesses memory
+    /// outside of the stack in that range each time.
     pub fn step(mut self, address: u64, times: u32, range: Option<(u64, u64)>) -> Made {
         let (low, high) = range.unwrap_or_default();
         let accesses = if range.is_some() { times } else { 0 };
@@ -122,7 +122,7 @@ impl Made {
         self
     }
 
-    /// Makes a system call.
+    /// Adds the system call of this number.
     pub fn calls(mut self, number: u32) -> Made {
         let mut calls = self.0.system_calls.to_vec();
         calls.push(SystemCallRecord { number, times: 1 });
@@ -130,14 +130,14 @@ impl Made {
         self
     }
 
-    /// Changes its record.
+    /// Changes the section's record.
     pub fn with(mut self, change: impl FnOnce(&mut SectionRecord)) -> Made {
         change(&mut self.0.record);
         self
     }
 
-    /// Sets the ticks at which the lock was acquired and released, and the ticks that it was waited
-    /// for before.
+    /// Sets when the lock was acquired and released, and how long the thread waited before, all in
+    /// ticks.
     pub fn held(self, acquired: u64, released: u64, waited: u64) -> Made {
         self.with(|record| {
             (record.acquired, record.released, record.waited) = (acquired, released, waited);
@@ -148,7 +148,7 @@ impl Made {
     }
 }
 
-/// A trace of these sections, which held their locks in this order.
+/// A trace of these sections, which held their locks one after the other, in this order.
 pub fn trace(sections: Vec<Made>) -> Trace {
     let mut threads: Vec<u32> = sections.iter().map(|made| made.0.thread).collect();
     threads.sort_unstable();
@@ -200,12 +200,12 @@ pub fn counted(
     }
 }
 
-/// The facts of a trace, with a window of 128, on 4 processors.
+/// The facts of a trace, computed with a window of 128 for 4 processors.
 pub fn facts_of(trace: &Trace) -> Facts {
     facts(trace, &Options { window: 128, processors: 4 })
 }
 
-/// A block of the heap.
+/// A block of the heap with this start, size and serial number.
 pub fn block(start: u64, size: u64, serial: u64) -> ObjectRecord {
     ObjectRecord { start, size, site: 0x40_9000, serial }
 }

@@ -1,4 +1,4 @@
-//! Tests which hand-made sections conflict.
+//! Tests which sections of hand-made traces are compared, and which conflict.
 
 use bytemuck::Zeroable;
 use syncline_recording::Op;
@@ -32,13 +32,13 @@ fn the_own_stack_and_all_known_locks_are_no_data() {
     assert_eq!(cause.field, Field::Fixed { address: 0x30_0000 });
     assert_eq!(cause.bytes, 0x0f, "without the spinlock's own bytes");
 
-    // Another thread's stack is data like any other.
+    // The stack of another thread is data like any other.
     let on_stack = |thread| section(thread).writes(stack(3), 8);
     let facts = facts_of(&trace(vec![on_stack(1), on_stack(2), section(3)]));
     assert_eq!(facts.locks[0].window.conflicting, 1);
 }
 
-/// A thread often gets the stack of one that has ended: the addresses are the same, but not the
+/// A new thread often gets the stack of one that has ended. The addresses are the same, but not the
 /// data.
 #[test]
 fn one_stack_that_two_threads_had_in_turn_is_each_ones_own() {
@@ -51,8 +51,7 @@ fn one_stack_that_two_threads_had_in_turn_is_each_ones_own() {
     }
     assert_eq!(conflicting(&all), 0);
     assert_eq!(facts_of(&all).locks[0].sites[0].words, 0.0);
-    // The word behind the stack's last byte, and the word before its first, are not part of the
-    // stack.
+    // The word behind the stack and the word before it are not part of the stack.
     for address in [stack(2), stack(1) - 8] {
         let beside = |thread| section(thread).writes(address, 8);
         let mut all = trace(vec![beside(1), beside(2)]);
@@ -63,7 +62,7 @@ fn one_stack_that_two_threads_had_in_turn_is_each_ones_own() {
     }
 }
 
-/// All bytes of a lock are hidden, and those beside it are not. The sizes are those of the C
+/// All bytes of a lock are left out, but not the bytes beside it. The sizes are those of the C
 /// library's types.
 #[test]
 fn a_lock_is_as_large_as_its_type() {
@@ -143,13 +142,13 @@ fn what_has_no_whole_set_or_two_owners_is_not_compared() {
         writing(5).with(|r| r.flags |= SHARED),
     ]));
     let lock = &facts.locks[0];
-    // Sections 4 and 5 are compared with 1, and not with each other.
+    // Sections 4 and 5 are compared with section 1, but not with each other.
     assert_eq!((lock.traced, lock.compared, lock.window.pairs), (5, 3, 2));
     assert_eq!((lock.handed_over, lock.sites[0].stopped, lock.shared_mode), (1, 1, true));
 }
 
-/// A file has the sections of one thread behind those of another; they are compared in the order in
-/// which they held the lock.
+/// In a file, all sections of one thread come before those of another. They must be compared in the
+/// order in which they held the lock.
 #[test]
 fn sections_are_compared_in_the_order_in_which_they_held_the_lock() {
     let writing = |thread| section(thread).writes(0x5000, 8);
@@ -174,8 +173,8 @@ fn the_window_forgets() {
     assert_eq!((conflicting(128), conflicting(129)), (0, 1));
 }
 
-/// The first sections of a site are traced in addition to drawn ones, so that sections of rare
-/// sites are over-represented.
+/// The first sections of a call site are traced in addition to those that are drawn at random, so
+/// sections of rare sites are over-represented.
 #[test]
 fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
     let made = |n: u32, early: bool| {
@@ -194,7 +193,8 @@ fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
     assert!(of(15).window.conflicting > 0, "of few, all say more");
 }
 
-/// Three threads queue for the lock: a section that waited is compared with the one that it waited for.
+/// Three threads queue for the lock. Each section that waited is compared with the one that it
+/// waited for.
 #[test]
 fn contended_pairs_are_those_of_which_one_waited_for_the_other() {
     //   1  ==== 2  __====        waits for 1, same data 3       ___===   waits for 2, other data 1
@@ -220,7 +220,7 @@ fn the_mean_is_weighted_by_the_time_held() {
         sections.push(other.with(|r| (r.lock, r.site) = (apart, SITE + 0x100)));
     }
     let mut trace = trace(sections);
-    // Conflicting sections are held for 1 of 4 seconds.
+    // The lock whose sections conflict is held for 1 of 4 seconds.
     trace.counts.push((1, counted(LOCK, 1000, 0, 0, 1_000_000)));
     trace.counts.push((1, counted(apart, 1000, 0, 0, 3_000_000)));
     let facts = facts_of(&trace);
@@ -229,11 +229,12 @@ fn the_mean_is_weighted_by_the_time_held() {
     assert_eq!(facts.locks[1].independence(), Some(0.0));
     assert_eq!(facts.overall.independence, Some(0.75));
     assert_eq!(facts.overall.busy, Some(3.25));
-    // The figures of the paper on Syncchar: 24.1 % on 15 processors give "4" (section 4.2).
+    // In the paper on Syncchar, an independence of 24.1 % on 15 processors gives "4" (section 4.2).
     assert_eq!(syncline_conflicts::busy(0.241, 15).round(), 4.0);
 }
 
-/// The first call of a function binds a word that all later calls read.
+/// At the first call of a function, the loader writes its address into a word that all later calls
+/// read.
 #[test]
 fn what_the_dynamic_loader_binds_is_no_data() {
     let loader = |made: crate::hand::Made| {
@@ -267,7 +268,7 @@ fn a_block_that_grows_where_it_is_stays_the_same() {
     assert_eq!(facts_of(&trace(vec![one(1, 64), one(2, 128)])).locks[0].window.conflicting, 1);
 }
 
-/// Within a budget, not every acquisition is counted of a thread that acquires often.
+/// If there is a budget, not every acquisition of a thread that acquires often is counted.
 #[test]
 fn what_may_be_an_estimate_is_told() {
     let estimated = |budget, of_one_thread| {
@@ -286,8 +287,8 @@ fn what_may_be_an_estimate_is_told() {
     assert!(!estimated(0, 1_000_000), "without a budget each is counted");
 }
 
-/// Locks that are taken at one call site are one family. What can't be compared has a call site too,
-/// and locks whose call sites are unknown are no family.
+/// Locks that are acquired at one call site are one family, even if their sections can't be
+/// compared. Locks whose call sites are unknown are no family.
 #[test]
 fn locks_of_unknown_places_are_no_family() {
     let locks = |sites: [u64; 2], stopped: u32| {

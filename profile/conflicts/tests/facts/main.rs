@@ -1,4 +1,4 @@
-//! Tests the facts and the advice for hand-made sections, whose address sets are known.
+//! Tests the facts and the advice for hand-made traces, whose address sets are known.
 
 mod advice;
 mod enough;

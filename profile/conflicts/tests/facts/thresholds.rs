@@ -1,16 +1,17 @@
-//! Each threshold of the advice, from both sides, and the order in which advice is given.
+//! Tests each threshold of the advice from both sides, and the order in which advice is given.
 
 use syncline_conflicts::{Advice, LockFacts, advise};
 use syncline_trace::layout::{SHARED, STOP_LIMIT};
 
 use crate::hand::{LOCK, Made, block, counted, facts_of, section, trace};
 
-/// The facts of the lock of these sections.
+/// The facts of the first lock of a trace of these sections.
 fn of(sections: Vec<Made>) -> LockFacts {
     facts_of(&trace(sections)).locks.remove(0)
 }
 
-/// 400 sections of four threads, the n-th made by `make(thread, n)`.
+/// The same for 400 sections, which four threads execute in turn. `make(thread, n)` makes the `n`th
+/// section.
 fn of_400(make: impl Fn(u32, u64) -> Made) -> LockFacts {
     of((0..400).map(|n| make(1 + n as u32 % 4, n)).collect())
 }
@@ -19,13 +20,14 @@ fn all(lock: &LockFacts) -> Vec<Advice> {
     advise(lock, 4.0).into_iter().map(|proposal| proposal.advice).collect()
 }
 
-/// Reads and writes a word.
+/// Adds a read and a write of a word to a section.
 fn changes(made: Made, word: u64) -> Made {
     made.reads(word, 8).writes(word, 8)
 }
 
-/// One thread has a hundred sections, another has ten. Of the hundred, `on_two` write two words that
-/// all of the ten read, and `on_one` others write one word that these read too.
+/// The facts of a lock with a hundred sections of one thread and ten of another. Of the hundred,
+/// `on_two` write two words that each of the ten reads, and `on_one` others write one word that
+/// each of the ten also reads.
 fn conflicting(on_two: u64, on_one: u64) -> LockFacts {
     let (one, two) = (0x5000, [0x6000, 0x7000]);
     let first = (0..100).map(|n| {
@@ -84,7 +86,7 @@ fn a_field_is_split_off_if_most_conflicts_are_on_nothing_else() {
     assert_eq!(all(&conflicting(51, 49)), [Advice::Leave]);
 }
 
-/// Two of five pairs conflict on one field, most of these on another one too.
+/// Two of five pairs conflict on one field, but some of these conflict on another field too.
 #[test]
 fn a_field_that_is_seldom_alone_is_not_split_off() {
     let lock = |alone: u64| {
@@ -104,7 +106,7 @@ fn a_field_that_is_seldom_alone_is_not_split_off() {
 fn eight_pieces_are_worth_a_lock_each() {
     let pieces = |number: u64| {
         of_400(|thread, n| {
-            // Each of the four threads accesses each piece.
+            // With this number, each of the four threads accesses each piece.
             let piece = n / 4 % number;
             let entry = block(0x30_0000 + 64 * piece, 64, 1 + piece);
             section(thread).changes(entry, 0).changes(entry, 8)
@@ -144,7 +146,7 @@ fn a_section_is_long_from_five_hundred_instructions_on_if_nine_tenths_are_about_
     assert_eq!(all(&sections(899, 101)), [Advice::Leave]);
 }
 
-/// A long section that is rare among short ones does not characterise the lock.
+/// If long sections are rare among short ones, the advice is not to shorten them.
 #[test]
 fn a_rare_long_section_makes_no_lock_long() {
     let some = |long: u64, cut: bool| {
@@ -161,8 +163,8 @@ fn a_rare_long_section_makes_no_lock_long() {
     assert!(matches!(all(&some(200, true))[..], [Advice::Shorten { .. }]));
 }
 
-/// Each section that waited did so for a section that it depends on. The independence of other
-/// sections saves nothing.
+/// Each section that waited did so for a section on which it depends. That other sections are
+/// independent saves nothing.
 #[test]
 fn only_needless_waiting_can_be_saved() {
     let sections = (0..400).map(|n| {
@@ -179,7 +181,8 @@ fn only_needless_waiting_can_be_saved() {
     assert_eq!((proposal.advice, proposal.saves_at_most), (Advice::Shard { pieces: 50 }, 0.0));
 }
 
-/// A long section that accesses only one word computes something that no atomic operation can.
+/// A long section that accesses only one word computes something that no single atomic operation
+/// can.
 #[test]
 fn only_short_sections_are_one_atomic_operation() {
     let sections = |instructions: u32| {
@@ -220,12 +223,14 @@ fn what_is_about_data_comes_before_what_is_about_length() {
     assert!(matches!(all(&lock)[..], [Advice::Shard { pieces: 51 }, Advice::Shorten { .. }]));
 }
 
-/// A word that is only changed by atomic instructions needs neither the lock nor another operation.
+/// A word that is only changed by atomic instructions needs no lock, and the advice to use an
+/// atomic operation would be useless.
 #[test]
 fn what_is_atomic_already_is_told_before_what_could_be() {
     let atomic = |thread| section(thread).adds_atomically(0x5000);
     assert_eq!(all(&of_400(|thread, _| atomic(thread))), [Advice::AlreadyAtomic]);
-    // A thread that holds a lock as a reader may rightly write with atomic instructions only.
+    // Threads that hold a lock as readers at the same time have to write with atomic instructions,
+    // so this does not show that the lock is needless.
     let sharing = of_400(|thread, n| {
         let made = atomic(thread);
         if n == 7 { made.with(|r| r.flags |= SHARED) } else { made }
@@ -246,7 +251,7 @@ fn a_lock_is_for_output_if_half_of_its_sections_do_some() {
     assert_eq!(all(&calling(200)), [Advice::Leave]);
 }
 
-/// Data that only one section accessed says nothing about whether data is shared.
+/// Data that only one section accessed does not show whether threads share data.
 #[test]
 fn nothing_is_shared_if_half_of_the_sections_came_to_data_again() {
     let alone = |number: u64| {

@@ -1,5 +1,5 @@
-//! Tests which accesses are left out of sections, which data sections are reported to touch, and the
-//! facts about locks and sections that were not traced.
+//! Tests that the loader's instructions are left out, which data sections are reported to touch,
+//! and what is reported about locks and sections that were not traced.
 
 use bytemuck::Zeroable;
 use syncline_conflicts::{Names, Object, Options, Touched, facts, named};
@@ -20,13 +20,13 @@ fn with_loader(mut all: Trace) -> Trace {
     all
 }
 
-/// A section's own four instructions, one of which accesses memory.
+/// Adds four instructions to a section, one of which accesses memory.
 fn four(made: Made) -> Made {
     made.step(0x40_1000, 3, None).step(0x40_2000, 1, Some((0x5000, 0x5007)))
 }
 
-/// The loader's work at the first call of a function counts neither in a section's length, nor in
-/// its lines, nor in its accesses.
+/// The loader's instructions at the first call of a function count neither for a section's length,
+/// nor for its lines, nor for its accesses.
 #[test]
 fn the_loaders_instructions_are_not_the_sections() {
     let first = four(section(1)).step(LOADER + 0x10, 700, Some((0x5000, 0x5007)));
@@ -37,11 +37,11 @@ fn the_loaders_instructions_are_not_the_sections() {
     assert_eq!(site.memory_share, 0.25, "of the sections without the loader");
     assert!(site.steps.iter().all(|step| step.address < LOADER), "{:?}", site.steps);
     assert_eq!(site.outside_instructions, 3);
-    // If the loader ran in each section, its instructions are included, because nothing else is
-    // known.
+    // If the loader ran in each section, its instructions are included in this share, because the
+    // share without them is not known.
     let only = facts_of(&with_loader(trace(vec![sections[0].clone()])));
     assert_eq!(only.locks[0].sites[0].memory_share, 701.0 / 704.0);
-    // Outside of the loader, they are instructions like any others.
+    // If the trace has no loader at these addresses, the instructions are like any others.
     let facts = facts_of(&trace(sections));
     assert_eq!(facts.locks[0].sites[0].instructions.max, 704);
 }
@@ -69,7 +69,7 @@ fn data_is_what_words_are_part_of() {
     );
 }
 
-/// The names of a program with one variable, at 0x5000.
+/// Gives names in a program with one variable, at 0x5000.
 struct OneVariable;
 
 impl Names for OneVariable {
@@ -107,8 +107,7 @@ fn data_is_named_by_its_variable() {
     assert_eq!(report.locks[0].data_kinds, 3);
 }
 
-/// A lock without a name is named by the block that it lies in, if that block existed when the lock was
-/// acquired.
+/// The position of a lock in a block is reported if that block existed when the lock was acquired.
 #[test]
 fn a_lock_lies_in_a_block_of_the_heap() {
     let of = |serial| {
@@ -122,7 +121,8 @@ fn a_lock_lies_in_a_block_of_the_heap() {
     assert_eq!(of(1), None, "a block that was there before");
 }
 
-/// A lock of which nothing was traced is reported, because it may be the one with the most waiting.
+/// A lock of which nothing was traced is reported too, because threads may have waited for it
+/// longest.
 #[test]
 fn locks_that_were_not_traced_are_counted() {
     let mut all = trace(vec![section(1), section(2)]);
@@ -139,8 +139,8 @@ fn locks_that_were_not_traced_are_counted() {
     assert_eq!(facts.overall.acquisitions, 10, "of those that were traced");
 }
 
-/// A process that was killed has not written its counts: those of its traced sections are lower
-/// bounds.
+/// A process that was killed has not written its last counts. The counts of its traced sections are
+/// lower bounds.
 #[test]
 fn what_a_killed_process_did_is_at_least_what_was_traced() {
     let sections = || {
@@ -156,14 +156,14 @@ fn what_a_killed_process_did_is_at_least_what_was_traced() {
     assert!(facts.overall.cut_short);
     let lock = &facts.locks[0];
     assert_eq!((lock.acquisitions, lock.contended, lock.waited), (3, 1, 0.25));
-    // The weights are instructions, which don't count as seconds held.
+    // The locks are weighted by instructions, which must not be reported as seconds held.
     assert!(facts.overall.by_instructions && lock.held == 0.0 && lock.weight > 0.0);
-    // The counts of threads that had ended were written, and may be larger.
+    // Threads that had ended had written their counts, which may be larger.
     killed.counts.push((1, counted(LOCK, 50, 0, 0, 0)));
     assert_eq!(facts_of(&killed).locks[0].acquisitions, 50);
 }
 
-/// The reasons why sections could not be traced to their end are kept.
+/// The reasons why sections could not be traced to their end are counted separately.
 #[test]
 fn stops_are_told_apart() {
     use syncline_trace::layout::{STOP_FORK, STOP_LIMIT};

@@ -1,5 +1,6 @@
-//! The binary tree in Figure 1 of the paper on Syncchar, and the three sections of its Table 1,
-//! with the address sets as printed: pointers have four bytes, as on the paper's machine.
+//! Tests the example in the paper on Syncchar: the binary tree of Figure 1 and the three sections
+//! of Table 1, with the address sets as printed. Pointers have four bytes, as on the paper's
+//! machine.
 
 use crate::hand::{Made, facts_of, section, trace};
 use syncline_conflicts::{Field, Sets, Window};
@@ -15,7 +16,7 @@ fn sections() -> [Made; 3] {
     ]
 }
 
-/// The addresses of all bytes that two sections conflict on.
+/// The addresses of all bytes on which two sections conflict.
 fn conflict(earlier: &Made, later: &Made) -> Vec<u64> {
     let trace = trace(vec![earlier.clone(), later.clone()]);
     let sets = Sets::of(&trace, || {});
@@ -49,13 +50,14 @@ fn the_facts_of_all_three_are_those_of_the_table() {
     assert_eq!((window.pairs, window.conflicting), (3, 2));
     assert_eq!((window.sections, window.conflicting_sections), (2, 1));
     assert!((window.share() - 2.0 / 3.0).abs() < 1e-9);
-    // The later section of both pairs is the third, which accesses three times four bytes.
+    // The third section is the later one of both conflicting pairs. It accesses three pointers of
+    // four bytes.
     assert_eq!(window.mean_set_bytes(), 12.0);
     assert_eq!(window.mean_conflicting_bytes(), 4.0);
     let [cause] = lock.causes[..] else { panic!("one cause") };
     assert_eq!((cause.field, cause.bytes), (Field::Fixed { address: 0x1030 }, 0b0011_1100));
     assert_eq!((cause.pairs, cause.alone), (2, 2));
     let words = lock.sites[0].words;
-    // The sections have 7 + 1, 7 + 1 and 3 addresses, each in a word of its own.
+    // The sections access 7 + 1, 7 + 1 and 3 pointers, each in a word of its own.
     assert!((words - 19.0 / 3.0).abs() < 1e-9, "{words}");
 }

@@ -1,5 +1,5 @@
-//! Tests that the stated uncertainty of a sample is right: samples are drawn from programs whose
-//! share of independent pairs is known, and 19 of 20 must be within the uncertainty.
+//! Tests that the stated uncertainty is right. Samples are drawn from programs whose share of
+//! independent pairs is known, and 19 of 20 samples must lie within their uncertainty.
 
 use syncline_conflicts::Comparison;
 
@@ -7,8 +7,8 @@ use crate::hand::{LOCK, SITE, counted, facts_of, section, trace};
 
 const SAMPLES: u64 = 400;
 
-/// The comparison of this many sections of four threads. The share `writers` of them writes a word
-/// that the others read.
+/// The result of comparing this many sections of four threads. All read one word, and each writes
+/// it with the probability `writers`.
 fn sample(sections: u64, writers: f64, random: &mut fastrand::Rng) -> Comparison {
     let one = |n: u64, writes: bool| {
         let made = section(1 + n as u32 % 4).reads(0x5000, 8);
@@ -29,7 +29,7 @@ fn nineteen_of_twenty_samples_are_as_near_as_they_say() {
             (sample.share() - conflicting).abs() <= sample.uncertainty()
         });
         let near = near.count() as u64;
-        // 95 % of the samples, less three standard deviations of that number.
+        // 95 % of the samples, minus three standard deviations of that number.
         let least = SAMPLES * 95 / 100 - 13;
         assert!(near >= least, "{sections} sections, {writers} write: {near} of {SAMPLES}");
     }
@@ -47,7 +47,7 @@ fn more_sections_leave_less_open_and_none_leaves_all() {
     assert!(of(800, 50) * 2.0 - of(200, 50) < 1e-9);
 }
 
-/// A lock that is hardly ever held adds little to the uncertainty of the mean.
+/// A lock that is hardly ever held contributes little to the uncertainty of the mean.
 #[test]
 fn the_means_is_that_of_the_locks_by_their_weight() {
     let apart = LOCK + 0x1000;

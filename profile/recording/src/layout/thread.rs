@@ -1,110 +1,116 @@
-//! A thread's record: its times, its current wait, and the positions of its tables and its log.
+//! The record of a thread: its times, its current wait, and where its tables and its log are.
 
 use bytemuck::{Pod, Zeroable};
 
-/// [`ThreadRecord::state`]: this record was never used.
+/// [`ThreadRecord::state`]: the record was never used.
 pub const THREAD_NONE: u32 = 0;
-/// [`ThreadRecord::state`]: the thread runs, or the process ended while it ran.
+/// [`ThreadRecord::state`]: the thread runs, or ran until the process ended.
 pub const THREAD_RUNNING: u32 = 1;
-/// [`ThreadRecord::state`]: the thread ended.
+/// [`ThreadRecord::state`]: the thread has ended.
 pub const THREAD_EXITED: u32 = 2;
 
-/// [`ThreadRecord::creator`]: the thread already ran when its process was attached to. Its
-/// processor time before its first counted call is subtracted from its sums.
+/// [`ThreadRecord::creator`]: the thread already ran when the recorder was attached to its process.
+/// The processor time before its first counted call is subtracted from its sums.
 pub const FOUND: u32 = u32::MAX - 1;
 
-/// A thread, or several that used the record one after the other and have the same start function.
+/// The record of a thread, or of several with the same start function that used the record one
+/// after the other.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct ThreadRecord {
-    /// [`THREAD_NONE`], [`THREAD_RUNNING`] or [`THREAD_EXITED`]
+    /// [`THREAD_NONE`], [`THREAD_RUNNING`] or [`THREAD_EXITED`].
     pub state: u32,
-    /// The kernel's thread number, of the latest thread that used this record.
+    /// The kernel's number of the latest thread that used this record.
     pub tid: u32,
-    /// Threads that used this record. Above 1 only if no fresh record was left for the process, and
-    /// a thread took over the record of one that had ended.
+    /// The number of threads that used this record. It is above 1 only if no unused record was left
+    /// for the process, so that a thread took over the record of one that had ended.
     pub lifetimes: u32,
-    /// Index of the thread that created it; `u32::MAX` if unknown, or [`FOUND`].
+    /// The index of the thread that created this one, or [`FOUND`]; `u32::MAX` if that is unknown.
     pub creator: u32,
-    /// Stack of the call that created it.
+    /// The number of the stack of the call that created it.
     pub created_at: u32,
-    /// The page of its process's header; 0 is the file's first page.
+    /// The page of its process's header. 0 is the file's first page.
     pub process: u32,
-    /// Start function; 0 for the first thread, and for a thread whose creation was not seen.
+    /// The address of its start function; 0 for the first thread, and for a thread whose creation
+    /// was not seen.
     pub start_function: u64,
     /// When the latest thread began, in ticks.
     pub started: u64,
-    /// When that thread ended, in ticks; 0 if it has not.
+    /// When that thread ended, in ticks; 0 if it has not ended.
     pub ended: u64,
-    /// Ticks that the earlier threads of this record lived, in all.
+    /// How long the earlier threads of this record lived in all, in ticks.
     pub earlier_ticks: u64,
-    /// Processor time of those of its threads that have ended, in nanoseconds, less the processor
-    /// time that a [`FOUND`] thread had used before. While that thread lives, this may be
-    /// negative, and the sum with [`ThreadRecord::left_cpu_ns`] is its time while it was recorded.
+    /// The processor time of those threads of this record that have ended, in nanoseconds, minus
+    /// the processor time that a [`FOUND`] thread had used before it was recorded. So while a
+    /// [`FOUND`] thread lives, this may be negative; added to [`ThreadRecord::left_cpu_ns`], it
+    /// gives the thread's processor time since then.
     pub cpu_ns: i64,
-    /// When this thread last recorded the end of a wait or of a timed hold, or its own end, in
-    /// ticks.
+    /// When the latest thread last recorded the end of a wait or of a timed hold, or its own end,
+    /// in ticks.
     pub last_seen: u64,
-    /// The table of rows of single locks, for places with more than one lock: its unit in the low
-    /// 48 bits, log 2 of its rows in the high 16; 0 if there is none yet.
+    /// Where the table with rows of single locks is, for places with more than one lock: its unit
+    /// in the low 48 bits, and log 2 of its number of rows in the high 16. 0 if there is no table
+    /// yet.
     pub table: u64,
-    /// Rows in use, in both tables.
+    /// The number of rows in use, in both tables.
     pub rows: u32,
-    /// Code of the operation in which it now waits; 0 if it doesn't.
+    /// The code of the operation in which the thread now waits; 0 if it does not wait.
     pub waiting_op: u32,
-    /// Address of the lock or other object that it now waits for.
+    /// The address of the lock or other object for which the thread now waits.
     pub waiting_lock: u64,
     /// When that wait began, in ticks.
     pub waiting_since: u64,
-    /// Stack of that wait.
+    /// The number of the stack of that wait.
     pub waiting_stack: u32,
-    /// How often a table was made or replaced, or a row was moved from one table to the other. The
-    /// space of an old table may become part of a new one.
+    /// How often a table was made or replaced, or a row was moved from one table to the other. A
+    /// reader needs this number to notice that, because a new table may be where an old one was.
     pub exchanges: u32,
-    /// Name, ended by a zero byte.
+    /// The thread's name, ended by a zero byte.
     pub name: [u8; 24],
-    /// The log of [`EventRecord`](super::EventRecord)s: its unit in the low 48 bits, log 2 of its
-    /// slots in the high 16; 0 if there is none yet.
+    /// Where the log of [`EventRecord`](super::EventRecord)s is: its unit in the low 48 bits, and
+    /// log 2 of its number of slots in the high 16. 0 if there is no log yet.
     pub log: u64,
-    /// The number of events so far, kept or not.
+    /// The number of events that there have been, whether or not they are in the log.
     pub logged: u64,
-    /// The object of this thread's latest signal, broadcast, futex wake or post for which a thread
-    /// seemed to wait.
+    /// The address of the object to which this thread last sent a signal, broadcast, futex wake or
+    /// post for which a thread seemed to wait.
     pub notified: u64,
     /// When that was, in ticks.
     pub notified_at: u64,
-    /// Slots of the log that were claimed. More than there are if some events found no free slot.
+    /// How many slots of the log were claimed. It is larger than the number of slots if some events
+    /// found no free slot.
     pub log_kept: u64,
-    /// Which events are kept: see [`crate::Windows::from_word`].
+    /// Which events the log keeps: see [`crate::Windows::from_word`].
     pub log_windows: u64,
-    /// Twice the number of times that the log was thinned or begun anew: odd while its events are
-    /// moved.
+    /// Twice the number of times that the log was thinned or begun anew. It is odd while events are
+    /// being moved.
     pub log_thinned: u64,
-    /// Nanoseconds for which those of its threads that have ended were ready to run without a
-    /// processor, adjusted like [`ThreadRecord::cpu_ns`]; 0 if the kernel doesn't say.
+    /// For how many nanoseconds those threads of this record that have ended were ready to run but
+    /// had no processor, adjusted in the same way as [`ThreadRecord::cpu_ns`]; 0 if the kernel does
+    /// not tell.
     pub ready_ns: i64,
-    /// Processor time of the latest thread when it was last measured, in nanoseconds.
+    /// The processor time of the latest thread when it was last measured, in nanoseconds.
     pub seen_cpu_ns: u64,
     /// When that was, in ticks; 0 if it was never measured.
     pub seen_cpu_at: u64,
-    /// The thread that held the lock when the current wait began: its index plus 1; 0 if none was
+    /// The index plus 1 of the thread that held the lock when the current wait began; 0 if none was
     /// found.
     pub waiting_holder: u32,
-    /// Stack at which that thread had acquired the lock.
+    /// The number of the stack at which that thread had acquired the lock.
     pub waiting_holder_stack: u32,
-    /// The table of rows of places, in the format of [`ThreadRecord::table`].
+    /// Where the table with rows of places is, in the format of [`ThreadRecord::table`].
     pub places: u64,
-    /// The thread of the same process that got its record before this one: its index plus 1; 0 if
+    /// The index plus 1 of the thread of the same process that got its record before this one; 0 if
     /// there is none.
     pub previous: u32,
-    /// The [`Header::window`](super::Header::window) that its log belongs to. Events of an earlier
-    /// window are dropped.
+    /// The [`Header::window`](super::Header::window) that its log belongs to. If it is an earlier
+    /// window than the current one, the log's events are out of date.
     pub log_window: u32,
-    /// Processor time of the latest thread when its process or the recording ended, in nanoseconds,
-    /// if the thread still lived then; 0 if it did not, or if the time could not be measured. The
-    /// thread that ends the process or the recording writes it.
+    /// The processor time of the latest thread when its process or the recording ended, in
+    /// nanoseconds, if the thread still lived then; 0 if it did not, or if the time could not be
+    /// measured. Written by the thread that ends the process or the recording.
     pub left_cpu_ns: u64,
-    /// Nanoseconds for which the latest thread had been ready to run without a processor, at that
+    /// For how many nanoseconds the latest thread had been ready to run without a processor at that
     /// time.
     pub left_ready_ns: u64,
 }

@@ -1,9 +1,9 @@
-//! Notes a child's end, which its parent learns of, in the child's header: in this process's file,
-//! or in the child's own.
+//! When a process learns that a child has ended, notes that in the child's header. The header is in
+//! this process's file or in a file of the child's own.
 //!
-//! The parent may have no file of its own: a shell that waits for a server uses no lock. So the end
-//! is noted in the file that the child has left. The parent may learn of it in a signal handler, so
-//! what is shared with the process's own recording is only touched atomically.
+//! The parent may have no file of its own (a shell that waits for a server uses no lock), so the
+//! end is noted in the child's file. The parent may learn of the end in a signal handler. Hence
+//! what this code shares with the process's own recording is only accessed atomically.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -15,12 +15,12 @@ use super::file::File;
 use super::number::own_number;
 use crate::layout::{HEADER_SIZE, Header, MAGIC, PROCESS_EXITED, SEEN, VERSION};
 
-/// The part of a header that identifies its process.
+/// The length of the part of a header that identifies its process.
 const START: usize = offset_of!(Header, sample_period);
 
-/// Notes that a child has ended at `now`, in ticks, with this status as `wait` gives it: a child
-/// that was killed could not note its end itself. `file` is this process's, if it has one.
-/// `elsewhere` notes the end in the child's own file, and returns whether there is one
+/// Notes that a child has ended at `now`, in ticks, with this status as `wait` returns it. (A child
+/// that was killed could not note its end itself.) `file` is this process's file, if it has one.
+/// `elsewhere` notes the end in the child's own file, and returns whether there is such a file
 /// ([`child_ended_elsewhere`]).
 pub fn child_ended(
     file: Option<&File>,
@@ -31,8 +31,8 @@ pub fn child_ended(
 ) {
     let joined = file.and_then(|file| {
         let header = header_of_child(file, pid)?;
-        // SAFETY: a header of this file, whose process has ended; the words are only touched
-        // atomically.
+        // SAFETY: the header lies in this mapped file, and its process has ended. Its words are
+        // only accessed atomically.
         unsafe {
             file.family().left(header);
             let state = AtomicU32::from_ptr(&raw mut (*header).state).load(Ordering::Relaxed);
@@ -44,8 +44,8 @@ pub fn child_ended(
         seen.store(SEEN | status & (SEEN - 1), Ordering::Relaxed);
         let _ = ended.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
     };
-    // A child that did not note its end may have executed another program, which then has its own
-    // file.
+    // A child that did not note its end may have executed another program, which has a file of its
+    // own.
     match joined {
         Some((PROCESS_EXITED, end)) => note(end),
         Some((_, end)) if !elsewhere() => note(end),
@@ -54,18 +54,19 @@ pub fn child_ended(
     }
 }
 
-/// The header of this process's child of this number, if the child writes to this process's file
-/// and its end is not noted yet: process numbers are reused.
+/// The header of this process's child with this number, if the child writes to this process's file.
+/// A header whose end is noted already does not count, since process numbers are reused.
 fn header_of_child(file: &File, pid: u32) -> Option<*mut Header> {
     let own = own_number();
-    // SAFETY: the first header is mapped, and its word is only touched atomically.
+    // SAFETY: the first header is mapped, and this word is only accessed atomically.
     let newest = unsafe { AtomicU32::from_ptr(&raw mut (*file.first()).newest) };
     // Acquire pairs with the Release in `File::join`, which links the header after it was filled
     // in.
     let mut page = newest.load(Ordering::Acquire);
     while page != 0 {
         let header = file.at(u64::from(page) * HEADER_SIZE as u64).cast::<Header>();
-        // SAFETY: a header that is linked is mapped. Of these words only one changes, atomically.
+        // SAFETY: a header in the list is mapped. Only one of these words still changes, and only
+        // atomically.
         let (is_it, before) = unsafe {
             let seen = AtomicU32::from_ptr(&raw mut (*header).seen).load(Ordering::Relaxed);
             (((*header).pid, (*header).parent, seen) == (pid, own, 0), (*header).before)
@@ -78,7 +79,7 @@ fn header_of_child(file: &File, pid: u32) -> Option<*mut Header> {
     None
 }
 
-/// Notes a child's end in the child's own file. Returns false if it has none.
+/// Notes a child's end in a file of the child's own. Returns false if there is none.
 pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32, now: u64) -> bool {
     let Ok(file) = folder.last(pid, "syncline") else { return false };
     let mut start = [0; START];
@@ -87,7 +88,8 @@ pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32, now: u64) -
         let bytes = start[at..at + 4].try_into();
         u32::from_ne_bytes(bytes.unwrap_or_default())
     };
-    // Process numbers are reused, and stand for another process in another namespace.
+    // The number alone does not show that the file is the child's: numbers are reused, and mean
+    // other processes in other namespaces.
     let is_its = start.starts_with(&MAGIC)
         && word(offset_of!(Header, version)) == VERSION
         && word(offset_of!(Header, pid)) == pid

@@ -1,7 +1,7 @@
-//! Counters of one thread, which its signal handlers count in as well.
+//! Changes counters of one thread to which its signal handlers may add at any moment.
 //!
-//! A single instruction adds to the word, so a handler that adds to the same word before or after
-//! it loses nothing. No other thread writes to the word, so the instruction needs no lock prefix.
+//! A single instruction adds to the counter. A handler runs either before or after it, so nothing
+//! is lost. No other thread writes to the counter, so the instruction needs no lock prefix.
 
 /// Adds one.
 ///
@@ -27,7 +27,7 @@ pub unsafe fn add(counter: *mut u64, number: u64) {
     }
 }
 
-/// Adds one, and returns the value before.
+/// Adds one, and returns the previous value.
 ///
 /// # Safety
 /// Same requirement as [`add_one`].

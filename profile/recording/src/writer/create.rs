@@ -14,8 +14,8 @@ use crate::layout::{
     ThreadRecord, UNIT, VERSION,
 };
 
-/// Numbers of records in a file of the default size; smaller files get fewer. The thread records
-/// are for many processes, and their indices have 16 bits.
+/// The number of module records in a file of the default size. Smaller files get fewer records of
+/// each kind. (The thread records are for many processes; their indices have 16 bits.)
 const MODULES: u32 = 16_384;
 const THREADS: u32 = 65_535;
 const STACKS: u32 = 65_536;
@@ -26,7 +26,7 @@ const EM_X86_64: u32 = 62;
 pub struct Start<'a> {
     /// The folder of the recording.
     pub folder: &'a Folder,
-    /// An empty file to use instead of one in the folder.
+    /// An empty file to be used; if `None`, a file is made in the folder.
     pub file: Option<BorrowedFd<'a>>,
     /// The most bytes that the file may have.
     pub max_size: u64,
@@ -50,7 +50,7 @@ impl File {
     /// Makes and maps this process's file.
     ///
     /// # Errors
-    /// The system's error, if the file can't be created with at least 16 MiB, or memory can't be
+    /// The system's error, if the file can't be created with at least 16 MiB, or if memory can't be
     /// mapped.
     pub fn create(start: &Start<'_>) -> Result<File, Errno> {
         let family = Family::begin()?;
@@ -58,7 +58,8 @@ impl File {
             Some(file) => ProcessFile::of(file, start.max_size, HEADER_SIZE)?,
             None => ProcessFile::create(start.folder, "syncline", start.max_size, HEADER_SIZE)?,
         };
-        // SAFETY: the first page is mapped, real and zero, and no other thread knows it yet.
+        // SAFETY: the first page is mapped and zero, has disk space, and no other thread knows it
+        // yet.
         unsafe { fill_header(file.base.cast(), file.size, start) };
         Ok(File::new(file.base.cast(), file.base.cast(), family))
     }
@@ -94,7 +95,7 @@ unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     h.live = 1;
     h.stacks.count = 1;
     h.arena_offset = next;
-    // The arena's first page stays unused, so that a unit is never 0.
+    // The arena's first page stays unused, so that no record has the unit 0.
     h.arena_used = 4096 / UNIT;
     h.arena_capacity = (size - next) / UNIT;
     describe_program(&mut h.arguments, &mut h.executable);

@@ -1,5 +1,5 @@
-//! What the processes of one file share outside of the file. They are the process that created it,
-//! and the children that [joined](super::join) it.
+//! What the processes of one file share in addition to the file. They are the process that created
+//! the file, and the children that [joined](super::join) it.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -12,27 +12,27 @@ use super::stack_index::StackIndex;
 use super::watermark::Real;
 use crate::layout::Header;
 
-/// Memory that all processes of one file share. It begins as all zero.
+/// Memory that all processes of one file share. At first, all bytes are zero.
 pub struct Family {
-    /// How much of the file has disk space.
+    /// How much of each part of the file has disk space.
     pub(super) real: Real,
-    /// Bytes that the threads' logs take.
+    /// How many bytes the logs of all threads take.
     pub(super) log_bytes: AtomicU64,
-    /// The number of processes for which the file keeps room.
+    /// The number of processes for which room in the file is reserved.
     live: AtomicU32,
     /// The user who made the file.
     user: AtomicU32,
-    /// The stacks that are in the file already.
+    /// The index of the stacks in the file.
     pub(super) stack_index: StackIndex,
 }
 
 impl Family {
-    /// Maps this memory, which forked children share.
+    /// Maps this memory so that forked children share it.
     pub(super) fn begin() -> Result<&'static Family, Errno> {
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         let flags = flags | MapFlags::NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice, which is never removed; all
-        // zero is a valid family.
+        // SAFETY: this makes a new mapping at an address of the kernel's choice, which is never
+        // removed. All zero is a valid family.
         let family: &Family = unsafe {
             let mapped = mmap_anonymous(null_mut(), size_of::<Family>(), access, flags)?;
             &*mapped.cast()
@@ -47,25 +47,25 @@ impl Family {
         self.user.load(Ordering::Relaxed) == geteuid().as_raw()
     }
 
-    /// Keeps room for one more process; false if there is none. `fits` says whether the file has
-    /// room for a number of processes.
+    /// Reserves room for one more process; false if there is none. `fits` says whether the file has
+    /// room for a given number of processes.
     pub(super) fn make_room(&self, fits: impl Fn(u32) -> bool) -> bool {
         let one_more = |live: u32| Some(live + 1).filter(|&live| fits(live));
         self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
-    /// Gives room back that [`Family::make_room`] kept.
+    /// Gives back the room that [`Family::make_room`] reserved.
     pub(super) fn give_room_back(&self) {
         self.live.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes that a process has ended. Only the first call for a process, from whichever process,
-    /// has an effect.
+    /// Gives back the room of a process that has ended. Only the first call for a process has an
+    /// effect; the caller may be that process or another one.
     ///
     /// # Safety
     /// The header is that of a process of this family.
     pub(super) unsafe fn left(&self, header: *mut Header) {
-        // SAFETY: by this function's own condition; the word is only touched atomically.
+        // SAFETY: by this function's own condition. The word is only accessed atomically.
         let live = unsafe { AtomicU32::from_ptr(&raw mut (*header).live) };
         if live.swap(0, Ordering::Relaxed) != 0 {
             self.give_room_back();

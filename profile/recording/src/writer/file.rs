@@ -1,4 +1,4 @@
-//! The mapped file: where its parts are, and how records and space in it are claimed.
+//! The mapped file of a process: where its parts are, and how records and space in it are claimed.
 
 use core::ffi::c_void;
 use core::mem::offset_of;
@@ -17,21 +17,21 @@ use crate::layout::{
 
 /// A process's file, mapped for the rest of the process's life or until [`File::unmap`].
 pub struct File {
-    /// Its first page.
+    /// The file's first page, which has its first header.
     first: *mut Header,
-    /// This process's header: the first, or a child's.
+    /// This process's header: the first one, or a child's.
     own: *mut Header,
     family: &'static Family,
 }
 
-// SAFETY: the mapping stays for the life of the process, unless `unmap` is called, whose caller
-// answers for the threads that still use it. It is written to as the layout says: atomically, or
-// by one thread only.
+// SAFETY: the mapping stays for the life of the process, unless `unmap` is called, whose caller is
+// responsible for threads that still use it. Each word is written either atomically or by one
+// thread only.
 unsafe impl Sync for File {}
 
 impl File {
-    /// A file that is mapped here: its first header, which is filled in, and the header of this
-    /// process.
+    /// A file that is mapped. `first` is its first header, which must be filled in, and `own` is
+    /// the header of this process.
     pub(super) fn new(first: *mut Header, own: *mut Header, family: &'static Family) -> File {
         File { first, own, family }
     }
@@ -47,13 +47,14 @@ impl File {
         self.first
     }
 
-    /// The words in the file that say how often the logs were taken, and when that was last done.
+    /// The words in the file that have the number of times that the logs were taken, and when that
+    /// was last done.
     pub(super) fn window(&self) -> (*mut u32, *mut u64) {
         // SAFETY: the header is mapped.
         unsafe { (&raw mut (*self.first).window, &raw mut (*self.first).window_began) }
     }
 
-    /// The memory outside of the file that this process shares with the others that write to it.
+    /// The memory, outside of the file, that the processes of this file share.
     pub(super) fn family(&self) -> &'static Family {
         self.family
     }
@@ -64,10 +65,10 @@ impl File {
         ((self.own.addr() - self.first.addr()) / HEADER_SIZE) as u32
     }
 
-    /// The threads of all processes of the file: how many records are in use, and the region.
+    /// The thread records of all processes of the file: how many are in use, and their region.
     pub fn threads(&self) -> (u32, Region) {
-        // SAFETY: the header is mapped; `count` is only touched atomically, and the region's other
-        // fields that are used do not change.
+        // SAFETY: the header is mapped. `count` is only accessed atomically, and the other fields
+        // of the region that are used do not change.
         let (count, region) = unsafe {
             let region = &raw mut (*self.first).threads;
             (AtomicU32::from_ptr(&raw mut (*region).count).load(Ordering::Relaxed), *region)
@@ -84,7 +85,7 @@ impl File {
     /// A pointer to a unit of the arena.
     #[inline]
     pub fn unit(&self, unit: u64) -> *mut u8 {
-        // SAFETY: the header is mapped, and this field is not written any more.
+        // SAFETY: the header is mapped, and this field does not change any more.
         self.at(unsafe { (*self.header()).arena_offset } + unit * UNIT)
     }
 
@@ -106,13 +107,13 @@ impl File {
         claimed.map(|(record, number)| (record.cast(), number))
     }
 
-    /// Claims a record of the region whose offset in a header is `region`. If none is left, or there
-    /// is no disk space for it, that is counted in this process's header.
+    /// Claims a record of the region whose offset in a header is `region`. If no record is left, or
+    /// there is no disk space for one, that is counted in this process's header.
     fn claim(&self, region: usize, real: &Watermark) -> Option<(*mut u8, u32)> {
         let of = |header: *mut Header| header.wrapping_byte_add(region).cast::<Region>();
         let (region, own) = (of(self.first), of(self.own));
-        // SAFETY: both headers are mapped; `count` and `dropped` are only touched atomically, and
-        // the other fields are not written any more.
+        // SAFETY: both headers are mapped. `count` and `dropped` are only accessed atomically, and
+        // the other fields do not change any more.
         let (count, dropped, offset, size, capacity) = unsafe {
             (
                 AtomicU32::from_ptr(&raw mut (*region).count),
@@ -137,9 +138,9 @@ impl File {
         }
     }
 
-    /// The units of the arena that were handed out, and how many it has in all.
+    /// How many units of the arena have been handed out, and how many it has in all.
     pub(super) fn arena(&self) -> (u64, u64) {
-        // SAFETY: `arena_used` is only touched atomically, and `arena_capacity` does not change.
+        // SAFETY: `arena_used` is only accessed atomically, and `arena_capacity` does not change.
         unsafe {
             let h = self.first;
             let used = AtomicU64::from_ptr(&raw mut (*h).arena_used).load(Ordering::Relaxed);
@@ -147,9 +148,10 @@ impl File {
         }
     }
 
-    /// Hands out whole pages of the arena; returns their first unit, or `None` if there is no room.
+    /// Claims whole pages of the arena for so many bytes. Returns their first unit, or `None` if
+    /// there is no room.
     pub(super) fn new_pages(&self, bytes: u64) -> Option<u64> {
-        // SAFETY: `arena_used` is only touched atomically, and the other fields do not change.
+        // SAFETY: `arena_used` is only accessed atomically, and the other fields do not change.
         let (used, capacity, offset) = unsafe {
             let h = self.first;
             (AtomicU64::from_ptr(&raw mut (*h).arena_used), (*h).arena_capacity, (*h).arena_offset)
@@ -168,13 +170,14 @@ impl File {
         claimed.ok()
     }
 
-    /// Whether the arena has ever refused a request. Callers that need much space check this first:
-    /// a request takes time, and would be repeated at every operation.
+    /// Whether there has ever been no room in the arena for a request. Callers that need much space
+    /// check this first, because a request takes time and would otherwise be repeated at every
+    /// operation.
     pub(super) fn is_full(&self) -> bool {
         self.family.real.full.load(Ordering::Relaxed)
     }
 
-    /// Adds to a counter of this process's header, given by its offset.
+    /// Adds `n` to the counter at this offset of this process's header.
     pub fn count(&self, counter: usize, n: u64) {
         if n != 0 {
             let counter = self.header().wrapping_byte_add(counter).cast();
@@ -183,26 +186,26 @@ impl File {
         }
     }
 
-    /// Whether the calling process is the one of this header. A child of `vfork` runs in its
-    /// parent's memory, so it may not be.
+    /// Whether the calling process is the one whose header this is. A child of `vfork` is not,
+    /// although it runs in its parent's memory.
     pub fn is_of_this_process(&self) -> bool {
         // SAFETY: the header is mapped, and its process does not change.
         unsafe { (*self.header()).pid == own_number() }
     }
 
-    /// Whether the process ran already when its recording began.
+    /// Whether the process already ran when its recording began.
     pub fn was_attached_to(&self) -> bool {
         // SAFETY: the header is mapped, and the field is not written any more.
         unsafe { (*self.header()).attached != 0 }
     }
 
-    /// Notes that the process ends, at this tick. Does nothing if the header is not the calling
-    /// process's: a child of `vfork` runs in its parent's memory, and its end is not the parent's.
+    /// Notes that the process ends at this time. Does nothing if the header is not that of the
+    /// calling process, which may be a child of `vfork`.
     pub fn end(&self, ticks: u64) {
         self.end_as(PROCESS_EXITED, ticks);
     }
 
-    /// Notes that recording ends, at this tick, while the process goes on.
+    /// Notes that recording ends at this time, and that the process goes on.
     pub fn leave(&self, ticks: u64) {
         self.end_as(PROCESS_LEFT, ticks);
     }
@@ -212,7 +215,7 @@ impl File {
             return;
         }
         let header = self.header();
-        // SAFETY: the header is mapped; readers take both words as they find them.
+        // SAFETY: the header is mapped, and both words are only written atomically.
         unsafe {
             AtomicU64::from_ptr(&raw mut (*header).ended).store(ticks, Ordering::Relaxed);
             AtomicU32::from_ptr(&raw mut (*header).state).store(state, Ordering::Release);
@@ -220,12 +223,12 @@ impl File {
         }
     }
 
-    /// Unmaps the file and the shared data next to it, and maps zeros where they were in use. A
-    /// thread that was inside the recorder when recording ended writes to these zeros, and no
-    /// longer to the file.
+    /// Unmaps the file and the memory shared with other processes, and maps zeros in place of the
+    /// parts that were in use. A thread that was inside the recorder when recording ended then
+    /// writes to these zeros and no longer to the file.
     ///
     /// # Safety
-    /// No thread has read a word of the file that it will still follow as a pointer or an offset.
+    /// No thread has read a word of the file that it will still use as a pointer or an offset.
     pub unsafe fn unmap(&self) -> Result<(), Errno> {
         // SAFETY: the header is mapped.
         let (used, size) = unsafe {
@@ -236,8 +239,8 @@ impl File {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
         let base: *mut c_void = self.first.cast();
-        // SAFETY: the mappings are this file's own, and by this function's own condition no thread
-        // follows what it has read there. All zero is a valid family.
+        // SAFETY: the mappings are those of this file, and by this function's own condition no
+        // thread uses what it has read there as a pointer or an offset. All zero is a valid family.
         unsafe {
             mmap_anonymous(base, used, access, flags)?;
             let family: *const Family = self.family;
@@ -246,11 +249,13 @@ impl File {
         }
     }
 
-    /// Makes sure that a region has disk space up to `needed` bytes. If the file system is full,
-    /// that is noted, and not tried again.
+    /// Makes sure that the first `needed` bytes of the region at `offset` have disk space, and
+    /// returns whether they have. If the file system is full, that is noted, and no further attempt
+    /// is made.
     fn reach(&self, real: &Watermark, offset: u64, needed: u64, limit: u64) -> bool {
         let disk_full = [self.first, self.own].map(|header| {
-            // SAFETY: both headers are mapped and real, and the word is only touched atomically.
+            // SAFETY: both headers are mapped and have disk space, and the word is only accessed
+            // atomically.
             unsafe { AtomicU32::from_ptr(&raw mut (*header).disk_full) }
         });
         let known = disk_full[0].load(Ordering::Relaxed) != 0 && !real.has_reached(needed);

@@ -1,18 +1,18 @@
-//! Several processes that write to one file: the one that made it, and children that were forked
-//! since.
+//! How forked children write to the file that their parent has made.
 //!
-//! A forked child has its parent's file mapped. Most children live for a moment and take a few
-//! locks. A file of its own would cost such a child more than all its work: the file has to be
-//! created, sized, mapped, allocated in four places, and filled with data that the parent's file
-//! already has. So a child *joins*: it claims a page of its parent's file for a header, and goes on
-//! in the same regions and the same arena, where records are claimed by atomic steps. Unless the
-//! header's page needs disk space, that takes no system calls except those that return the numbers
-//! of the user, the process and its parent, and the time. Modules and stacks that the parent knew
-//! when it forked stay known.
+//! A forked child has its parent's file mapped. Most children live only for a moment and acquire a
+//! few locks. To make a file of its own would cost such a child more than all its work: a file has
+//! to be created, sized, mapped, given disk space in four places, and filled with data that the
+//! parent's file already has. So a child *joins* its parent's file: it claims a page of it for a
+//! header, and goes on in the same regions and the same arena, where records are claimed by atomic
+//! operations. That needs no system calls except those that return the numbers of the user, the
+//! process and its parent, and the time, and one if the header's page needs disk space. Modules and
+//! stacks that the parent knew when it forked stay known.
 //!
-//! A child makes a file of its own if it now runs as another user, if everything is to be logged,
-//! or if the file might be too small for all processes that write to it. Each living process needs
-//! a share of the file as large as the smallest file that a process may have alone ([`SHARE`]).
+//! A child makes a file of its own if it runs as another user by now, if everything is to be
+//! logged, or if the file might be too small for all processes that write to it. For each living
+//! process there must be as much room as the smallest file has that a process may have alone
+//! ([`SHARE`]).
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,12 +20,12 @@ use super::file::File;
 use super::number::{own_number, parents_number};
 use crate::layout::{HEADER_SIZE, Header, PROCESS_RUNNING, UNIT};
 
-/// Bytes of the file that are kept for each living process.
+/// For each living process, this many bytes of the file are reserved.
 const SHARE: u64 = 16 << 20;
-/// Thread records that are kept for each living process.
+/// For each living process, this many thread records are reserved.
 const THREADS: u32 = 256;
 
-/// The content of a forked child's own header.
+/// Fields of a forked child's own header.
 #[derive(Clone, Copy, Debug)]
 pub struct Child {
     /// [`Header::started`]
@@ -37,10 +37,10 @@ pub struct Child {
 }
 
 impl File {
-    /// Begins this process, a forked child, in its parent's file; `None` if it needs a file of its
+    /// Makes this process, a forked child, join its parent's file; `None` if it needs a file of its
     /// own.
     ///
-    /// `arguments` is called to correct the copy of the parent's arguments.
+    /// `arguments` is called with the copy of the parent's arguments, which it may correct.
     pub fn join(parent: &File, child: &Child, arguments: impl FnOnce(&mut [u8])) -> Option<File> {
         let family = parent.family();
         if !family.is_of_this_user() || !family.make_room(|live| has_room(parent, live)) {
@@ -52,14 +52,14 @@ impl File {
         };
         let own = parent.unit(unit).cast::<Header>();
         let file = File::new(parent.first(), own, family);
-        // SAFETY: the page was just claimed, is real, and no other process knows it; the first
-        // header is mapped, and its word is only touched atomically.
+        // SAFETY: the page was just claimed and has disk space, and no other process knows it. The
+        // first header is mapped, and its word is only accessed atomically.
         unsafe {
             fill_header(own, parent, child, arguments);
             let newest = AtomicU32::from_ptr(&raw mut (*parent.first()).newest);
             // Release pairs with the Acquire in `header_of_child`, and with readers of the file: a
-            // process that finds the header finds it filled in, with its link to the header that
-            // was the newest before.
+            // process that finds the header finds it filled in, together with its link to the
+            // previously newest header.
             let link = |before: u32| {
                 (*own).before = before;
                 Some(file.page())
@@ -70,18 +70,18 @@ impl File {
     }
 }
 
-/// Whether a file has room for this many living processes.
+/// Whether a file has room for so many living processes.
 fn has_room(file: &File, live: u32) -> bool {
     let (threads, region) = file.threads();
     let (used, capacity) = file.arena();
     let room = (used * UNIT).saturating_add(SHARE * u64::from(live)) <= capacity * UNIT;
-    // After a large table found no room, no small one is allocated either.
+    // After there was no room for a large table, no small one is allocated either.
     room && !file.is_full()
         && threads.saturating_add(live.saturating_mul(THREADS)) <= region.capacity
 }
 
 /// # Safety
-/// `own` is a page that only this process knows.
+/// `own` is a mapped page that only this process knows.
 unsafe fn fill_header(
     own: *mut Header,
     parent: &File,

@@ -1,15 +1,15 @@
-//! A thread's log: its events in the file, as many as fit.
+//! The log of a thread: its events in the file, as many as fit.
 //!
-//! A log begins with one page, since most threads wait rarely, and grows up to eightfold at a time
-//! until it has the size that the recording asks for. All logs together take at most a certain share
-//! of the file, so that there is always room for rows. When that share is used up, logs stay as
-//! large as they are.
+//! A log begins with one page, since most threads wait rarely. When it is full, it becomes up to
+//! eight times as large, until it has its full size. All logs together take at most a certain share
+//! of the file, so that there is always room for rows. When this share is used up, logs do not grow
+//! any more.
 //!
-//! A full log is thinned: events between certain windows of time are dropped ([`Windows`]), and no
-//! longer logged. So a log covers the whole run, however long that is, and usually a quarter of its
-//! slots or more stay in use.
+//! If a full log can't grow, it is thinned: events outside of certain windows of time ([`Windows`])
+//! are dropped, and no longer logged. So a log covers the whole run, however long that is. Usually
+//! at least a quarter of its slots stay in use.
 //!
-//! If a run is recorded in windows (`record --every`), a command takes the logs at the end of each
+//! If a run is recorded in windows (`record --every`), a command reads the logs at the end of each
 //! window ([`Header::window`](crate::layout::Header::window)), and a log begins anew with the first
 //! event after that.
 
@@ -25,36 +25,37 @@ use super::room::Room;
 use crate::layout::{EventRecord, ThreadRecord, UNIT};
 use crate::windows::Windows;
 
-/// Log 2 of the slots of a new log: one page.
+/// Log 2 of the number of slots in a new log, which has one page.
 const FIRST_LOG2: u32 = 7;
 /// Log 2 of the factor by which a log grows.
 const STEP_LOG2: u32 = 3;
-/// Log 2 of the slots of a log of full size: if it holds only waits (half a megabyte), and if it
-/// holds every acquisition.
+/// Log 2 of the number of slots in a log of full size, if logs have only waits (half a megabyte) or
+/// every acquisition ([`ALL_LOG2`]).
 const WAITS_LOG2: u32 = 14;
 const ALL_LOG2: u32 = 18;
-/// The divisor of the file's arena that gives the space for all logs: if they hold only waits, and
-/// if they hold every acquisition.
+/// All logs together take at most the file's arena divided by this, if logs have only waits or
+/// every acquisition ([`ALL_SHARE`]).
 const WAITS_SHARE: u64 = 4;
 const ALL_SHARE: u64 = 2;
 
-/// The position of a thread's log, and which events it keeps. All zero is no log;
-/// [`Log::take_over`] has to be called before the first event.
+/// Where a thread's log is, and which events it keeps. All zero means no log. [`Log::take_over`]
+/// must be called before the first event.
 #[repr(C)]
 pub struct Log {
-    /// Its first event, in the file; null while the thread has no log.
+    /// The log's first event, in the file; null while the thread has no log.
     first: Cell<*mut EventRecord>,
     slots: Cell<u64>,
     windows: Cell<Windows>,
-    /// Set while the log is in use: a signal handler that runs then must not exchange it.
+    /// Set while the log is being used, so that a signal handler that runs meanwhile does not
+    /// exchange it.
     busy: Mark,
-    /// The file's count of how often the logs were taken.
+    /// The word in the file that counts how often the logs were taken.
     taken: Cell<*mut u32>,
     window: Cell<u32>,
 }
 
 impl Log {
-    /// Continues the log that the record's earlier thread left, if there was one.
+    /// Continues the log that an earlier thread of the record has left, if there was one.
     ///
     /// # Safety
     /// The log and the record are this thread's own.
@@ -75,8 +76,8 @@ impl Log {
         }
     }
 
-    /// Adds an event, if it belongs to a window. If there is no slot for it, the event is lost.
-    /// `room` is only called if the log is full.
+    /// Adds an event, if it lies in a window. If there is no slot for it, the event is lost. `room`
+    /// is called only if the log is full.
     ///
     /// # Safety
     /// The log and the record are this thread's own.
@@ -91,16 +92,16 @@ impl Log {
         let interrupted = marked.is_none();
         // SAFETY: by this function's own condition.
         unsafe {
-            // Acquire pairs with the command's writes: it wrote the time of taking before the
-            // count.
+            // Acquire pairs with the writes of the command, which writes when it took the logs, and
+            // then how often.
             let window = AtomicU32::from_ptr(self.taken.get()).load(Ordering::Acquire);
             if window != self.window.get() && !interrupted {
                 self.begin_anew(record, window);
             }
             claim(&raw mut (*record).logged);
             let kept = &raw mut (*record).log_kept;
-            // A handler must not exchange the log, or move events of it, while the thread writes to
-            // a slot.
+            // A handler must not exchange the log, or move events in it, while the thread that it
+            // interrupted writes to a slot.
             if *kept >= self.slots.get() && !interrupted {
                 self.make_room(record, event.ended, room());
             }
@@ -113,14 +114,14 @@ impl Log {
         }
     }
 
-    /// Forgets all events, because a command has taken them.
+    /// Begins the log anew: forgets all events, because a command has read them.
     ///
     /// # Safety
     /// Same requirements as [`Log::add`].
     #[cold]
     unsafe fn begin_anew(&self, record: *mut ThreadRecord, window: u32) {
-        // SAFETY: by this function's own condition. As in `thin`, `log_thinned` shows readers the
-        // change.
+        // SAFETY: by this function's own condition. (As in `thin`, `log_thinned` tells readers of
+        // the change.)
         unsafe {
             let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
             thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
@@ -134,10 +135,10 @@ impl Log {
         self.window.set(window);
     }
 
-    /// Makes a full log larger or, if that fails, thins it.
+    /// Makes a full log larger or, if that is not possible, thins it.
     ///
     /// # Safety
-    /// Same requirements as [`Log::add`]; and the log is full.
+    /// Same requirements as [`Log::add`]; besides, the log must be full.
     #[cold]
     unsafe fn make_room(&self, record: *mut ThreadRecord, now: u64, room: Option<Room<'_>>) {
         let Some(room) = room else { return };
@@ -150,7 +151,8 @@ impl Log {
         }
     }
 
-    /// Fills a slot in. Its kind is 0 until all of the event is there, so that readers skip it.
+    /// Fills a slot in. The slot's kind is 0 until the rest of the event is written, so that
+    /// readers skip it until then.
     ///
     /// # Safety
     /// The slot is within the log, which is this thread's own.
@@ -162,13 +164,14 @@ impl Log {
             kind.store(0, Ordering::Relaxed);
             compiler_fence(Ordering::SeqCst);
             to.write(EventRecord { kind: 0, ..event });
-            // Release: readers of the file that find a kind find the whole event.
+            // Release: a reader of the file that finds a kind finds all of the event.
             kind.store(event.kind, Ordering::Release);
         }
     }
 
-    /// Drops the events between ever coarser windows, until half of the log is free or the windows
-    /// can't be coarser. A handler that runs meanwhile finds the log full, and its events are lost.
+    /// Makes the windows coarser and drops the events outside of them, until half of the log is
+    /// free or the windows can't be coarser. A handler that runs meanwhile finds the log full, and
+    /// its events are lost.
     ///
     /// # Safety
     /// Same requirements as [`Log::make_room`].
@@ -177,7 +180,7 @@ impl Log {
         if slots == 0 {
             return;
         }
-        // SAFETY: the header is mapped, and this field is not written any more. The record and the
+        // SAFETY: the header is mapped, and this field does not change any more. The record and the
         // slots of the log are this thread's own.
         unsafe {
             let taken = AtomicU64::from_ptr(file.window().1).load(Ordering::Relaxed);
@@ -199,8 +202,9 @@ impl Log {
                 }
             }
             let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
-            // A reader reads again if the number is odd, or has changed afterwards. A reader that
-            // comes after a kill finds the coarser windows in any case, and the events in order.
+            // If this number is odd, or has changed after the reading, a reader reads the log
+            // again. If the process is killed here, a reader finds the coarser windows in any case,
+            // and the events in order.
             thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
             AtomicU64::from_ptr(&raw mut (*record).log_windows)
                 .store(windows.word(), Ordering::Release);
@@ -222,7 +226,7 @@ impl Log {
         }
     }
 
-    /// Gives the thread its first log, or a larger one if it is not yet of full size.
+    /// Gives the thread its first log, or a larger one unless it has its full size.
     ///
     /// # Safety
     /// Same requirements as [`Log::make_room`].
@@ -236,15 +240,18 @@ impl Log {
         }
         let Some(unit) = claim_room(room, log2, slots) else { return };
         let new = room.file.unit(unit).cast::<EventRecord>();
-        // SAFETY: both logs are this thread's own, and the new one is larger, zeroed and real.
+        // SAFETY: both logs are this thread's own. The new one is larger and zero, and has disk
+        // space.
         unsafe {
             core::ptr::copy_nonoverlapping(old, new, slots as usize);
-            // Discounts events that found no slot in the old log: they are not in the new one.
+            // The number does not include events that found no slot in the old log, since they are
+            // not in the new one either.
             AtomicU64::from_ptr(&raw mut (*record).log_kept).store(slots, Ordering::Relaxed);
             self.first.set(new);
             self.slots.set(1 << log2);
             let word = AtomicU64::from_ptr(&raw mut (*record).log);
-            // Release: readers of the file follow this word to the events that were copied above.
+            // Release: readers of the file find through this word the events that were copied
+            // above.
             word.store(u64::from(log2) << 48 | unit, Ordering::Release);
             if slots > 0 {
                 room.give_back(old.cast(), rows_log2(slots.ilog2()));
@@ -253,14 +260,14 @@ impl Log {
     }
 }
 
-/// Whether the file's logs hold every acquisition.
+/// Whether the file's logs have every acquisition.
 fn has_all(file: &File) -> bool {
     // SAFETY: the header is mapped, and this field is not written any more.
     unsafe { (*file.header()).timeline != 0 }
 }
 
-/// Claims space for a log; returns its first unit, or `None` if the logs have used their share or
-/// there is no room.
+/// Claims space for a log of 2 to the power of `log2` slots in place of one of `slots_before`.
+/// Returns its first unit, or `None` if the logs have used up their share or there is no room.
 fn claim_room(room: Room<'_>, log2: u32, slots_before: u64) -> Option<u64> {
     const EVENT: u64 = size_of::<EventRecord>() as u64;
     let share = if has_all(room.file) { ALL_SHARE } else { WAITS_SHARE };
@@ -276,7 +283,8 @@ fn claim_room(room: Room<'_>, log2: u32, slots_before: u64) -> Option<u64> {
     unit
 }
 
-/// Log 2 of the rows of a table that takes as much space as a log: a row is as large as two events.
+/// Log 2 of the number of rows in a table that is as large as a log of 2 to the power of `log2`
+/// slots. (A row is as large as two events.)
 fn rows_log2(log2: u32) -> u32 {
     log2 - 1
 }

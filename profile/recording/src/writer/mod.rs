@@ -1,25 +1,25 @@
-//! Writes a recording from inside the program that is recorded.
+//! Writes a process's file from inside the recorded program.
 //!
 //! ```text
-//! File       a process's file, mapped: its header, its regions, pages of the arena
-//!   Family   what forked children share with the process that made the file
+//! File       a process's mapped file: its header, its regions, pages of the arena
+//!   Family   the memory that forked children share with the process that made the file
 //!   Room     where tables and logs of threads get their space
 //!   Shelf    tables and logs that were given back
 //! Table      a thread's rows
-//! Recent     the calls that a thread made lately, each with its row
+//! Recent     the latest calls of a thread, each with its row
 //! Log        a thread's events
-//! Tail       a thread's wait and nest records
+//! Tail       space for a thread's wait and nest records
 //! ```
 //!
-//! The caller decides what is counted, and in which row. This module only knows the layout of the
-//! file, and how parts of it are claimed. Nothing here allocates, takes a lock, or waits, so all of
-//! it may be used inside a lock function, in a signal handler, and after a fork. A thread writes
-//! only to its own record, tables and log; the one that ends the process or the recording also notes
-//! the processor times of the others. What threads and processes share is claimed with one atomic
-//! step.
+//! The caller decides what is counted, and in which row. This module only knows the format of the
+//! file, and how parts of it are claimed. Nothing here allocates memory, acquires a lock, or waits.
+//! So all of it may be used inside a lock function, in a signal handler, and after a fork. A thread
+//! writes only to its own record, tables and log, except that the thread which ends the process or
+//! the recording also notes the processor times of the others. Parts that threads and processes
+//! share are claimed by one atomic operation.
 //!
-//! All zero bytes are an empty [`Shelf`], [`Table`], [`Recent`], [`Log`] and [`Tail`], so they can
-//! lie in memory that the kernel wipes in a forked child.
+//! If all bytes are zero, a [`Shelf`], [`Table`], [`Recent`], [`Log`] or [`Tail`] is empty. So
+//! these can lie in memory that the kernel wipes in a forked child.
 
 mod children;
 mod counter;

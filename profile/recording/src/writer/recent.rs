@@ -1,9 +1,9 @@
-//! The latest calls of a thread, each with the row that counts it: the row of a repeated call is
-//! found by three comparisons, without a hash.
+//! Remembers the latest calls of a thread, each with its row. So the row of a repeated call is
+//! found by three comparisons, without a search in a table.
 //!
-//! A call is noted when one of its operations is sampled, because slow work is done then anyway.
-//! Its entry counts down the operations until the next sample. If two calls map to one entry, they
-//! take turns in using it; meanwhile the other call is looked up in the tables.
+//! A call is noted when one of its operations is sampled, because that takes long anyway. The
+//! call's entry counts down the operations until the next sample. If two calls have the same entry,
+//! they use it in turn, and the other one is looked up in the tables meanwhile.
 
 use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -14,7 +14,7 @@ use crate::op::Op;
 
 const ENTRIES: usize = 32;
 
-/// The latest calls of a thread. All zero is none.
+/// The latest calls of a thread. All zero means no calls.
 #[repr(C)]
 pub struct Recent {
     entries: [Entry; ENTRIES],
@@ -22,20 +22,21 @@ pub struct Recent {
 
 #[repr(C)]
 struct Entry {
-    /// Return address and operation; 0 for none.
+    /// The return address and the operation, combined by [`word`]; 0 in an empty entry.
     call: Cell<u64>,
-    /// The address at which the return address lies.
+    /// The address on the stack at which the return address lies.
     caller: Cell<usize>,
     /// The lock, or [`REST`].
     lock: Cell<u64>,
-    /// The row that counts it.
+    /// The row that counts the call.
     row: Cell<*mut Row>,
-    /// How many operations may still be counted before the next sample.
+    /// How many operations come before the next one that is sampled.
     left: Cell<u64>,
 }
 
 impl Recent {
-    /// The row of an operation, if its call was noted and the operation is not one to sample.
+    /// The row of an operation. `None` if its call is not noted, or if the operation is to be
+    /// sampled.
     #[inline(always)]
     pub fn find(&self, op: Op, lock: usize, caller: *const usize, ret: usize) -> Option<*mut Row> {
         let entry = self.entry(caller, ret);
@@ -55,7 +56,7 @@ impl Recent {
     /// The row is this thread's own.
     pub unsafe fn note(&self, op: Op, caller: *const usize, ret: usize, row: *mut Row) {
         let entry = self.entry(caller, ret);
-        // A signal handler that comes in between finds nothing.
+        // A signal handler that runs in between finds an empty entry.
         entry.call.set(0);
         compiler_fence(Ordering::SeqCst);
         // SAFETY: by this function's own condition.

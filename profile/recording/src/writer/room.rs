@@ -1,4 +1,5 @@
-//! Space for threads' tables and logs: from the shelf, or from the end of the arena.
+//! Provides space for tables and logs of threads: from the shelf, or from the unused part of the
+//! arena.
 
 use rustix::mm::{Advice, madvise};
 use syncline_interpose::populate;
@@ -7,7 +8,7 @@ use super::file::File;
 use super::shelf::Shelf;
 use crate::layout::{Row, UNIT};
 
-/// A process's file, and the shelf with the tables that its threads gave back.
+/// A process's file, and the shelf with the tables that its threads have given back.
 #[derive(Clone, Copy)]
 pub struct Room<'a> {
     /// The file.
@@ -17,8 +18,8 @@ pub struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Space for a table of 2 to the power of `log2` rows, zeroed and with disk space; returns its
-    /// first unit, or `None` if there is no room.
+    /// Claims space for a table of 2 to the power of `log2` rows. The space is zero and has disk
+    /// space. Returns its first unit, or `None` if there is no room.
     pub(super) fn new_table(self, log2: u32) -> Option<u64> {
         let bytes = size_of::<Row>() << log2;
         let used_before = self.shelf.take(log2).filter(|&unit| {
@@ -28,13 +29,15 @@ impl Room<'_> {
         used_before.or_else(|| self.file.new_pages(bytes as u64))
     }
 
-    /// Returns a table's space to the file system and, if that worked, puts it on the shelf.
+    /// Returns a table's disk space to the file system. If that succeeds, puts the table on the
+    /// shelf.
     ///
     /// # Safety
-    /// No thread writes to the table any more. A thread that still reads a row in it may read zero.
+    /// No thread writes to the table any more. (A thread that still reads a row in it may find
+    /// zeros.)
     pub(super) unsafe fn give_back(self, table: *mut Row, log2: u32) {
         let arena = self.file.unit(0).addr();
-        // SAFETY: whole pages of the mapped file, which are not in use.
+        // SAFETY: the table has whole pages of the mapped file, which are no longer in use.
         let removed =
             unsafe { madvise(table.cast(), size_of::<Row>() << log2, Advice::LinuxRemove) };
         if removed.is_ok() {

@@ -1,44 +1,46 @@
-//! Which uncontended operations are sampled: they are timed, and show the distribution of a place's
-//! counts over its locks.
+//! Decides which uncontended operations are sampled. A sampled operation is timed, and shows how a
+//! place's counts are distributed over its locks.
 //!
-//! The more a lock's row has counted, the fewer of its operations are sampled: some hundred samples
-//! are enough, and each costs as much as twenty acquisitions. A sample that stands for more
-//! operations has a higher *weight* in the sums, so the sums have no bias, however the rate
+//! The more operations a lock's row has counted, the rarer they are sampled, since some hundred
+//! samples are enough and each costs as much as twenty acquisitions. A sample that stands for more
+//! operations has a higher *weight* in the sums. So the sums have no bias, although the rate
 //! changes. A row that counts for many locks keeps the first rate for longer, and its lowest rate is
-//! twice as high: otherwise a lock with a thousandth of the row's operations would be sampled too
+//! twice as high. Otherwise a lock with a thousandth of the row's operations would be sampled too
 //! rarely to compare its waits with its uses.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::layout::REST;
 
-/// At first, one operation in this many is sampled, on average. A power of two.
+/// At first, one in this many operations is sampled, on average. It is a power of two.
 pub const SAMPLE_PERIOD: u32 = 128;
-/// Log 2 of the operations of a lock's row that are sampled at that rate, which gives 256 samples.
-/// After that, the rate halves with each doubling of the operations, down to the lowest rate.
+/// Log 2 of the number of a row's operations for which that rate is used, which results in 256
+/// samples. After that, the rate halves whenever the number of operations has doubled, until it is
+/// the lowest rate.
 const DENSE_LOG2: u32 = 15;
-/// The lowest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, which is 1 in 1024. At that rate
-/// sampling costs less than a nanosecond per operation, and a sample that the scheduler has made
-/// long does not yet stand for too many others.
+/// At the lowest rate, one in [`SAMPLE_PERIOD`] shifted left by this is sampled, which is one in
+/// 1024. At that rate sampling costs less than a nanosecond per operation. At a lower one, a sample
+/// that became long because its thread was preempted would stand for too many others.
 const RAREST_LOG2: u32 = 3;
 /// The same two numbers for a row of many locks: 1024 samples at the first rate, and at last 1 in
 /// 512.
 const DENSE_LOG2_OF_MANY: u32 = 17;
 const RAREST_LOG2_OF_MANY: u32 = 2;
 
-/// An operation is sampled if its scattered number is at most this.
+/// At the first rate, an operation is sampled if its [`scattered`] number is at most this.
 static LIMIT: AtomicU64 = AtomicU64::new(AT_FIRST);
-/// For one operation in [`SAMPLE_PERIOD`].
+/// The value of [`LIMIT`] for one operation in [`SAMPLE_PERIOD`].
 const AT_FIRST: u64 = u64::MAX / SAMPLE_PERIOD as u64;
 
-/// Chooses the rate: every operation is sampled, or one in [`SAMPLE_PERIOD`] and later fewer.
+/// Chooses the rate. If `every`, each operation is sampled, otherwise one in [`SAMPLE_PERIOD`] and
+/// later fewer.
 pub fn choose(every: bool) {
     LIMIT.store(if every { u64::MAX } else { AT_FIRST }, Relaxed);
 }
 
-/// The weight of the next operation of a row, relative to the first rate; `None` if it isn't
-/// sampled. `lock` is the row's lock or [`REST`], and `calls` are the operations that the row has
-/// counted. The first one of a row is always sampled.
+/// The weight of the next operation of a row, which is 1 at the first rate; `None` if the operation
+/// isn't sampled. `lock` is the row's lock or [`REST`], and `calls` is the number of operations
+/// that the row has counted. The first operation of a row is always sampled.
 pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     let limit = LIMIT.load(Relaxed);
     let (dense, rarest) = match lock {
@@ -52,9 +54,10 @@ pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     (scattered(calls) <= limit >> thinner).then_some(1 << thinner)
 }
 
-/// The number of operations from a sampled one to the next sampled one.
+/// How many operations after a sampled one the next sampled one comes. The parameters are those of
+/// [`weight`] for the sampled one.
 pub fn until_next(lock: u64, calls: u64) -> u64 {
-    /// The distances at the first rate. By the three-distance theorem there are no others.
+    /// The possible distances at the first rate. By the three-distance theorem there are no others.
     const DISTANCES: [u64; 3] = [89, 144, 233];
     let limit = LIMIT.load(Relaxed);
     if limit == u64::MAX {
@@ -70,8 +73,8 @@ pub fn until_next(lock: u64, calls: u64) -> u64 {
     }
 }
 
-/// Multiples of the golden ratio, modulo 2 to the power of 64. Those below a limit have such
-/// distances that no rhythm in the program can avoid being sampled.
+/// A multiple of the golden ratio, modulo 2 to the power of 64. The numbers of calls for which it
+/// is below a limit are spread so that operations of any rhythm in the program are sampled.
 #[inline(always)]
 fn scattered(calls: u64) -> u64 {
     calls.wrapping_mul(0x9e37_79b9_7f4a_7c15)

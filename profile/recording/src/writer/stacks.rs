@@ -1,9 +1,9 @@
-//! Call stacks, stored once per file.
+//! Stores call stacks, each once per file.
 //!
-//! A stack may be stored with the positions of its return addresses, relative to the innermost one,
-//! and with the distance from there to the end of the thread's stack. At the next call from the
-//! same call site and depth, the return addresses usually lie there again. That shows without
-//! unwinding that the stack is the same, frame by frame.
+//! A stack may be stored together with the positions of its return addresses relative to the
+//! innermost one, and with the distance from there to the end of the thread's stack. At the next
+//! call from the same call site and depth, the same return addresses usually lie at the same
+//! positions. If so, the stack is the same, and that is known without unwinding it.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -12,16 +12,16 @@ use super::file::File;
 use super::stack_index::{NUMBERS, StackIndex, index_of_call};
 use crate::layout::{STACK_BROKEN, STACK_CUT, STACK_FRAMES, StackRecord};
 
-/// How many slots are searched for a stack, from the slot of its hash on.
+/// How many slots of the index are searched for a stack, from the slot of its hash on.
 const REACH: usize = 64;
 
 /// A stack to be stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack<'a> {
-    /// Return addresses, innermost first, at most [`STACK_FRAMES`].
+    /// The return addresses, innermost first; at most [`STACK_FRAMES`] of them.
     pub frames: &'a [u64],
-    /// Where the other return addresses lay, in words from the first one; `None` if that is
-    /// unknown.
+    /// Where the other return addresses lay: their distances in words from the first one; `None` if
+    /// that is unknown.
     pub slots: Option<&'a [u32]>,
     /// Whether there were more frames.
     pub cut: bool,
@@ -29,8 +29,8 @@ pub struct Stack<'a> {
     pub broken: bool,
 }
 
-/// Words from a call's return address to the end of the thread's stack, at least 1; `None` if the
-/// call is on another stack.
+/// The distance in words, at least 1, from a call's return address to the end of the thread's
+/// stack. `None` if the call is on another stack.
 fn words_to_end(caller: *const usize, within: &Range<usize>) -> Option<u32> {
     let bytes = within.contains(&caller.addr()).then(|| within.end - caller.addr())?;
     u32::try_from(bytes.div_ceil(size_of::<usize>())).ok()
@@ -41,9 +41,9 @@ impl File {
         &self.family().stack_index
     }
 
-    /// Stores the stack with which a call was made, if it is new, and returns its number; 0 if
-    /// there is no room. `caller` is the address of the call's return address, and `within` the
-    /// bounds of the thread's stack.
+    /// Stores the stack with which a call was made, unless it is stored already, and returns its
+    /// number; 0 if there is no room. `caller` is the address at which the call's return address
+    /// `ret` lies, and `within` has the bounds of the thread's stack.
     pub fn add_stack(
         &self,
         stack: &Stack<'_>,
@@ -58,8 +58,8 @@ impl File {
         number
     }
 
-    /// The number of a call's stack, if the stack was stored for an equal call before, perhaps by
-    /// another process of the file.
+    /// The number of a call's stack, if that was stored for an equal call before, perhaps by
+    /// another process of the file; otherwise `None`.
     ///
     /// # Safety
     /// Same requirements as [`File::is_stack_of`].
@@ -74,11 +74,13 @@ impl File {
         unsafe { self.is_stack_of(number, caller, within).then_some(number) }
     }
 
-    /// Whether a stack is that of a call: all its return addresses still lie at the same positions.
+    /// Whether the stack of this number is that of a call: all its return addresses lie at the same
+    /// positions.
     ///
     /// # Safety
-    /// `caller` points to the return address of a call that the thread is in. `within` are the
-    /// bounds of the thread's stack, and memory is mapped from `caller` to their end.
+    /// `caller` points to the return address of a call that this thread has not returned from.
+    /// `within` has the bounds of the thread's stack, and memory is mapped from `caller` to their
+    /// end.
     pub unsafe fn is_stack_of(
         &self,
         number: u32,
@@ -88,8 +90,8 @@ impl File {
         let Some(slots) = self.index().slots.get(number as usize).filter(|_| number != 0) else {
             return false;
         };
-        // SAFETY: the number is one that the index or a row has, so its stack is stored and does
-        // not change.
+        // SAFETY: the number was read from the index or a row, so its stack is stored and does not
+        // change.
         let (frames, depth) = unsafe {
             let stack = &*self.stack(number);
             (&stack.frames, usize::from(stack.depth))
@@ -99,15 +101,16 @@ impl File {
             // SAFETY: from a call's frame to the end of the thread's stack, memory is mapped.
             at.addr() < within.end && unsafe { *at } as u64 == frame
         };
-        // The distance to the end is the same, so there can be no further frame after the last one.
+        // If the distance to the end of the stack is the same, there can't be further frames after
+        // the last one.
         words_to_end(caller, &within).is_some_and(|words| words == slots[0].load(Ordering::Relaxed))
             // SAFETY: by this function's own condition.
             && unsafe { *caller } as u64 == frames[0]
             && frames.get(1..depth).is_some_and(|others| slots[1..].iter().zip(others).all(is_at))
     }
 
-    /// Finds a stack, or stores it if it is new; 0 if there is no room. `to_end` is
-    /// [`words_to_end`] of its call.
+    /// Finds the number of a stack, or stores it if it is new; 0 if there is no room. `to_end` is
+    /// the result of [`words_to_end`] for its call.
     fn intern(&self, stack: &Stack<'_>, to_end: Option<u32>) -> u32 {
         let hash = hash(stack.frames);
         let mut mine = None;
@@ -138,7 +141,7 @@ impl File {
         mine.unwrap_or_else(|| self.store(stack, hash, to_end))
     }
 
-    /// A pointer to the record of a stack.
+    /// A pointer to the record of the stack of this number.
     fn stack(&self, number: u32) -> *mut StackRecord {
         // SAFETY: the header is mapped, and a region's offset does not change.
         let offset = unsafe { (*self.header()).stacks.offset };
@@ -147,7 +150,7 @@ impl File {
 
     /// Whether the stack of this number has these frames.
     fn is_stored(&self, number: u32, stack: &Stack<'_>, hash: u32) -> bool {
-        // SAFETY: a number in the index is that of a stored stack, which does not change.
+        // SAFETY: the number was read from the index, so its stack is stored and does not change.
         let stored = unsafe { &*self.stack(number) };
         stored.hash == hash
             && usize::from(stored.depth) == stack.frames.len()
@@ -160,27 +163,28 @@ impl File {
         if let Some(slots) = self.index().slots.get(number as usize)
             && let (Some(others), Some(to_end)) = (stack.slots, to_end)
         {
-            // Relaxed: a thread that uses the number has stored the stack itself, or found it in
-            // the index with Acquire.
+            // Relaxed is enough: a thread that uses the number has either stored the stack itself
+            // or found the number in the index with Acquire.
             slots[0].store(to_end, Ordering::Relaxed);
             for (slot, &at) in slots[1..].iter().zip(others) {
                 slot.store(at, Ordering::Relaxed);
             }
         }
-        // SAFETY: the record was claimed by this thread and is real.
+        // SAFETY: the record was claimed by this thread and has disk space.
         unsafe {
             (*record).hash = hash;
             (*record).flags =
                 (u8::from(stack.cut) * STACK_CUT) | (u8::from(stack.broken) * STACK_BROKEN);
             (&mut (*record).frames)[..frames.len()].copy_from_slice(frames);
-            // Release: readers of the file that find a depth find the frames.
+            // Release: a reader of the file that finds a depth finds the frames.
             AtomicU8::from_ptr(&raw mut (*record).depth)
                 .store(frames.len() as u8, Ordering::Release);
         }
         number
     }
 
-    /// Empties a record that is not needed: two threads stored the same stack at once.
+    /// Empties the record of this number, which is not needed because another thread stored the
+    /// same stack at the same time.
     fn discard(&self, number: Option<u32>) {
         if let Some(number) = number {
             // SAFETY: the record was claimed by this thread, and no other thread knows its number.

@@ -1,12 +1,12 @@
-//! Tables of rows, in the recording's file.
+//! The tables of rows of a thread, in the file.
 //!
-//! A thread has two. Its table of *places* is kept nearly empty, so that the row of an operation
-//! mostly lies in the first slot searched, and is small enough to stay in the cache. Its table of
-//! *locks* has the rows of single locks, for places with more than one lock. The code that counts
-//! decides which row is in which table.
+//! A thread has two tables. Its table of *places* has few rows compared with its slots, so that the
+//! row of an operation is mostly found in the first slot, and it is small enough to stay in the
+//! cache. Its table of *locks* has the rows of single locks, for places with more than one lock.
+//! The code that counts decides which row is in which table.
 //!
-//! The tables use open addressing: if a slot is taken, the next one is tried. Rows are never
-//! removed. A table that becomes too full is replaced by one of twice the size.
+//! The tables use open addressing: if a slot has another row, the next slot is tried. Rows are
+//! never removed. A table that becomes too full is replaced by one of twice the size.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -23,76 +23,76 @@ use crate::layout::{Row, ThreadRecord};
 
 /// What differs between the two tables.
 pub struct Kind {
-    /// The first slot to search for a row, before the mask.
+    /// The hash of a row. Masked by the table's size, it is the first slot in which the row is
+    /// looked for.
     hash: fn(&Row) -> u64,
-    /// The most rows that a table of this many slots gets, as long as there is space for a larger
-    /// one.
+    /// The most rows in a table of this many slots, as long as there is space for a larger one.
     fullest: fn(u64) -> u64,
     /// The offset, in a thread's record, of the word that leads to the table.
     word: usize,
 }
 
-/// The table of rows that are found by place.
+/// The table in which rows are found by place.
 pub const PLACES: Kind = Kind {
     hash: |row| hash_of_place(row.ret as usize, row.key),
     fullest: |slots| slots / 4,
     word: offset_of!(ThreadRecord, places),
 };
 
-/// The table of rows that are found by lock and place.
+/// The table in which rows are found by lock and place.
 pub const LOCKS: Kind = Kind {
     hash: |row| hash_of_lock(row.lock as usize, row.ret as usize, row.key),
     fullest: |slots| slots / 2,
     word: offset_of!(ThreadRecord, table),
 };
 
-/// Odd factors whose bits have no pattern.
+/// Odd factors whose bits are irregular.
 const SCATTER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
 
-/// The first slot to search for the row of a place, before the mask.
+/// The hash of the row of a place, which consists of the return address and the key.
 #[inline(always)]
 pub fn hash_of_place(ret: usize, key: u64) -> u64 {
     folded(ret as u64 ^ key << 20, SCATTER[0])
 }
 
-/// The first slot to search for the row of a lock at a place, before the mask.
+/// The hash of the row of a lock at a place.
 #[inline(always)]
 pub fn hash_of_lock(lock: usize, ret: usize, key: u64) -> u64 {
     let place = (ret as u64 ^ key << 20).wrapping_mul(SCATTER[0]);
     folded(place.wrapping_add(lock as u64), SCATTER[1])
 }
 
-/// Both halves of a product, combined, so that each bit depends on all of the input. With only one
-/// half, locks at a fixed distance from each other could land in neighbouring slots.
+/// The two halves of the product, combined so that each bit depends on all bits of `a`. With only
+/// one half, locks at a fixed distance from each other could get neighbouring slots.
 #[inline(always)]
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
 }
 
-/// A table of a thread. All zero is no table.
+/// Where a table of a thread is. All zero means no table.
 #[repr(C)]
 pub struct Table {
     first: Cell<*mut Row>,
     /// The number of slots, less one.
     mask: Cell<u64>,
     used: Cell<u32>,
-    /// Log 2 of the slots of the table before. That table is kept until the next exchange, for an
-    /// operation that had found its row there when a signal handler exchanged the table. The
-    /// `calls` of its rows were set to 0, so what is counted there later is known, and is added to
-    /// the new table.
+    /// Log 2 of the number of slots in the previous table. That table is kept until the next
+    /// exchange, because an operation may have found its row there just before a signal handler
+    /// exchanged the table. The `calls` of its rows were set to 0 at the exchange. So what was
+    /// counted there later is known, and is added to the new table.
     before_log2: Cell<u32>,
     before: Cell<*mut Row>,
 }
 
 impl Table {
-    /// Whether there is one.
+    /// Whether the thread has this table.
     #[inline(always)]
     pub fn is_there(&self) -> bool {
         !self.first.get().is_null()
     }
 
-    /// Forgets the table. The table before it is given back.
+    /// Forgets the table, and gives the previous one back.
     pub fn leave(&self, kind: &Kind, room: Option<Room<'_>>) {
         self.give_back_before(kind, room);
         self.first.set(null_mut());
@@ -113,25 +113,25 @@ impl Table {
                 }
             }
         }
-        // SAFETY: this thread's own, and no row of it counts any more.
+        // SAFETY: the table is this thread's own, and nothing is counted in its rows any more.
         unsafe { room.give_back(before, log2) };
     }
 
-    /// The row in this table that continues a row of the table before.
+    /// The row in this table that took the place of a row of the previous table.
     unsafe fn same(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
         let is = |new: &Row| (new.lock, new.ret, new.key) == (row.lock, row.ret, row.key);
         // SAFETY: the table is the calling thread's own.
         unsafe { self.find((kind.hash)(row), is) }
     }
 
-    /// The slot at which the search for a row begins. The table exists.
+    /// The slot at which the search for a row begins. There must be a table.
     #[inline(always)]
     pub fn home(&self, hash: u64) -> *mut Row {
         // The mask keeps the index within the table.
         self.first.get().wrapping_add((hash & self.mask.get()) as usize)
     }
 
-    /// The slots where a row may be, in the order in which they are tried.
+    /// The slots in which a row may be, in the order in which they are tried.
     #[inline]
     fn slots(&self, hash: u64) -> impl Iterator<Item = *mut Row> + Clone + use<> {
         let (first, mask) = (self.first.get(), self.mask.get());
@@ -139,29 +139,30 @@ impl Table {
         (0..slots).map(move |step| first.wrapping_add((hash.wrapping_add(step) & mask) as usize))
     }
 
-    /// The row for which `fits` is true, if there is one.
+    /// The row with this hash for which `fits` is true; `None` if there is none.
     ///
     /// # Safety
     /// The table is the calling thread's own. This holds for all functions below.
     #[inline]
     pub unsafe fn find(&self, hash: u64, fits: impl Fn(&Row) -> bool) -> Option<*mut Row> {
-        // SAFETY: rows of the thread's own table. Rows are never removed, so the row does not exist
-        // if an empty slot is found first.
+        // SAFETY: these are rows of the thread's own table. (Rows are never removed, so if an empty
+        // slot is found first, the row does not exist.)
         let ends = |&row: &*mut Row| unsafe { (*row).key == 0 || fits(&*row) };
         let row = self.slots(hash).find(ends)?;
         // SAFETY: as above.
         unsafe { ((*row).key != 0).then_some(row) }
     }
 
-    /// Whether one more row fits without an exchange.
+    /// Whether there is room for one more row without an exchange of the table.
     #[inline]
     pub fn has_room(&self, kind: &Kind) -> bool {
         self.is_there() && u64::from(self.used.get()) < (kind.fullest)(self.mask.get() + 1)
     }
 
     /// Puts a row into the table; `None` if there is no room for it. The table may be exchanged for
-    /// a larger one, which moves rows. In that case `relocate` is called with a function from a
-    /// row's old address to its new one, and has to update the caller's own pointers to rows.
+    /// a larger one, which moves rows. In that case `relocate` is called with a function that
+    /// returns a row's new address for its old one. It must update all pointers to rows that the
+    /// caller has.
     ///
     /// # Safety
     /// The table and the record are the calling thread's own, and no signal handler uses them
@@ -186,13 +187,13 @@ impl Table {
                         .is_none())
                 && u64::from(self.used.get()) >= slots / 4 * 3
             {
-                // If there is no space for a larger table, this one is filled to three quarters: up
-                // to there a search stays quick.
+                // If there is no space for a larger table, this one may be filled to three
+                // quarters, since up to there a search is quick.
                 return None;
             }
             let slot = self.slots((kind.hash)(&row)).find(|&slot| (*slot).key == 0)?;
             slot.write(Row { key: 0, ..row });
-            // Release: readers of the file that find a key find the complete row.
+            // Release: a reader of the file that finds a key finds the complete row.
             AtomicU64::from_ptr(&raw mut (*slot).key).store(row.key, Ordering::Release);
             self.used.set(self.used.get() + 1);
             (*record).rows += 1;
@@ -200,8 +201,8 @@ impl Table {
         }
     }
 
-    /// Continues with the table that an earlier thread of the record left, which `word` leads to.
-    /// Without `room`, there is no table.
+    /// Continues with the table that an earlier thread of the record has left, to which `word`
+    /// leads. Without `room`, the thread has no table.
     ///
     /// # Safety
     /// The table is the calling thread's own from here on.
@@ -218,7 +219,7 @@ impl Table {
     /// Gives the thread its first table; `None` if there is no space.
     ///
     /// # Safety
-    /// The table and the record are the calling thread's own, and the table is not there yet.
+    /// The table and the record are the calling thread's own, and there is no table yet.
     pub unsafe fn begin(
         &self,
         kind: &Kind,
@@ -229,10 +230,11 @@ impl Table {
         unsafe { self.exchange(kind, room, record, FIRST_LOG2, |_| {}) }
     }
 
-    /// Exchanges the table for one of this size, with the same rows; `None` if there is no space.
+    /// Exchanges the table for one of 2 to the power of `log2` slots, with the same rows; `None` if
+    /// there is no space.
     ///
-    /// Signals are blocked meanwhile: what a handler counts in a row that is already copied would
-    /// be lost.
+    /// Signals are blocked meanwhile. Otherwise a handler could count in an old row that is already
+    /// copied, and that would be lost.
     unsafe fn exchange(
         &self,
         kind: &Kind,
@@ -254,11 +256,11 @@ impl Table {
             let (old_first, old_slots) = (self.first.get(), old.size_hint().0);
             self.first.set(room.file.unit(unit).cast());
             self.mask.set((1 << log2) - 1);
-            // SAFETY: both tables are this thread's own. The new one is zeroed, has disk space, and
-            // is larger.
+            // SAFETY: both tables are this thread's own. The new one is larger and zero, and has
+            // disk space.
             unsafe {
-                // The first access is a write: in a forked child, a read would be a page fault of
-                // its own.
+                // This first access writes, because in a forked child a read before it would cause
+                // an additional page fault.
                 self.first.get().cast::<u64>().write_volatile(0);
                 for row in old.clone().filter(is_used) {
                     let empty = |&slot: &*mut Row| (*slot).key == 0;
@@ -267,12 +269,13 @@ impl Table {
                     }
                 }
                 (*record).exchanges = (*record).exchanges.wrapping_add(1);
-                // Release: readers of the file follow this word to the rows that were copied above.
+                // Release: readers of the file find through this word the rows that were copied
+                // above.
                 let word = record.byte_add(kind.word).cast::<u64>();
                 AtomicU64::from_ptr(word).store(u64::from(log2) << 48 | unit, Ordering::Release);
                 for row in old.filter(is_used) {
-                    // Release: a reader that still reads the old row and finds 0 also finds the new
-                    // table.
+                    // Release: a reader that still reads the old row and finds 0 there can find the
+                    // new table.
                     AtomicU64::from_ptr(&raw mut (*row).calls).store(0, Ordering::Release);
                 }
                 if !old_first.is_null() {

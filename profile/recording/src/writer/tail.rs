@@ -1,15 +1,15 @@
-//! Space for the records of a row: of its waits, and of the locks that were already held.
+//! Provides space for wait records and nest records of rows.
 //!
-//! Few rows have such records. So a thread takes a page of the arena, and allocates records from it
-//! one after the other.
+//! Few rows have such records. So a thread claims a page of the arena, and makes one record after
+//! the other in it.
 
 use core::cell::Cell;
 
 use super::file::File;
 use crate::layout::UNIT;
 
-/// The position of a thread's next record, in bytes of the arena, and the end of its page. All zero
-/// is no page yet.
+/// The position of a thread's next record and the end of its page, in bytes from the start of the
+/// arena. All zero means that there is no page yet.
 #[repr(C)]
 pub struct Tail {
     next: Cell<u64>,
@@ -25,7 +25,8 @@ impl Tail {
         self.end.set(0);
     }
 
-    /// Space for a record of this type, zeroed; returns its unit, or `None` if there is no room.
+    /// Claims space, which is zero, for a record of this type. Returns its unit, or `None` if there
+    /// is no room.
     pub fn next<T>(&self, file: &File) -> Option<u32> {
         let size = size_of::<T>() as u64;
         if self.next.get() + size > self.end.get() {

@@ -1,4 +1,4 @@
-//! The records of threads: claimed, filled in, taken over from threads that have ended.
+//! Claims records for threads, fills them in, and takes over records of threads that have ended.
 
 use core::iter::successors;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use super::file::File;
 use crate::layout::{FOUND, THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 use crate::schedstat::Times;
 
-/// The most records that a process gets.
+/// A process gets at most this many records.
 const RECORDS: u32 = 4096;
 
 /// What is known of a thread when it begins.
@@ -25,19 +25,19 @@ pub struct ThreadStart {
     pub started: u64,
     /// [`ThreadRecord::name`]
     pub name: [u8; 24],
-    /// Its processor time before it was recorded, if it was [`FOUND`].
+    /// If the thread is [`FOUND`], its times before it was recorded.
     pub before: Option<Times>,
 }
 
 impl File {
-    /// Claims a record for a thread with this start function; returns it and its index. The record
-    /// is a fresh one or, if there is none, that of a thread of this process that has ended and had
-    /// the same function. `None` if there is neither, which is counted.
+    /// Claims a record for a thread with this start function, and returns the record and its index.
+    /// It is an unused record or, if there is none, that of a thread of this process that has ended
+    /// and had the same start function. `None` if there is neither, which is counted.
     ///
     /// The caller has to fill it in with [`File::begin_thread`].
     pub fn claim_thread(&self, function: u64) -> Option<(*mut ThreadRecord, u32)> {
         let header = self.header();
-        // SAFETY: the header is mapped, and the word is only touched atomically.
+        // SAFETY: the header is mapped, and the word is only accessed atomically.
         let own =
             unsafe { AtomicU32::from_ptr(&raw mut (*header).own_threads).load(Ordering::Relaxed) };
         let (count, region) = self.threads();
@@ -52,8 +52,8 @@ impl File {
         for _ in 0..count {
             let index = NEXT.fetch_add(1, Ordering::Relaxed) % count;
             let record = self.thread_record(index);
-            // SAFETY: the record is within the region. Acquire pairs with the Release in
-            // `end_thread`: this thread goes on with the tables of the thread that ended.
+            // SAFETY: the record lies in the region. Acquire pairs with the Release in
+            // `end_thread`, since this thread continues the tables of the thread that has ended.
             let taken = unsafe {
                 (*record).process == page
                     && (*record).start_function == function
@@ -71,8 +71,8 @@ impl File {
             }
         }
         if count == region.capacity || own >= RECORDS {
-            // SAFETY: as above; the word is only added to atomically. If a record was left but had
-            // no disk space, the request has already counted that.
+            // SAFETY: as above; the word is only changed atomically. (If there was an unused record
+            // without disk space, `new_thread` has already counted that.)
             unsafe {
                 let dropped = AtomicU32::from_ptr(&raw mut (*header).threads.dropped);
                 dropped.fetch_add(1, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl File {
         None
     }
 
-    /// Fills a record in. From then on, readers see the thread.
+    /// Fills a record in. From then on, readers find the thread.
     ///
     /// # Safety
     /// The record was claimed from this file for this thread, and `index` is its index.
@@ -112,19 +112,19 @@ impl File {
             (*record).started = start.started;
             (*record).ended = 0;
             (*record).name = start.name;
-            // Release: readers of the file that find this state find the rest of the record.
+            // Release: a reader of the file that finds this state finds the rest of the record.
             AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_RUNNING, Ordering::Release);
         }
     }
 
-    /// Notes how long the living threads were on a processor and ready for one: the process or the
-    /// recording ends, so they can't note it themselves. `times` is given the kernel's number of a
-    /// thread, and when the thread began.
+    /// Called when the process or the recording ends: notes for the living threads how long they
+    /// were on a processor and ready for one, since they can't do so themselves any more. `times`
+    /// gets the kernel's number of a thread and when the thread began.
     pub fn note_living(&self, times: impl Fn(u32, u64) -> Option<Times>) {
         for record in self.own_records() {
-            // SAFETY: a record of this process. Acquire pairs with the Release in `begin_thread`:
-            // the thread's number is there. Only this function writes the two words, except that a
-            // thread that begins just now sets one to 0.
+            // SAFETY: this is a record of this process. Acquire pairs with the Release in
+            // `begin_thread`, so the thread's number is filled in. Only this function writes the
+            // two words, except that a thread that begins at this moment may set them to 0.
             unsafe {
                 let state = AtomicU32::from_ptr(&raw mut (*record).state).load(Ordering::Acquire);
                 if state != THREAD_RUNNING {
@@ -143,7 +143,8 @@ impl File {
         }
     }
 
-    /// The record with this index, which is below the number of records in use ([`File::threads`]).
+    /// The record with this index, which must be below the number of records in use
+    /// ([`File::threads`]).
     pub fn thread_record(&self, index: u32) -> *mut ThreadRecord {
         let (_, region) = self.threads();
         let offset = region.offset + u64::from(index) * u64::from(region.record_size);
@@ -153,10 +154,11 @@ impl File {
     /// The records of this process's threads, the latest first. The other records of the file,
     /// perhaps those of a thousand processes, are not read.
     fn own_records(&self) -> impl Iterator<Item = *mut ThreadRecord> {
-        // The header's and the records' links are indices plus 1; 0 is none.
+        // The links in the header and in the records are indices plus 1; 0 means that there is no
+        // further record.
         let record = |number: u32| number.checked_sub(1).map(|index| self.thread_record(index));
-        // SAFETY: the header is mapped. Acquire pairs with the Release in `link`: the record's own
-        // link is there, and does not change.
+        // SAFETY: the header is mapped. Acquire pairs with the Release in `link`, so the record's
+        // own link is filled in, and it does not change.
         let latest = unsafe {
             AtomicU32::from_ptr(&raw mut (*self.header()).latest_thread).load(Ordering::Acquire)
         };
@@ -171,8 +173,8 @@ impl File {
     /// Same requirement as [`File::begin_thread`].
     unsafe fn link(&self, record: *mut ThreadRecord, index: u32) {
         let header = self.header();
-        // SAFETY: by this function's own condition; the header is mapped, and its words are only
-        // touched atomically.
+        // SAFETY: by this function's own condition. The header is mapped, and its words are only
+        // accessed atomically.
         unsafe {
             (*record).process = self.page();
             AtomicU32::from_ptr(&raw mut (*header).own_threads).fetch_add(1, Ordering::Relaxed);
@@ -181,8 +183,8 @@ impl File {
                 (*record).previous = previous;
                 Some(index + 1)
             };
-            // Release: readers of the file that find this record also find its link to the previous
-            // one.
+            // Release: a reader of the file that finds this record also finds its link to the
+            // previous one.
             let _ = latest.fetch_update(Ordering::Release, Ordering::Relaxed, after);
         }
     }

@@ -1,19 +1,19 @@
-//! Disk space for the file's pages, allocated before they are written to.
+//! Allocates disk space for pages of the file before they are written to.
 //!
-//! A page that has disk space is called *real*. Pages are made real with a call that fails if there
-//! is no space ([`populate`]); a plain write would kill the program then. Space is allocated in
-//! steps, so that the call is rare. The first steps are small, so that the many processes that
-//! record little take little disk space.
+//! A page that has disk space is called *real*. Pages are made real by a call that fails if there
+//! is no space ([`populate`]). Without it, a write to the page would kill the program in this case.
+//! Space is allocated in steps, so that the call is rare. The first steps are small because many
+//! processes record little and should take little disk space.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use syncline_interpose::populate;
 
 const PAGE: u64 = 4096;
-/// The most bytes that a step allocates in advance.
+/// A step allocates at most this many bytes in advance.
 const MOST: u64 = 64 << 10;
 
-/// How many bytes, from the start of a range of the file, are real. All zero is none.
+/// How many bytes from the start of a part of the file are real. All zero means none.
 pub struct Watermark {
     /// Bytes that are real.
     ready: AtomicU64,
@@ -25,9 +25,10 @@ impl Watermark {
         needed <= self.ready.load(Ordering::Relaxed)
     }
 
-    /// Allocates disk space for the first `needed` bytes of `[base, base + limit)`. To make the
-    /// next call rarer, it allocates at least as many bytes again as were real before, up to `MOST`
-    /// and within `limit`. False if there is no space.
+    /// Allocates disk space for the first `needed` bytes of the part of the file that begins at
+    /// `base` and has `limit` bytes; false if there is no space. So that calls are rare, at least
+    /// as many bytes are allocated as were real before, but at most [`MOST`] in advance and only
+    /// within `limit`.
     pub fn reach(&self, base: *mut u8, needed: u64, limit: u64) -> bool {
         let ready = self.ready.load(Ordering::Relaxed);
         if needed <= ready {
@@ -44,12 +45,12 @@ impl Watermark {
     }
 }
 
-/// How much of each part of a file is real. All zero is nothing.
+/// How much of each part of a file is real. All zero means that nothing is real.
 pub struct Real {
     pub modules: Watermark,
     pub threads: Watermark,
     pub stacks: Watermark,
     pub arena: Watermark,
-    /// Whether the arena has ever refused a request.
+    /// Whether there has ever been no room in the arena for a request.
     pub full: AtomicBool,
 }

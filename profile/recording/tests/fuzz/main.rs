@@ -1,7 +1,8 @@
-//! Feeds damaged recordings to the reader. Whatever the bytes are, it has to answer with a value or
-//! an error, never panic, and take no more memory than a small multiple of the file.
+//! Tests the reader with damaged recordings. With any bytes, it must return a value or an error,
+//! never panic, and take no more memory than a small multiple of the file's size.
 //!
-//! The damage follows from fixed seeds, so a failure can be repeated; its message names the seed.
+//! The damage follows from fixed seeds, so that a failure can be repeated. The message of a failure
+//! names the seed.
 
 mod damage;
 mod memory;
@@ -17,17 +18,20 @@ use syncline_recording::{Error, ProcessFile, Session, process_files, processes};
 
 use crate::sample::sample;
 
-/// A row takes 64 bytes in the file and about 500 when read, if it has waits.
+/// At most so many times the file's size may be allocated. (A row takes 64 bytes in the file, and
+/// about 500 after it was read if it has waits.)
 const MEMORY_FACTOR: usize = 16;
 const MEMORY_FLOOR: usize = 64 << 10;
 
-/// Reads the bytes as a recording, and touches all data that was read.
+/// Reads the bytes as a recording, and uses everything in the result. `what` names the damage in
+/// messages.
 #[track_caller]
 fn read(path: &Path, bytes: &[u8], what: &str) -> Result<ProcessFile, Error> {
     read_process(path, 0, bytes, what)
 }
 
-/// Reads the process whose header is on this page, from these bytes of a recording's file.
+/// Reads the bytes as a file of a recording, of which it opens the process whose header is on this
+/// page.
 #[track_caller]
 fn read_process(path: &Path, page: u32, bytes: &[u8], what: &str) -> Result<ProcessFile, Error> {
     fs::write(path, bytes).expect("a file to read");
@@ -127,7 +131,7 @@ fn windows_that_are_longer_than_their_period_are_refused() {
     }
 }
 
-/// A small file could otherwise make the reader allocate any amount of memory.
+/// Otherwise a small file could make the reader allocate any amount of memory.
 #[test]
 fn tables_and_logs_that_overlap_are_refused() {
     let folder = folder();
@@ -178,7 +182,8 @@ fn children_are_told_apart() {
     }
 }
 
-/// Headers, threads and ancestors with links that form a circle or lead nowhere.
+/// Among others, this makes links between headers, threads and ancestors that form a circle or lead
+/// nowhere.
 #[test]
 fn every_word_of_a_child_with_every_special_value() {
     let (folder, whole) = (folder(), sample::family());
@@ -215,7 +220,7 @@ fn children_of_every_length_and_with_random_damages() {
     assert!((250..5000).contains(&readable), "{readable} were readable");
 }
 
-/// Gives every word of the structure that the reader relies on every special value.
+/// Replaces each word that the reader relies on by each special value.
 #[test]
 fn every_word_with_every_special_value() {
     let (folder, whole) = (folder(), sample());
@@ -240,8 +245,8 @@ fn thousands_of_random_damages() {
         let bytes = damage::damaged(&whole, seed);
         readable += u64::from(read(&path, &bytes, &format!("seed {seed}")).is_ok());
     }
-    // Otherwise the damage would be too coarse to get past the first checks, or too weak to break
-    // anything.
+    // If fewer files were readable, the damage would be too coarse to get past the first checks; if
+    // all were, it would not damage anything.
     assert!((CASES / 20..CASES).contains(&readable), "{readable} of {CASES} were readable");
 }
 

@@ -1,4 +1,4 @@
-//! The most memory that a thread has allocated at a time, since it began to count.
+//! Counts the memory that a thread has allocated, and finds the maximum since the count began.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -18,7 +18,7 @@ fn add(bytes: isize) {
     MOST.set(MOST.get().max(NOW.get()));
 }
 
-// SAFETY: all work is the system allocator's; the counting neither allocates nor unwinds.
+// SAFETY: the system's allocator does the work, and the counting neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size() as isize);
@@ -33,13 +33,13 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Starts to count at 0.
+/// Begins the count at 0.
 pub fn start() {
     NOW.set(0);
     MOST.set(0);
 }
 
-/// The most bytes that were allocated at a time since then.
+/// The most bytes that were allocated at one time since [`start`].
 pub fn most() -> usize {
     MOST.get().max(0) as usize
 }

@@ -1,4 +1,4 @@
-//! A small recording, made by hand, that has something in every part.
+//! Makes a small file of a recording that has something in every part.
 
 use bytemuck::{Pod, Zeroable, bytes_of};
 use syncline_recording::Op;
@@ -17,9 +17,9 @@ const MODULES: usize = 2;
 const STACKS: usize = 4;
 const CAPACITY: usize = 8;
 const TABLE_LOG2: u64 = 3;
-/// Log 2 of the slots of a log, which is full; further events found no slot.
+/// Log 2 of the number of slots in a log. The logs are full, and further events found no slot.
 const LOG_LOG2: u64 = 2;
-/// The number of events of each thread. The n-th of them ended at tick n.
+/// The number of events of each thread.
 const LOGGED: u64 = 7;
 /// The events that found a slot.
 pub const KEPT: std::ops::Range<u64> = 0..4;
@@ -29,7 +29,8 @@ const THREADS_AT: usize = MODULES_AT + CAPACITY * size_of::<ModuleRecord>();
 const STACKS_AT: usize = THREADS_AT + CAPACITY * size_of::<ThreadRecord>();
 const ARENA_AT: usize = STACKS_AT + CAPACITY * size_of::<StackRecord>();
 
-/// Unit 0 is not used. Each thread has its table, one wait record, one nest record and its log.
+/// The arena's first unit is unused. Then come, for each thread, its table, one wait record, one
+/// nest record and its log.
 const WAIT_UNITS: usize = size_of::<WaitRecord>() / UNIT as usize;
 const LOG_UNITS: usize = (size_of::<EventRecord>() << LOG_LOG2) / UNIT as usize;
 const UNITS_OF_THREAD: usize = (1 << TABLE_LOG2) + WAIT_UNITS + 1 + LOG_UNITS;
@@ -61,7 +62,7 @@ pub fn sample() -> Vec<u8> {
         let at = THREADS_AT + index * size_of::<ThreadRecord>();
         put(&mut file, at, &thread(index, table as u64, log as u64));
         for row in 0..ROWS {
-            // At first, every other slot of the table is empty.
+            // The first rows have an empty slot between them.
             let place = (2 * row) % (1 << TABLE_LOG2) + row / 4;
             let wait = if row == 1 { waits as u32 } else { 0 };
             let nest = if row == 2 { nest as u32 } else { 0 };
@@ -77,14 +78,14 @@ pub fn sample() -> Vec<u8> {
     file
 }
 
-/// Index of the first page after the sample's bytes.
+/// The number of the first page behind the sample.
 const CHILD: usize = SIZE.div_ceil(HEADER_SIZE);
 /// The page of the child's header in [`family`], and that of the child's child.
 pub const PAGES: [u32; 2] = [CHILD as u32, CHILD as u32 + 1];
 
 /// The file of a process, its forked child, and the child's own child. The child knows one of its
-/// parent's two modules, has found a third, and has two threads. The grandchild knows these modules
-/// except the third, and has one thread.
+/// parent's two modules, has found a third one, and has two threads. The grandchild knows only the
+/// module that the child has from its parent, and has one thread.
 pub fn family() -> Vec<u8> {
     let mut file = sample();
     file.resize((CHILD + 2) * HEADER_SIZE, 0);
@@ -111,7 +112,8 @@ pub fn family() -> Vec<u8> {
     file
 }
 
-/// Offsets of the words of both headers, and of the children's threads, that the reader relies on.
+/// The offsets of those words on which the reader of a child relies: in the first header, in the
+/// child's header, and in the records of the children's threads.
 pub fn structure_of_child() -> impl Iterator<Item = usize> {
     let header = CHILD * HEADER_SIZE..CHILD * HEADER_SIZE + 320;
     let threads = THREADS_AT + 3 * size_of::<ThreadRecord>();
@@ -119,8 +121,8 @@ pub fn structure_of_child() -> impl Iterator<Item = usize> {
     (0..320).chain(header).chain(threads).step_by(4)
 }
 
-/// Offsets of the words that the reader relies on: the start of the header, the threads, and every
-/// second word of the arena.
+/// The offsets of the words on which the reader relies: the start of the header, the threads, and
+/// every second word of the arena.
 pub fn structure() -> impl Iterator<Item = usize> {
     let threads = THREADS * size_of::<ThreadRecord>();
     let header = (0..272).step_by(4);
@@ -129,13 +131,13 @@ pub fn structure() -> impl Iterator<Item = usize> {
     header.chain(threads).chain(arena)
 }
 
-/// The file with as many threads as fit, which all have the same log. The log lies within the file,
-/// but is larger than one thread's share of the file.
+/// The sample with as many threads as fit, all of which have the same log. The log lies within the
+/// file, but such logs for all threads would be larger than the file.
 pub fn one_log_for_all() -> Vec<u8> {
     with_many_threads(|record| record.log = 6 << 48 | 1)
 }
 
-/// Likewise, with one empty table of places behind everything else.
+/// The same with one empty table of places, behind everything else.
 pub fn one_table_for_all() -> Vec<u8> {
     let behind = (SIZE - ARENA_AT) as u64 / UNIT;
     let mut file = with_many_threads(|record| record.places = 6 << 48 | behind);
@@ -143,8 +145,8 @@ pub fn one_table_for_all() -> Vec<u8> {
     file
 }
 
-/// The file with as many threads as it has room for, which have the same of something and no other
-/// table or log.
+/// The sample with as many threads as it has room for. `share` gives each of them the same table or
+/// log; they have no others.
 fn with_many_threads(share: impl Fn(&mut ThreadRecord)) -> Vec<u8> {
     let mut file = sample();
     let mut header = header();
@@ -158,7 +160,7 @@ fn with_many_threads(share: impl Fn(&mut ThreadRecord)) -> Vec<u8> {
     file
 }
 
-/// The file with the third event of the first thread's log unfinished.
+/// The sample with the third event of the first thread's log unfinished.
 pub fn unfinished() -> Vec<u8> {
     let mut file = sample();
     let log = unit(1 + UNITS_OF_THREAD - LOG_UNITS);
@@ -166,7 +168,7 @@ pub fn unfinished() -> Vec<u8> {
     file
 }
 
-/// The file with windows of a thread that are longer than the time from one to the next.
+/// The sample with windows of a thread that are longer than the time from one to the next.
 pub fn impossible_windows() -> Vec<u8> {
     let mut file = sample();
     let at = THREADS_AT + std::mem::offset_of!(ThreadRecord, log_windows);

@@ -1,8 +1,9 @@
 //! A profile for the Firefox Profiler: markers for each wait and each hold, and a sample for
 //! each wait.
 //!
-//! A sample stands for a thread that waits at its stack, sampled once a microsecond: its weight is
-//! the wait in microseconds, so that call tree and flame graph add up to the time waited.
+//! The profile has one sample for a whole wait, as if the waiting thread had been sampled once a
+//! microsecond. The sample's weight is the wait in microseconds, so call tree and flame graph add
+//! up to the time waited.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub fn firefox(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
         SamplingInterval::from_nanos(1_000),
     );
     profile.set_os_name("Linux");
-    // Names are complete: the viewer need not ask a server for them.
+    // The profile has all names, so the viewer need not ask a server for them.
     profile.set_symbolicated(true);
     let wait = profile.add_category("Waits", CategoryColor::Red);
     let hold = profile.add_category("Holds", CategoryColor::Blue);
@@ -58,7 +59,7 @@ fn add(profile: &mut Profile, process: &Process, offset: u64, categories: [Categ
         for span in process.timeline.threads.get(place).into_iter().flatten() {
             let stack = stack(profile, own, process, span, categories[0]);
             if span.activity == Activity::Wait {
-                // A wait longer than the 36 minutes that fit counts as 36 minutes.
+                // An `i32` has room for 36 minutes; a longer wait counts as 36 minutes.
                 let weight = ((span.ended - span.began) * 1e6).round() as i32;
                 profile.add_sample(own, moment(span.began), stack, CpuDelta::ZERO, weight);
             }
@@ -70,7 +71,8 @@ fn add(profile: &mut Profile, process: &Process, offset: u64, categories: [Categ
     }
 }
 
-/// The stack of a span, with names of functions and their lines.
+/// The stack of a span, with the names of functions and their lines; `None` for a stack without
+/// frames.
 fn stack(
     profile: &mut Profile,
     thread: ThreadHandle,

@@ -1,5 +1,5 @@
-//! Folded stacks: a line for each stack that waits for a lock, `outermost;...;innermost VALUE`, as
-//! the tools that draw flame graphs read them.
+//! Folded stacks: a line for each stack that waits for a lock, `outermost;...;innermost VALUE`, in
+//! the format that tools for flame graphs read.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -14,12 +14,12 @@ pub enum Value {
     /// Microseconds waited.
     #[default]
     Delay,
-    /// Waits.
+    /// The number of waits.
     Waits,
 }
 
-/// Writes folded stacks of the waiting for locks. Equal stacks are one line; those whose value
-/// rounds to 0 are left out. With several processes each stack starts with its process.
+/// Writes folded stacks of the waiting for locks. Equal stacks are one line; stacks whose value
+/// rounds to 0 are left out. If there are several processes, each line starts with the process.
 ///
 /// # Errors
 /// Same errors as writing to `out`.
@@ -57,7 +57,7 @@ fn names(process: &Process, stack: usize) -> Vec<String> {
     names
 }
 
-/// A name without the characters that separate names and lines.
+/// The name with `:` for each character that would separate names or lines.
 fn frame(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { ':' } else { c }).collect()
 }

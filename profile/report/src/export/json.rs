@@ -12,7 +12,7 @@ use crate::json::{SCHEMA, write};
 struct WithTimelines<'a> {
     #[serde(flatten)]
     analysis: &'a Analysis,
-    /// One for each process, in the same order.
+    /// The timeline of each process, in the same order.
     timelines: Vec<&'a Timeline>,
 }
 

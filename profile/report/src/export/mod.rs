@@ -1,8 +1,8 @@
 //! Writes an analysis for other tools. `docs/exports.md` says which tool opens what.
 //!
 //! Profiles ([`pprof`], [`folded`]) have the waiting for locks of the whole run, by call stack:
-//! exact sums, no order. Traces ([`firefox`], [`perfetto`]) have the timeline: which thread waited
-//! or held a lock at which time, as far as the recording kept it. [`json`] has both.
+//! exact sums, but no moments. Traces ([`firefox`], [`perfetto`]) have the timeline: which thread
+//! waited or held a lock at which time, as far as the recording kept it. [`json`] has both.
 
 mod firefox;
 mod folded;

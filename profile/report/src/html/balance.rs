@@ -22,7 +22,7 @@ const NAME: f64 = 180.0;
 const BAR: f64 = 14.0;
 const STEP: f64 = 18.0;
 
-/// The section about balance.
+/// The section about load balance.
 pub fn section(process: &Process) -> String {
     let mut groups: BTreeMap<&str, Vec<&Thread>> = BTreeMap::new();
     for thread in &process.threads {

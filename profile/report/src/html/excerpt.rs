@@ -18,16 +18,16 @@ const AROUND: usize = 5;
 /// The longest source that is read, in bytes.
 const LARGEST: u64 = 8 << 20;
 
-/// The number of characters of a line that are shown.
+/// The most characters of a line that are shown.
 const WIDEST: usize = 160;
 
-/// Endings of names of source files.
+/// The extensions of source files.
 const ENDINGS: [&str; 20] = [
     "c", "cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "h++", "inl", "ipp", "tcc", "inc",
     "rs", "f90", "zig", "d", "m", "mm",
 ];
 
-/// The excerpt; empty if there is none.
+/// The lines around a frame's position, as HTML; empty if they can't be read.
 pub fn excerpt(process: &Process, frame: &Frame) -> String {
     let (Some(file), Some(line)) = (&frame.file, frame.line) else { return String::new() };
     let Some(source) = read(Path::new(file)) else { return String::new() };
@@ -82,7 +82,7 @@ fn read(path: &Path) -> Option<Source> {
     Some(Source { text, changed: metadata.modified().ok() })
 }
 
-/// The lines around one, each with its number from 1; `None` if there is no such line.
+/// The lines around `line`, each with its number, counted from 1; `None` if there is no such line.
 fn around(text: &str, line: usize) -> Option<Vec<(usize, &str)>> {
     let first = line.checked_sub(1)?.saturating_sub(AROUND);
     let lines: Vec<_> = text

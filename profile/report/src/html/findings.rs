@@ -14,10 +14,10 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, counted, duration, grouped, percent, rate};
 
-/// The number of findings that are written; a program with more has other problems.
+/// The most findings that are written; a program with more has other problems.
 const FINDINGS: usize = 100;
 
-/// The number of sites and holders of a finding whose stacks are shown.
+/// The most sites, and the most holders, of a finding whose stacks are shown.
 const STACKS: usize = 3;
 
 /// The section about findings. All ids of the process begin with `id`.
@@ -47,7 +47,7 @@ pub fn section(process: &Process, id: &str) -> String {
     html + &in_other_runs(process)
 }
 
-/// The findings that the shown run does not have.
+/// The findings that only other runs have; empty if there are none.
 fn in_other_runs(process: &Process) -> String {
     let mut html = String::new();
     for (seen, of) in process.in_other_runs().take(FINDINGS) {
@@ -65,7 +65,7 @@ fn in_other_runs(process: &Process) -> String {
     }
 }
 
-/// The critical path.
+/// The section about the critical path.
 pub fn path(process: &Process) -> String {
     let lines = path::lines(process);
     if lines.is_empty() {
@@ -85,8 +85,8 @@ pub fn path(process: &Process) -> String {
     html
 }
 
-/// The locks and events that take time and that no finding explains. `rows` is the beginning of the
-/// ids of the sites' rows.
+/// The section about locks and events that take time and that no finding explains. The ids of call
+/// sites' rows begin with `rows`.
 pub fn remaining(process: &Process, rows: &str) -> String {
     if process.remaining.is_empty() {
         return "<p class=\"empty\">Nothing: what findings do not explain takes less.</p>"
@@ -95,7 +95,7 @@ pub fn remaining(process: &Process, rows: &str) -> String {
     let mut html = String::from("<ul class=\"remaining\">\n");
     for one in process.remaining.iter().take(FINDINGS) {
         let place = Escaped(&one.place);
-        // A call of the kernel that was only sampled has no row.
+        // A system call that was only sampled has no row.
         let place = match one.sites.first() {
             Some(site) => format!("<a href=\"#{rows}{site}\">{place}</a>"),
             None => place.to_string(),
@@ -149,7 +149,7 @@ fn one(process: &Process, at: usize, finding: &Finding, of_process: &str) -> Str
     html + "</article></li>\n"
 }
 
-/// The gain of the fix.
+/// The predicted gain of a finding's fix.
 fn gain(gain: Option<Gain>) -> String {
     let Some(gain) = gain else {
         return "<p class=\"gain little\">not predicted</p>".to_owned();
@@ -189,7 +189,7 @@ fn question(open: &OpenQuestion) -> String {
     )
 }
 
-/// The stacks of the waiters and of the holders, in a fold.
+/// The stacks of the waiters and of the holders, folded; empty if none is known.
 fn who(process: &Process, finding: &Finding, rows: &str) -> String {
     let mut html = String::new();
     for &number in finding.sites.iter().take(STACKS) {

@@ -1,5 +1,5 @@
-//! Waits and holds by length, as bars: one for each doubling, since the lengths of waits
-//! spread over many powers of ten.
+//! Bar charts of waits and holds by length. There is a bar for each doubling of the length, since
+//! the lengths of waits span many powers of ten.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,10 +13,10 @@ const HEIGHT: f64 = 90.0;
 /// The number of bars from one label of the axis to the next.
 const STEP: usize = 5;
 
-/// Lengths below twice this many seconds share the first bar of the holds.
+/// Holds shorter than twice this time, in seconds, share the first bar.
 const SHORTEST: f64 = 64e-9;
 
-/// The section: waits for locks, and also holds if the recording has the timeline of these.
+/// The section with the waits for locks, and the holds of locks if the timeline has holds.
 pub fn section(process: &Process) -> String {
     let waits = waits(process);
     let mut html = String::from("<div class=\"histograms\">");
@@ -39,7 +39,7 @@ fn figure(histogram: &Histogram, title: &str) -> String {
     format!("<figure><figcaption>{title}</figcaption>{}</figure>", chart(histogram, title))
 }
 
-/// The bars of a histogram, their height on a logarithmic scale. Empty if it counts nothing.
+/// The bars of a histogram, with heights on a logarithmic scale; empty for an empty histogram.
 pub fn chart(histogram: &Histogram, title: &str) -> String {
     let buckets = &histogram.buckets;
     let Some(first) = buckets.first().map(lower) else { return String::new() };
@@ -89,24 +89,24 @@ fn in_words(buckets: &[Bucket]) -> String {
     )
 }
 
-/// The lower bound of a bucket, as it is drawn. The first bucket begins at 0, and is drawn from
-/// half of its upper bound.
+/// The lower bound of a bucket in the chart. The first bucket begins at 0, and is drawn from half
+/// of its upper bound on.
 fn lower(bucket: &Bucket) -> f64 {
     if bucket.from > 0.0 { bucket.from } else { bucket.to.unwrap_or(1.0) / 2.0 }
 }
 
-/// The waits for all locks.
+/// The histogram of the waits for all locks.
 fn waits(process: &Process) -> Histogram {
     let mut buckets: BTreeMap<u64, Bucket> = BTreeMap::new();
     for bucket in process.only_locks().flat_map(|lock| &lock.figures.histogram.buckets) {
-        // The bits of numbers that are not negative are in the order of the numbers.
+        // Numbers that are not negative have the same order as their bits.
         let sum = buckets.entry(bucket.from.to_bits()).or_insert(Bucket { waits: 0, ..*bucket });
         sum.waits = sum.waits.saturating_add(bucket.waits);
     }
     Histogram { buckets: buckets.into_values().collect() }
 }
 
-/// The holds of a timeline.
+/// The histogram of the holds of a timeline.
 fn holds(timeline: &Timeline) -> Histogram {
     let mut buckets: BTreeMap<i32, Bucket> = BTreeMap::new();
     let spans = timeline.threads.iter().flatten().filter(|s| s.activity == Activity::Hold);

@@ -1,10 +1,11 @@
 //! The report as one HTML page, which needs no other file and no network.
 //!
-//! The page is complete without scripts: the scripts only sort and search tables, add rows that are
-//! far down, open folded parts for links, copy commands, name the points of the quadrants, and draw
-//! the timeline. A process is a list of [`Section`]s: a new view is one more line there.
+//! Nearly all of the page works without scripts. The scripts only sort and search tables, add the
+//! later rows of long tables, open folded parts for links, copy commands, name the points of the
+//! quadrants, and draw the timeline. The report of a process is a list of [`Section`]s; a new view
+//! is one more entry of the list.
 //!
-//! Names come from programs and may hold anything. They are escaped when they are written
+//! Names come from programs and may have any content. They are escaped when they are written
 //! ([`syncline_present::page::Escaped`]), and the shell of the page ([`syncline_present`]) forbids
 //! scripts and styles other than its own.
 
@@ -47,11 +48,11 @@ const SCRIPT: &str = concat!(
     include_str!("script/page.js"),
 );
 
-/// The number of processes that are shown in full; each of the others has a line.
+/// The most processes that are shown in full; each of the others has a line.
 const PROCESSES: usize = 8;
 
 /// A part of a process's report: its title, a remark on its meaning, and its content. Ids within
-/// the content begin with the text that the function gets.
+/// the content begin with the text that is passed to the function.
 type Section = (&'static str, &'static str, fn(&Process, &Thresholds, &str) -> String);
 
 const SECTIONS: [Section; 11] = [
@@ -117,8 +118,8 @@ const SECTIONS: [Section; 11] = [
     }),
 ];
 
-/// Writes the page. Sources that findings point to are read, if they exist, to show the lines
-/// around the call site.
+/// Writes the page. The source files of findings' call sites are read, if they exist, to show the
+/// lines around the call site.
 ///
 /// # Errors
 /// Same errors as writing to `out`.

@@ -1,4 +1,4 @@
-//! Call stacks, as lists.
+//! Call stacks as HTML lists.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! A process in a few figures, and what could not be recorded.
+//! The head of a process's report: its main figures, and what could not be recorded.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ pub fn heading(process: &Process) -> String {
 /// time on.
 const LEAST: f64 = 0.001;
 
-/// The figures that matter most.
+/// The cards with the main figures of a process.
 pub fn cards(process: &Process) -> String {
     let share = process.lock_share.clamp(0.0, 1.0) * 100.0;
     let mut html = format!(
@@ -74,7 +74,7 @@ pub fn notes(notes: &[Note], id: &str) -> String {
     )
 }
 
-/// Processes that are not shown in full, a line for each.
+/// A line for each process that is not shown in full; empty if there are none.
 pub fn others(processes: &[Process]) -> String {
     if processes.is_empty() {
         return String::new();

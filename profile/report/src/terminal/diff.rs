@@ -12,13 +12,13 @@ use syncline_present::number::{duration, percent, rate};
 use syncline_present::terminal::{Paint, cell, printable};
 use syncline_present::terminal::{Style, table};
 
-/// The number of findings and of sites that are shown: together they fit one screen.
+/// The most findings, and the most sites, that are shown. Together they fit one screen.
 const FINDINGS: usize = 10;
 const SITES: usize = 10;
-/// The least change for a site to be shown: of the seconds waited, or held, in each second of run
-/// time.
+/// A site is shown only if the seconds waited there, or held, changed by at least this in each
+/// second of run time.
 const LEAST_WAITED: f64 = 1e-4;
-/// The share by which a count or a time held must have changed.
+/// A count, or a time held, must have changed by more than this share.
 const LEAST_SHARE: f64 = 0.1;
 
 /// Writes the differences between two recordings.
@@ -127,8 +127,8 @@ fn place(change: &SiteChange) -> String {
     }
 }
 
-/// A call site without the folders of its file: `push queue.c:12` of `push(int) at
-/// /src/queue.c:12`.
+/// A call site without arguments and without the folders of its file: `push queue.c:12` for
+/// `push(int) at /src/queue.c:12`.
 fn short(place: &str) -> String {
     match place.rsplit_once(" at ") {
         Some((function, file)) => {
@@ -161,7 +161,7 @@ fn signed(share: f64) -> String {
     }
 }
 
-/// A change in words. It may exceed 100 %.
+/// A change as text: in percent, or as a factor if it is large.
 fn percent_of(share: f64) -> String {
     if share >= 10.0 { format!("{share:.0} times") } else { format!("{:.1} %", share * 100.0) }
 }

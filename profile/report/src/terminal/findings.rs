@@ -12,13 +12,13 @@ use syncline_present::number::{count, duration, grouped, percent, rate};
 use syncline_present::terminal::Style;
 use syncline_present::terminal::{Paint, printable, shorten};
 
-/// The number of findings that are shown: what fits one screen.
+/// The most findings that are shown, since more would not fit one screen.
 const FINDINGS: usize = 5;
-/// How many call sites are named for findings with little gain.
+/// The most findings with little gain that are named.
 const SMALL: usize = 6;
-/// How many call sites are named for threads with nothing to do.
+/// The most waits of idle threads that are listed.
 const IDLE: usize = 3;
-/// How many numbers of each finding are shown.
+/// The most numbers that are shown of a finding.
 const EVIDENCE: usize = 4;
 /// The first finding has a paragraph although it gains little, if threads lose at least this share
 /// of their time at its call sites.
@@ -60,7 +60,7 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     in_other_runs(process, out, style)
 }
 
-/// The share of the threads' time that they wait or spin at a finding's call sites.
+/// The share of the threads' time in which they wait or poll at a finding's call sites.
 fn lost(process: &Process, finding: &Finding) -> f64 {
     let seconds: f64 = finding.sites.iter().map(|&site| process.sites[site].figures.lost()).sum();
     seconds / process.thread_seconds.max(1e-12)
@@ -133,7 +133,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
     more(idle.len().saturating_sub(IDLE), "site", out, style)
 }
 
-/// The call site. A call of the kernel that was only sampled is not among the sites.
+/// The text for a call site. A system call that was only sampled has no site, only a text.
 fn place(process: &Process, remaining: &Remaining) -> String {
     match remaining.sites.first() {
         Some(&site) => name::site(process, &process.sites[site]),
@@ -191,7 +191,7 @@ fn by_experiment(
     Ok(())
 }
 
-/// The gain of the fix, in a few words.
+/// The predicted gain of a finding's fix, as text.
 fn gain(finding: &Finding) -> String {
     match finding.gain {
         None => "not predicted".to_owned(),

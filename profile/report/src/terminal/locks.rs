@@ -11,16 +11,16 @@ use syncline_present::number::{count, duration, grouped, percent, rate};
 use syncline_present::terminal::{Cell, Paint, cell};
 use syncline_present::terminal::{Style, table};
 
-/// The number of rows of the two main tables.
+/// The most rows of the tables of locks and of call sites.
 const ROWS: usize = 8;
-/// The number of rows of the tables that say less.
+/// The most rows of the other tables.
 const FEW_ROWS: usize = 5;
-/// The number of members of a quadrant that are named.
+/// The most locks of a quadrant that are named.
 const MEMBERS: usize = 3;
 
 const TITLES: [&str; 7] = ["waited", "longest", "held ~", "contended", "acquired", "/s", ""];
 
-/// The locks that cost most.
+/// Writes the table of the locks that cost most.
 pub fn locks(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let matters = |lock: &&Lock| matters(&lock.figures, lock.quadrant);
     let rows: Vec<&Lock> = process.only_locks().filter(matters).collect();
@@ -34,7 +34,7 @@ pub fn locks(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
     more(all - rows.len().min(ROWS), "lock", out, style)
 }
 
-/// The call sites that cost most.
+/// Writes the table of the call sites that cost most.
 pub fn sites(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let all = || process.sites.iter().filter(|site| site.quadrant.is_some());
     let rows: Vec<&Site> = all().filter(|site| matters(&site.figures, site.quadrant)).collect();
@@ -54,7 +54,7 @@ pub fn sites(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
     more(all().count() - rows.len().min(ROWS), "site", out, style)
 }
 
-/// Whether a lock or call site gets a line in the report: it costs time, or may.
+/// Whether a lock or a call site gets a line in the report, because it costs time or may cost time.
 fn matters(figures: &Figures, quadrant: Option<Quadrant>) -> bool {
     figures.waited > 0.0 || !matches!(quadrant, Some(Quadrant::Q3) | None)
 }
@@ -85,8 +85,8 @@ fn costs(figures: &Figures, quadrant: Option<Quadrant>, what: &str) -> [Cell; 7]
     ]
 }
 
-/// Writes how many locks and sites are in each quadrant, and the first locks of those quadrants
-/// that may matter.
+/// Writes how many locks and sites are in each quadrant, and the names of the first locks of the
+/// quadrants other than Q3, which is harmless.
 pub fn quadrants(
     process: &Process,
     thresholds: &Thresholds,
@@ -157,7 +157,8 @@ pub fn blocking(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     more(process.blocking.len().saturating_sub(FEW_ROWS), "pair", out, style)
 }
 
-/// Futexes and events: objects that are waited for and are not known to be locks.
+/// Writes the table of futexes and events: objects for which threads wait and that are not known to
+/// be locks.
 pub fn others(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let waits = |site: &&Site| site.kind != Kind::Lock && site.figures.waited > 0.0;
     let rows: Vec<&Site> = process.sites.iter().filter(waits).collect();

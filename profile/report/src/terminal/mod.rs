@@ -1,8 +1,8 @@
-//! The report for a terminal: what matters most first, on one screen.
+//! The report for a terminal. It fits one screen, and begins with what matters most.
 //!
-//! The process that lost most time waiting for locks is shown with its findings, and each of the
-//! next [`PROCESSES`] in one line. The tables behind the findings are printed if requested; those
-//! of locks and call sites also if there is no finding.
+//! The process that lost most time waiting for locks is shown with its findings. Each of the next
+//! [`PROCESSES`] has one line. The tables behind the findings are printed if requested; those of
+//! locks and call sites also if there is no finding.
 
 mod diff;
 mod findings;
@@ -22,7 +22,7 @@ use syncline_present::number;
 use syncline_present::terminal::{Style, cell, printable, table};
 use text::{heading, more, paragraph};
 
-/// How many processes get a line of their own.
+/// The most other processes that get a line of their own.
 const PROCESSES: usize = 10;
 
 /// The length of a report.
@@ -34,7 +34,7 @@ pub enum Extent {
     Tables,
 }
 
-/// Writes the report.
+/// Writes the report for a terminal.
 ///
 /// # Errors
 /// Same errors as writing to `out`.

@@ -7,7 +7,7 @@ use crate::path::{lines, remarks};
 use syncline_analysis::model::Process;
 use syncline_present::terminal::{Style, printable};
 
-/// What the end of the run waited for.
+/// Writes the critical path: what the end of the run waited for.
 pub fn path(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let lines = lines(process);
     if lines.is_empty() {

@@ -1,5 +1,5 @@
-//! Call sites in a line of the terminal. A name may lose parts of its function and path, but never
-//! its file and line.
+//! Shortens call sites to a line of the terminal. A call site may lose parts of its function and of
+//! its path, but never its file and line.
 
 use syncline_analysis::name;
 use syncline_present::terminal::shorten;
@@ -7,8 +7,9 @@ use syncline_present::terminal::shorten;
 /// The text between the function of a call site and its file.
 const AT: &str = " at ";
 
-/// A call site in this many characters. If it is longer, its function loses arguments first; then
-/// folders at the front of its path are left out, and then the middle of the function's name.
+/// A call site in at most `width` characters, if possible. If it is longer, the function loses its
+/// arguments first. Then folders at the front of the path are left out, and then the middle of the
+/// function's name.
 pub fn fitting(place: &str, width: usize) -> String {
     let length = |text: &str| text.chars().count();
     if length(place) <= width {
@@ -29,7 +30,8 @@ pub fn fitting(place: &str, width: usize) -> String {
     format!("{}{AT}{file}", shorten(&function, room))
 }
 
-/// The file without folders, and the line; if unknown, the function without its arguments.
+/// A call site's file without folders, and the line. If these are unknown, the function without its
+/// arguments.
 pub fn short(place: &str) -> String {
     match place.rsplit_once(AT) {
         Some((_, path)) => path.rsplit('/').next().unwrap_or(path).to_owned(),

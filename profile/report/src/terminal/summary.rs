@@ -1,4 +1,4 @@
-//! What ran, the time that it lost, and the waits that had not ended.
+//! What ran, the time that its threads lost, and the waits that had not ended.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -14,9 +14,10 @@ use syncline_present::terminal::{Style, table};
 
 /// Waiting for locks is shown as a problem if it takes at least this share of the threads' time.
 const COSTLY: f64 = 0.05;
-/// Time that threads do not wait has a line if its kind takes more than this share of their time.
+/// A kind of time in which threads do not wait has a line only if it takes more than this share of
+/// their time.
 const LEAST_SHOWN: f64 = 0.001;
-/// The number of threads that are shown as waiting.
+/// The most threads that are listed as still waiting.
 const WAITING: usize = 6;
 
 /// Writes what ran, and the time that its threads lost.
@@ -85,8 +86,8 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
     Ok(())
 }
 
-/// How long threads were ready without a processor after their waits had ended; empty if that is
-/// little.
+/// A text that says how long threads were ready without a processor at the ends of their waits;
+/// empty if that is little.
 fn at_ends_of_waits(times: &Times) -> String {
     match times.ready_in_waits >= 0.01 * times.ready {
         true if times.ready_in_waits > 0.0 => {
@@ -96,13 +97,13 @@ fn at_ends_of_waits(times: &Times) -> String {
     }
 }
 
-/// The waiting for objects of one kind, and its meaning.
+/// A text about the waiting for objects of one kind, with its meaning.
 fn waits(process: &Process, kind: Kind, style: &Style) -> String {
     let remark = if kind == Kind::Futex { "(locks or events)" } else { "(may be idle)" };
     format!("{} {}", parts(process, kind), Paint::Dim.on(remark, style))
 }
 
-/// Time waited for the primitives of one kind, most first.
+/// A text with the time waited for each primitive of one kind, the longest first.
 fn parts(process: &Process, kind: Kind) -> String {
     let mut parts = BTreeMap::new();
     for site in process.sites.iter().filter(|s| s.kind == kind && s.figures.waited > 0.0) {
@@ -114,7 +115,7 @@ fn parts(process: &Process, kind: Kind) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Threads that can't continue.
+/// Writes which threads can't continue, and why.
 pub fn stuck(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     for stuck in &process.stuck {
         let (title, remark) = stuck.trap.in_words();

@@ -12,7 +12,8 @@ pub fn heading(title: &str, remark: &str, out: &mut impl Write, style: &Style) -
     writeln!(out, "\n{}", format!("{title}  {remark}").trim_end())
 }
 
-/// Writes how many things a table left out. The thing is given in the singular.
+/// Writes how many things a table left out; nothing if it is complete. `one` is the noun in the
+/// singular.
 pub fn more(count: usize, one: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
     match count {
         0 => Ok(()),
@@ -29,8 +30,8 @@ pub fn more(count: usize, one: &str, out: &mut impl Write, style: &Style) -> io:
     }
 }
 
-/// Writes a paragraph, broken to the width. The first line starts with `start`, the others with as
-/// many spaces.
+/// Writes a paragraph, broken into lines of the style's width. The first line starts with `start`,
+/// the others with as many spaces.
 pub fn paragraph(start: &str, text: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let indent = start.chars().count();
     let mut line = start.to_owned();
@@ -47,14 +48,14 @@ pub fn paragraph(start: &str, text: &str, out: &mut impl Write, style: &Style) -
     writeln!(out, "{line}")
 }
 
-/// The columns that a text takes; its colours take none.
+/// The columns that a text takes. The escape sequences of colours take none.
 fn columns(text: &str) -> usize {
     let colours = text.split('\x1b').skip(1);
     let escapes = colours.map(|part| part.find('m').map_or(0, |end| end + 2));
     text.chars().count() - escapes.sum::<usize>()
 }
 
-/// The words of a text; a number with its unit counts as one word.
+/// The words of a text. A number is one word with the word that follows it, which may be its unit.
 fn together(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -10,7 +10,7 @@ use syncline_report::{diff_json, terminal_diff};
 
 use crate::fixture::{Fixture, MS, SECOND};
 
-/// A run of this many seconds, whose two sites waited `push` and `pop` times for a millisecond.
+/// A run of `seconds` seconds with two sites, which wait for a millisecond `push` and `pop` times.
 fn run(seconds: u64, push: u64, pop: u64) -> Analysis {
     let mut f = Fixture::new(&["/bin/queue", "8"], seconds);
     f.module("/nowhere/bin/queue", 0x1000..0x9000, 0x1000, &[7; 20]);
@@ -21,7 +21,7 @@ fn run(seconds: u64, push: u64, pop: u64) -> Analysis {
     f.row(thread, Op::MutexLock, 0x8000, at_pop, 1000 * seconds).waited(&waits(pop));
     f.row(thread, Op::CondWait, 0x8040, idle, 3).waited(&waits(30));
     let mut analysis = f.load();
-    // The tests have findings of their own.
+    // The tests add findings of their own.
     analysis.processes[0].findings.clear();
     analysis
 }
@@ -56,8 +56,8 @@ fn finding(analysis: &mut Analysis, rule: Rule, function: &str, share: f64) {
     });
 }
 
-/// The second run is half as long; push waits less, pop waits as much in each second, and lines
-/// have moved.
+/// Two runs. The second one is half as long; its site `push` waits less, its site `pop` waits as
+/// much in each second, and lines have moved.
 fn before_and_after() -> (Analysis, Analysis) {
     let (mut before, mut after) = (run(4, 400, 200), run(2, 20, 100));
     for (analysis, line) in [(&mut before, 10), (&mut after, 17)] {

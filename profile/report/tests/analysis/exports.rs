@@ -1,5 +1,5 @@
-//! Exports, read back by the tools that they are for (Go's pprof, inferno), and by readers of the
-//! two trace formats that share no code with the writers.
+//! Exports, read by the tools for which they are made (Go's pprof, inferno). The two trace formats
+//! are read by code that shares nothing with the writers.
 
 mod firefox;
 mod perfetto;
@@ -19,8 +19,8 @@ use crate::fixture::{Fixture, MS, SECOND, US};
 use crate::program::Program;
 use crate::sections::CPP;
 
-/// Two cooks: Anna waits for the stove that Ben holds, and Ben for a pot and for work. Ben holds
-/// two locks at overlapping times.
+/// A process with two threads. Anna waits for the lock "stove" that Ben holds; Ben waits for a lock
+/// "pot", and for work. Ben holds two locks at overlapping times.
 fn kitchen() -> Fixture {
     let mut f = Fixture::new(&["/bin/kitchen"], 2);
     f.module("/nowhere/bin/kitchen", 0x1000..0x9000, 0x1000, &[0xab; 20]);
@@ -44,7 +44,7 @@ fn kitchen() -> Fixture {
     f
 }
 
-/// The number of waits for locks, and their nanoseconds, according to the analysis.
+/// The number of waits for locks, and their total nanoseconds, according to the analysis.
 fn waited(process: &Process) -> (u64, u64) {
     let sites = process.sites.iter().filter(|site| site.kind == Kind::Lock);
     let figures = sites.map(|site| &site.figures);
@@ -54,13 +54,13 @@ fn waited(process: &Process) -> (u64, u64) {
     (sums.0, (sums.1 * 1e9_f64).round() as u64)
 }
 
-/// Seconds of all spans of one sort.
+/// The total seconds of all waits, or of all holds.
 fn spans(process: &Process, activity: Activity) -> f64 {
     let spans = process.timeline.threads.iter().flatten();
     spans.filter(|span| span.activity == activity).map(|span| span.ended - span.began).sum()
 }
 
-/// The output of Go's pprof for a profile.
+/// The output of Go's pprof for the exported profile.
 fn go_pprof(analysis: &Analysis, arguments: &[&str]) -> String {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("profile.pb.gz");

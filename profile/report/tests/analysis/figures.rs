@@ -1,4 +1,4 @@
-//! Figures compared with numbers worked out by hand.
+//! Figures compared with numbers computed by hand.
 
 use syncline_analysis::model::{Kind, Note, Quadrant, State};
 use syncline_recording::layout::{PROCESS_RUNNING, THREAD_RUNNING};
@@ -8,7 +8,7 @@ use crate::fixture::{Fixture, MS, SECOND, START, US};
 
 const LOCK: u64 = 0x5000;
 
-/// A mutex that two threads take at one call site, and one of them at another.
+/// A mutex that two threads take at one call site, and that one of them also takes at another.
 fn contended() -> Fixture {
     let mut f = Fixture::new(&["/bin/app", "-v"], 10);
     let (push, pop) = (f.stack(&[0x1010, 0x1900]), f.stack(&[0x1020, 0x1900]));
@@ -48,8 +48,8 @@ fn a_lock_is_added_up_over_threads_and_sites() {
 #[test]
 fn time_held_is_what_was_timed_plus_the_samples_mean_for_the_rest() {
     let process = &contended().load().processes[0];
-    // 50 us for the two that waited, and 10 us for each of the other 98; nothing is known
-    // of the other rows.
+    // The two acquisitions that waited were held for 50 us in all, and each of the other 98 for 10
+    // us. Nothing is known of the other rows.
     close(process.locks[0].figures.held, 50e-6 + 98.0 * 10e-6);
     assert_eq!(process.locks[0].figures.held_timed, 10);
 }

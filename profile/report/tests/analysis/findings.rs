@@ -1,4 +1,4 @@
-//! The documentation of the findings has every rule.
+//! Test that the documentation of the findings has every rule.
 
 use syncline_analysis::model::Rule;
 

@@ -1,4 +1,4 @@
-//! Recordings made for the tests: a few lines give what threads did, and the bytes are those that a
+//! Recordings made for the tests. A few lines say what threads did, and the bytes are those that a
 //! recorder would have written. One tick is a nanosecond; recording starts at tick [`START`].
 
 use std::fs;
@@ -20,7 +20,7 @@ pub const US: u64 = 1_000;
 /// Ticks in a millisecond.
 pub const MS: u64 = 1_000_000;
 
-/// A recording of one process in the making.
+/// A recording of one process, which a test makes step by step.
 pub struct Fixture {
     pub header: Header,
     pub modules: Vec<ModuleRecord>,
@@ -31,7 +31,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// A process that ran for this many seconds.
+    /// A process that ran for `seconds`.
     pub fn new(arguments: &[&str], seconds: u64) -> Fixture {
         let mut header = Header::zeroed();
         header.magic = MAGIC;
@@ -49,7 +49,7 @@ impl Fixture {
         Fixture { header, modules: vec![], threads: vec![], stacks, rows: vec![], logs: vec![] }
     }
 
-    /// Adds a file that was mapped at these addresses.
+    /// Adds a file that was mapped at `addresses`.
     pub fn module(&mut self, path: &str, addresses: Range<u64>, bias: u64, build_id: &[u8]) {
         let mut module = ModuleRecord::zeroed();
         (module.start, module.end, module.bias) = (addresses.start, addresses.end, bias);
@@ -68,7 +68,8 @@ impl Fixture {
         self.stacks.len() as u32 - 1
     }
 
-    /// Adds a thread that lived during these ticks after the start; returns its index.
+    /// Adds a thread that lived during the ticks `lived`, counted from [`START`]. Returns its
+    /// index.
     pub fn thread(&mut self, name: &str, lived: Range<u64>) -> usize {
         let mut thread = ThreadRecord::zeroed();
         let index = self.threads.len();
@@ -96,8 +97,8 @@ impl Fixture {
         Entry { row, waits }
     }
 
-    /// Adds a wait ([`EVENT_WAIT`]) or a hold ([`EVENT_HOLD`]) of a thread during these ticks after
-    /// the start. Returns the event, in which no other thread is named.
+    /// Adds a wait ([`EVENT_WAIT`]) or a hold ([`EVENT_HOLD`]) of a thread, during ticks counted
+    /// from [`START`]. Returns the event, which names no other thread yet.
     pub fn event(
         &mut self,
         thread: usize,
@@ -139,7 +140,7 @@ impl Fixture {
         bytes
     }
 
-    /// The recording, analysed.
+    /// Writes the recording to a folder and analyses it.
     pub fn load(&self) -> Analysis {
         let folder = TempDir::new().expect("a folder for the test");
         self.write(&folder.path().join("4711.syncline"));
@@ -152,14 +153,14 @@ impl Fixture {
     }
 }
 
-/// A row in the making.
+/// A row to which a test adds waits and holds.
 pub struct Entry<'a> {
     pub row: &'a mut Row,
     pub waits: &'a mut Option<WaitRecord>,
 }
 
 impl Entry<'_> {
-    /// Adds waits of some of the calls, each for one of these numbers of ticks.
+    /// Adds waits of some of the calls; `lengths` has the ticks of each.
     pub fn waited(&mut self, lengths: &[u64]) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         for &ticks in lengths {
@@ -171,14 +172,14 @@ impl Entry<'_> {
         self
     }
 
-    /// Sets how many uncontended acquisitions were timed, and the sum of their ticks.
+    /// Sets how many holds after uncontended acquisitions were timed, and the sum of their ticks.
     pub fn held(&mut self, samples: u32, ticks: u64) -> &mut Self {
         (self.row.held_samples, self.row.held_ticks) = (samples, ticks);
         self.row.held_max = ticks / u64::from(samples.max(1));
         self
     }
 
-    /// Sets how many acquisitions after a wait were timed, and the sum of their ticks.
+    /// Sets how many holds after a wait were timed, and the sum of their ticks.
     pub fn held_after_waiting(&mut self, samples: u64, ticks: u64) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         (record.held_samples, record.held_ticks) = (samples, ticks);
@@ -191,13 +192,13 @@ impl Entry<'_> {
         self
     }
 
-    /// Sets how many waits ran out of time.
+    /// Sets how many waits timed out.
     pub fn timeouts(&mut self, timeouts: u64) -> &mut Self {
         self.waits.get_or_insert_with(WaitRecord::zeroed).timeouts = timeouts;
         self
     }
 
-    /// Adds a holder for which some of the waits were.
+    /// Adds a holder, and the part of the waits that was for it.
     pub fn blocked_by(&mut self, stack: u32, thread: usize, waits: u64, ticks: u64) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         let free = record.blockers.iter_mut().find(|b| b.stack == 0).expect("a free place");
@@ -238,7 +239,7 @@ fn add_table(arena: &mut Vec<u8>, record: &mut ThreadRecord, rows: &[(Row, Optio
     arena.extend_from_slice(&waits);
 }
 
-/// Adds a log of events that has lost none.
+/// Adds a log of events that is complete.
 fn add_log(arena: &mut Vec<u8>, record: &mut ThreadRecord, log: &[EventRecord]) {
     if log.is_empty() {
         return;

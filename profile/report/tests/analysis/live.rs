@@ -1,4 +1,4 @@
-//! Two readings of a recording that grows.
+//! Test of two readings of a recording that grows.
 
 use syncline_analysis::{Live, Options};
 use syncline_recording::Op;

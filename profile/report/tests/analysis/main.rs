@@ -1,4 +1,4 @@
-//! From a recording's bytes to figures, names and reports.
+//! Tests of the way from a recording's bytes to figures, names and reports.
 
 mod diff;
 mod exports;

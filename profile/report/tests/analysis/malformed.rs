@@ -1,5 +1,5 @@
-//! The bytes of a recording may be damaged in any way: the result is, soon, an analysis or an
-//! error, and the reports of that analysis can be written.
+//! Recordings whose bytes are damaged in random ways. The result must be an analysis or an error,
+//! within a time limit, and the reports of the analysis can be written.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::fixture::{Fixture, MS, SECOND};
 
 /// The number of damaged files that are tried.
 const ROUNDS: usize = 4000;
-/// The time that one file may take, on a busy machine.
+/// The longest time that one file may take, also on a busy machine.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn valid() -> Vec<u8> {

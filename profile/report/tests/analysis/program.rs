@@ -1,4 +1,4 @@
-//! Programs that are compiled here, and where their calls return to.
+//! Programs that the tests compile, and the addresses to which their calls return.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -38,14 +38,14 @@ impl Program {
         }
     }
 
-    /// Address of the instruction in such a line.
+    /// The address of the instruction in a line of the disassembly.
     pub fn address(line: &str) -> u64 {
         let text = line.trim().split(':').next().unwrap();
         u64::from_str_radix(text, 16).unwrap_or_else(|_| panic!("no instruction: {line}"))
     }
 
-    /// A process of this program, and the stack of the first acquisition in a function: a
-    /// call of a function whose name has one of these parts.
+    /// A process of this program, and the stack of the first acquisition in a function. That is the
+    /// first call of a function whose name looks like that of a lock.
     pub fn acquires(&self, function: &str) -> (Fixture, u32) {
         let head = format!("<{function}");
         let begins = |line: &String| line.contains(&head) && line.ends_with(">:");
@@ -71,8 +71,8 @@ impl Program {
         (f, stack)
     }
 
-    /// A process of this program, and the stack of these calls, the innermost first: each as the
-    /// function that it is in, and the one that it calls.
+    /// A process of this program, and the stack of `calls`, the innermost first. Each call is given
+    /// as the function that contains it, and the function that it calls.
     pub fn calls(&self, calls: &[(&str, &str)]) -> (Fixture, u32) {
         let mut f = Fixture::new(&["program"], 1);
         f.module(self.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &self.build_id);
@@ -81,7 +81,7 @@ impl Program {
         (f, stack)
     }
 
-    /// The return address, in the file, of the first call of a function by another.
+    /// The return address, in the file, of the first call of `callee` by `caller`.
     pub fn back(&self, &(caller, callee): &(&str, &str)) -> u64 {
         let head = format!("<{caller}>:");
         let begin = self.lines.iter().position(|line| line.ends_with(&head));

@@ -1,4 +1,4 @@
-//! The three reports of one recording.
+//! Tests of the three reports (terminal, page and JSON) of one recording.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 use crate::fixture::{Fixture, MS, SECOND, START, US};
 
-/// A shop: one contended lock, one busy lock, a quiet one, a queue, and a thread that is
-/// stuck.
+/// A process with one contended lock, one busy and one quiet lock, a queue, and a thread that still
+/// waits.
 fn shop() -> Fixture {
     let mut f = Fixture::new(&["/bin/shop", "--orders=9"], 4);
     f.module("/nowhere/bin/shop", 0x1000..0x9000, 0x1000, &[7; 20]);
@@ -130,7 +130,7 @@ WHAT COULD NOT BE SEEN
   - /nowhere/bin/shop can't be read: its addresses have no names
 ";
 
-/// If hardly any time is lost, a finding that gains little is only named, even if it is the only
+/// If hardly any time is lost, a finding with little gain is only named, even if it is the only
 /// one.
 #[test]
 fn what_takes_little_and_brings_little_shares_one_line() {
@@ -138,7 +138,7 @@ fn what_takes_little_and_brings_little_shares_one_line() {
     let process = &mut analysis.processes[0];
     assert_eq!(process.findings.len(), 1);
     for site in &mut process.sites {
-        // A part of 130 ms, which is just below 2 % of the threads' 7 s.
+        // The sites wait for 130 ms in all, which is just below 2 % of the threads' 7 s.
         site.figures.waited *= 0.130 / 1.8;
     }
     let text = terminal(&analysis, Extent::Findings, Style::default());
@@ -256,7 +256,7 @@ fn every_field_of_the_json_report_is_documented() {
     assert!(fields.is_empty(), "docs/report-json.md does not mention {fields:?}");
 }
 
-/// One run has every finding but the last, and the other has the first and the last.
+/// One run has every finding but the last; the other run has only the first and the last.
 #[test]
 fn of_several_runs_each_finding_is_told_with_how_often_it_was_seen() {
     let (mut one, mut other) = (shop().load(), shop().load());
@@ -380,7 +380,7 @@ fn names_cannot_become_markup() {
 #[test]
 fn the_elements_of_the_page_are_balanced() {
     let page = html(&shop().load());
-    // Scripts contain text that looks like elements.
+    // Scripts contain text that looks like elements, so they are cut out.
     let mut parts = page.split("<script");
     let mut markup = parts.next().unwrap().to_owned();
     markup.extend(parts.map(|part| part.split_once("</script>").unwrap().1));

@@ -1,5 +1,5 @@
-//! Critical sections read from programs that are compiled here, without and with
-//! optimisation. What each section does is known from its source.
+//! Critical sections read from programs that the tests compile, without and with optimisation. What
+//! each section does is known from its source.
 
 use std::process::Command;
 
@@ -201,7 +201,7 @@ Queue queue;
 int main(int c, char **) { count(); early(c); by_hand(c); queue.push(c); return shared(); }
 ";
 
-/// The section of the first acquisition in a function.
+/// The section that begins with the first acquisition in a function.
 fn section(program: &Program, function: &str, op: Op) -> Section {
     let (mut f, stack) = program.acquires(function);
     let thread = f.thread("main", 0..SECOND);
@@ -210,7 +210,8 @@ fn section(program: &Program, function: &str, op: Op) -> Section {
     process.sites[0].section.clone().unwrap_or_else(|| panic!("{function} is not read"))
 }
 
-/// The C program in each form: optimised or not, stripped, with calls around the PLT.
+/// Checks the C program in each form: optimised or not, stripped or not, and with calls that avoid
+/// the PLT.
 fn each_form(check: impl Fn(&Program, &str)) {
     for options in [&["-O0"][..], &["-O1"], &["-O2"], &["-O3", "-fno-plt", "-fcf-protection"]] {
         let program = Program::compile(C, "cc", options);
@@ -252,8 +253,7 @@ fn branches_read_and_write_what_they_say() {
 fn what_leads_to_a_word_and_what_gets_a_copy_of_it_are_no_words() {
     each_form(|program, form| {
         let words = |function| mutex(program, function).words;
-        // Without optimisation, addresses go through the stack; this also happens in these
-        // functions.
+        // Without optimisation, addresses pass through the stack, also in these functions.
         assert_eq!(words("number>"), Some(1), "{form}");
         assert_eq!(words("number_into>"), Some(1), "{form}");
         assert_eq!(words("pop>"), Some(2), "{form}");

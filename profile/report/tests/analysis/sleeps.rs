@@ -1,4 +1,4 @@
-//! Sleeps of programs that are compiled here: whether their functions repeat them.
+//! Whether functions repeat their sleeps, read from programs that the tests compile.
 
 use syncline_recording::Op;
 
@@ -33,7 +33,8 @@ OUT void naps(int number) { while (!is_answered(number)) nap(); }
 int main(void) { polls(0); locks(0); tells(0); leaves(0); naps(0); return 0; }
 ";
 
-/// Whether the sleep in the first of these functions is repeated; each was called by the next.
+/// Whether the sleep in the first of `functions` is repeated; each function was called by the next
+/// one.
 fn repeats(program: &Program, functions: &[&str]) -> Option<bool> {
     let callees = ["usleep"].iter().chain(functions);
     let calls: Vec<(&str, &str)> = functions.iter().copied().zip(callees.copied()).collect();
@@ -45,7 +46,7 @@ fn repeats(program: &Program, functions: &[&str]) -> Option<bool> {
     site.repeats
 }
 
-/// At the end of a function, a call may be a jump: to a stub, or through a slot without one.
+/// At the end of a function, a call may be a jump: to a stub, or, without a stub, through a slot.
 #[test]
 fn a_loop_of_sleeps_is_told_from_work_however_functions_are_called() {
     for options in [&["-O0"][..], &["-O2"], &["-O2", "-fno-plt"], &["-O2", "-fcf-protection"]] {

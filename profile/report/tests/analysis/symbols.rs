@@ -1,6 +1,6 @@
-//! Names, compared with those of binutils: `nm` says where the functions and variables are,
-//! `addr2line` to which line each address belongs. The program is compiled here, in every form in
-//! which a program may come: with debug information inside, compressed, apart, and stripped.
+//! Names compared with those of binutils: `nm` says where the functions and variables are,
+//! `addr2line` to which line each address belongs. The tests compile a program in every form that
+//! programs have: with debug information inside, compressed or in a separate file, and stripped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +44,7 @@ shop::Queue<long> orders;
 int main() { orders.push(1); }
 ";
 
-/// A compiled program and the folder it is in.
+/// A compiled program and its folder.
 struct Binary {
     folder: TempDir,
     path: PathBuf,
@@ -65,7 +65,7 @@ impl Binary {
         run(Command::new("objcopy").args(arguments).current_dir(self.folder.path()));
     }
 
-    /// Address and size of a symbol whose demangled name starts like this.
+    /// The address and the size of a symbol whose demangled name begins with `start`.
     fn symbol(&self, start: &str) -> (u64, u64) {
         let out = run(Command::new("nm").args(["-CS", "--defined-only"]).arg(&self.path));
         let line = out
@@ -92,7 +92,8 @@ impl Binary {
         (0..text.len()).step_by(2).map(byte).collect()
     }
 
-    /// A process that took a lock at each of these addresses of the file.
+    /// A process that took a lock at each of the addresses `calls` of the file. `locks` has the
+    /// addresses of variables that are the locks.
     fn process(&self, build_id: &[u8], calls: &[u64], locks: &[u64], dirs: &[PathBuf]) -> Process {
         self.process_of(self.path.to_str().unwrap(), build_id, calls, locks, dirs)
     }
@@ -128,13 +129,13 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// `file:line` without folders and without what addr2line adds in brackets.
+/// `file:line` without folders, and without the text in brackets that addr2line appends.
 fn place(text: &str) -> String {
     let text = text.split(" (").next().unwrap();
     text.rsplit('/').next().unwrap().to_owned()
 }
 
-/// Compares every address of a function with addr2line.
+/// Compares the frames at every address of a function with those of addr2line.
 fn assert_like_addr2line(binary: &Binary, function: &str, dirs: &[PathBuf], truth: &Binary) {
     let (start, size) = truth.symbol(function);
     let calls: Vec<u64> = (start..start + size).collect();
@@ -277,7 +278,7 @@ fn another_file_of_the_same_name_is_not_believed() {
 fn a_program_that_was_replaced_by_the_same_build_has_names_and_another_build_none() {
     let binary = Binary::compile(C, "cc", &[]);
     let (outer, _) = binary.symbol("outer");
-    // The path that the kernel gives for a program's file after another was renamed over it.
+    // The path that the kernel gives for a program's file after another file was renamed over it.
     let called = format!("{} (deleted)", binary.path.display());
     let process = binary.process_of(&called, &binary.build_id(), &[outer + 2], &[], &[]);
     assert_eq!(process.modules[0].symbols, Some(SymbolSource::Debug));

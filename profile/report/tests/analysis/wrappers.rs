@@ -1,5 +1,5 @@
-//! Which functions took a lock for their callers, read from programs that are compiled here,
-//! without and with optimisation. The function that is the call site is known from the source.
+//! Which functions took a lock on behalf of their callers, read from programs that the tests
+//! compile, without and with optimisation. The function of the call site is known from the source.
 
 use std::process::Command;
 use std::slice;
@@ -90,8 +90,8 @@ int main(void) {
 }
 ";
 
-/// Calls from the innermost, each as the function that it is in and the one that it calls, and the
-/// function that is the call site.
+/// Each case has the calls of a stack, the innermost first, and the function of the call site. A
+/// call is given as the function that contains it, and the function that it calls.
 const CASES: &[(&[(&str, &str)], &str)] = &[
     (&[("enter", "pthread_mutex_lock"), ("visit", "enter"), ("main", "visit")], "visit"),
     (
@@ -135,7 +135,7 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     (&[("works", "sem_wait"), ("calls_works", "works"), ("main", "calls_works")], "works"),
 ];
 
-/// A process whose only acquisition has these calls.
+/// A process whose only acquisition has the stack `calls`.
 fn acquires(program: &Program, calls: &[(&str, &str)]) -> Process {
     let (mut f, stack) = program.calls(calls);
     let thread = f.thread("main", 0..SECOND);

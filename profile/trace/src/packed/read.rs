@@ -1,4 +1,4 @@
-//! Reads packed sections, and trusts none of their bytes.
+//! Reads sections in the packed form, and trusts none of their bytes.
 
 use super::form::{ALL_ACCESS, Before, FAR, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, with};
 use crate::layout::{
@@ -6,20 +6,20 @@ use crate::layout::{
     WordRecord,
 };
 
-/// The arrays of a section that was read.
+/// The arrays of a section, as they were read.
 pub(crate) struct Arrays {
     pub objects: Box<[ObjectRecord]>,
     pub words: Box<[WordRecord]>,
-    /// Each instruction once, in the order of their addresses.
+    /// The instructions, each once, in the order of their addresses.
     pub steps: Box<[StepRecord]>,
     pub system_calls: Box<[SystemCallRecord]>,
 }
 
-/// The state of the chunk that sections are read from.
+/// What has to be remembered of a chunk while its sections are read.
 #[derive(Default)]
 pub(crate) struct Reading {
     before: Before,
-    /// The forms so far.
+    /// The forms that have been read; the form with the number `n` is at index `n - 1`.
     forms: Vec<Box<[u8]>>,
 }
 
@@ -55,7 +55,7 @@ impl Reading {
                 Some(SystemCallRecord { number: form.small()?, times: form.small()? })
             })?,
         };
-        // Only padding to a word may be left.
+        // Behind the section there may only be padding, up to the next multiple of 8.
         if !form.rest.is_empty() || data.rest.len() >= 8 {
             return None;
         }
@@ -114,7 +114,7 @@ impl Eye<'_> {
         Some(all.into_boxed_slice())
     }
 
-    /// Reads the record's fields that are not part of the form.
+    /// Reads those fields of the record that are not in the form.
     fn head(&mut self, before: Before) -> Option<SectionRecord> {
         let mut s: SectionRecord = bytemuck::Zeroable::zeroed();
         s.lock = self.difference(before.lock)?;
@@ -131,7 +131,7 @@ impl Eye<'_> {
         Some(s)
     }
 
-    /// Reads the record's fields that are part of the form.
+    /// Reads those fields of the record that are in the form.
     fn counts(&mut self, s: &mut SectionRecord) -> Option<()> {
         s.op = self.small()?;
         s.instructions = self.number()?;
@@ -210,12 +210,13 @@ impl Eye<'_> {
     }
 }
 
-/// Decodes a difference whose sign is its lowest bit.
+/// Decodes a difference whose sign was made its lowest bit.
 fn unzigzag(number: u64) -> u64 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }
 
-/// Adds up the steps of each instruction, which may be part of several blocks of code.
+/// Adds up the steps of each instruction, of which there may be several because an instruction may
+/// be in several blocks of code.
 fn added_up(mut steps: Vec<StepRecord>) -> Box<[StepRecord]> {
     steps.sort_unstable_by_key(|step| step.address);
     steps.dedup_by(|later, kept| {

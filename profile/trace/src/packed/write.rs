@@ -1,4 +1,4 @@
-//! Writes packed sections, from inside the traced program.
+//! Writes sections in the packed form, from inside the traced program.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use super::form::{
 };
 use crate::layout::{PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, WordRecord};
 
-/// The state of the chunk that sections are written to.
+/// What has to be remembered of a chunk while sections are written to it.
 #[derive(Clone)]
 pub struct Writing {
     before: Before,
@@ -28,12 +28,12 @@ impl Writing {
         Writing { before, forms: Forms { count: 0, known: [Known::NOTHING; FORMS] } }
     }
 
-    /// Writes a section to a position in the chunk, and returns the number of its bytes. The four
-    /// counts of its record are taken from the contents.
+    /// Writes a section to the position `at` of the chunk, and returns the number of its bytes. The
+    /// lengths of the four arrays are taken from `contents` and not from the record.
     ///
     /// # Errors
-    /// If there is no room for the section: the most bytes that it would take. The state stays the
-    /// same; bytes behind the position may have been overwritten.
+    /// If there is no room for the section, the error is the most bytes that it would take. The
+    /// state stays the same, but bytes behind the position may have been overwritten.
     pub fn write(
         &mut self,
         chunk: &mut [u8],
@@ -79,11 +79,12 @@ impl Default for Writing {
     }
 }
 
-/// The forms of a chunk, as far as they are remembered.
+/// The forms of a chunk that are remembered.
 #[derive(Clone)]
 struct Forms {
     count: u16,
-    /// The known forms, by a hash of their bytes; of two with the same slot, the later one.
+    /// The known forms, by a hash of their bytes. Of two forms with the same slot, only the later
+    /// one is known.
     known: [Known; FORMS],
 }
 
@@ -102,7 +103,8 @@ impl Known {
 }
 
 impl Forms {
-    /// The number of a form that the chunk has; `None` if it does not have it, or it was forgotten.
+    /// The number of a form that the chunk has; `None` if the chunk does not have the form, or if
+    /// it is not remembered.
     fn find(&self, form: &[u8], chunk: &[u8]) -> Option<u16> {
         let mixed = mix(form);
         let known = self.known[usize::from(mixed) % FORMS];
@@ -112,9 +114,9 @@ impl Forms {
         (alike && is_same() == Some(true)).then_some(known.number)
     }
 
-    /// Gives the next number to a form of the chunk.
+    /// Gives the next number to the form that was written to the chunk at this position.
     fn add(&mut self, at: usize, length: usize, chunk: &[u8]) {
-        // After the last number, forms get no numbers any more.
+        // After the last possible number, forms get no numbers any more.
         let Some(number) = self.count.checked_add(1) else { return };
         self.count = number;
         let mixed = mix(&chunk[at..at + length]);
@@ -153,7 +155,7 @@ impl Pen<'_> {
 
     #[inline]
     fn number(&mut self, mut number: u64) {
-        // Most numbers are short.
+        // Most numbers have one or two bytes, for which this is faster.
         if number < 1 << 14
             && let Some(places) = self.to.get_mut(self.at..self.at + 2)
         {
@@ -238,7 +240,7 @@ impl Pen<'_> {
             let access = access(step);
             let difference = zigzag(step.address.wrapping_sub(address));
             address = step.address;
-            // Nearly all steps are this close to the one before, and were executed as often.
+            // Nearly all steps are so close to the step before, and were executed as often as that.
             let (near, again) = (difference < FAR, step.times == times);
             let first = if near { difference } else { FAR };
             self.number(first << 3 | u64::from(again) << 2 | access);
@@ -298,14 +300,14 @@ impl Pen<'_> {
     }
 }
 
-/// Encodes a difference, with its sign as the lowest bit.
+/// Encodes a difference, with its sign as its lowest bit.
 #[inline]
 fn zigzag(difference: u64) -> u64 {
     let difference = difference as i64;
     (difference << 1 ^ difference >> 63) as u64
 }
 
-/// How a step accesses memory.
+/// How a step accesses memory: one of the constants in `form`.
 #[inline]
 fn access(step: &StepRecord) -> u64 {
     match step.accesses {

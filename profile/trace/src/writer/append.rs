@@ -1,4 +1,4 @@
-//! A thread's writer, which appends whole records in chunks of its own.
+//! The writer of a thread, which appends complete records to chunks of its own.
 
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -14,13 +14,13 @@ use crate::layout::{
 };
 use crate::packed::{Contents, Writing};
 
-/// How many bytes longer the first section of a chunk may be than one that is written relative to
-/// another section. Five numbers are relative to that section (`Before`), each of at most ten
-/// bytes; this is enough for six.
+/// By how many bytes a section may be longer if it is written as the first of a chunk, and not
+/// relative to another section. Five numbers depend on that other section (`Before`), and each has
+/// at most ten bytes. So this is enough.
 const LONGER_IF_FIRST: usize = 60;
 
-/// Appends a thread's records to the file. It belongs to that thread. Calls must not overlap, so it
-/// must not be used in a signal handler that may have interrupted a call.
+/// Appends the records of a thread to the file. Only that thread may use it. Calls must not
+/// overlap, so a signal handler that may have interrupted a call must not use it.
 #[derive(Debug)]
 pub struct Writer {
     file: File,
@@ -28,21 +28,22 @@ pub struct Writer {
     index: u32,
     chunk: *mut [u8],
     used: usize,
-    /// The state relative to which the chunk's sections are written.
+    /// The state of the chunk, relative to which sections are written.
     writing: Writing,
-    /// Makes the type neither `Send` nor `Sync`.
+    /// This pointer makes the type neither `Send` nor `Sync`.
     not_sync: PhantomData<*mut ()>,
 }
 
 impl File {
-    /// A writer for a new thread; `None` if there is no room for the thread's record, or in a
-    /// forked child.
+    /// Makes a writer for a new thread; `None` if there is no room for the thread's record, or if
+    /// this is a forked child.
     ///
-    /// `started` is in ticks. [`Writer::set_stack`] can change the stack's bounds later.
+    /// `started` is when the thread was first seen, in ticks. [`Writer::set_stack`] can correct the
+    /// stack's bounds later.
     pub fn thread(self, tid: u32, stack: Range<u64>, started: u64) -> Option<Writer> {
         let (record, index) = self.thread_record()?;
         // SAFETY: the record was claimed for this thread, and is zero. Readers ignore it until
-        // `tid` is stored, with Release after the other fields.
+        // `tid` is stored, which happens after the other fields, with Release.
         unsafe {
             (*record).stack_low = stack.start;
             (*record).stack_high = stack.end;
@@ -67,7 +68,7 @@ impl Writer {
         }
     }
 
-    /// The thread's number in the file, by which [`SectionRecord::holder`] refers to it.
+    /// The thread's index in the file, by which [`SectionRecord::holder`] refers to it.
     pub fn index(&self) -> u32 {
         self.index
     }
@@ -83,7 +84,7 @@ impl Writer {
         }
     }
 
-    /// Notes the thread's name, and the tick at which it ended (0 if it still runs).
+    /// Notes the thread's name, and when it ended in ticks (0 if it still runs).
     pub fn set_name_and_end(&mut self, name: &[u8], ended: u64) {
         if self.file.is_ours() {
             // SAFETY: the record is this thread's own, in the mapped file.
@@ -95,16 +96,17 @@ impl Writer {
         }
     }
 
-    /// Another writer of this thread's records, with a chunk of its own: for code that writes
-    /// records of the thread while the thread may be writing too.
+    /// Makes another writer of this thread's records, with a chunk of its own. It is for code that
+    /// writes records of the thread while the thread itself may be writing.
     pub fn beside(&self) -> Writer {
         Writer::new(self.file, self.record, self.index)
     }
 
-    /// Appends a section. The four counts of its record are taken from `contents`.
+    /// Appends a section. The lengths of the four arrays are taken from `contents` and not from the
+    /// record.
     ///
-    /// False if there is no room for it, in which case a dropped record is counted, or in a forked
-    /// child.
+    /// Returns false if there is no room for it, in which case a dropped record is counted, or if
+    /// this is a forked child.
     pub fn section(&mut self, section: &SectionRecord, contents: &Contents<'_>) -> bool {
         if !self.file.is_ours() {
             return false;
@@ -130,27 +132,27 @@ impl Writer {
         let at = self.used + size_of::<RecordHeader>();
         let mut none: [u8; 0] = [];
         let chunk = if self.chunk.is_null() { &raw mut none[..] } else { self.chunk };
-        // SAFETY: the chunk is empty, or mapped with its pages allocated. Only this writer writes
-        // to it, and no thread reads beyond the whole records.
+        // SAFETY: the chunk is empty, or it is mapped and its pages are allocated. Only this writer
+        // writes to it, and no thread reads behind the complete records.
         let chunk = unsafe { &mut *chunk };
         self.writing.write(chunk, at, section, contents)
     }
 
-    /// Appends counts. Several records of one lock and site are added up by the reader.
+    /// Appends counts. If there are several records of one lock and site, the reader adds them up.
     ///
-    /// False as for [`Writer::section`].
+    /// The result is that of [`Writer::section`].
     pub fn count(&mut self, count: &CountRecord) -> bool {
         self.plain(RECORD_COUNT, &[bytes_of(count)])
     }
 
-    /// Appends a part of a stack: its words from the record's address on.
+    /// Appends a part of a stack. `words` are its words from the record's first address on.
     ///
-    /// False as for [`Writer::section`].
+    /// The result is that of [`Writer::section`].
     pub fn stack(&mut self, stack: &StackRecord, words: &[u64]) -> bool {
         self.plain(RECORD_STACK, &[bytes_of(stack), cast_slice(words)])
     }
 
-    /// Appends a record of these bytes.
+    /// Appends a record of this kind, whose bytes are the parts one after the other.
     fn plain(&mut self, kind: u32, parts: &[&[u8]]) -> bool {
         if !self.file.is_ours() {
             return false;
@@ -170,17 +172,17 @@ impl Writer {
         self.finish(kind, bytes)
     }
 
-    /// The rest of the chunk after a record's header.
+    /// The unused part of the chunk, without the space for the next record's header.
     fn room(&mut self) -> &mut [u8] {
         let start = self.used + size_of::<RecordHeader>();
         let Some(length) = self.chunk.len().checked_sub(start) else { return &mut [] };
         // SAFETY: the chunk is this thread's own, its pages are allocated and were zero, and this
-        // part of it holds no record yet.
+        // part of it has no record yet.
         unsafe { core::slice::from_raw_parts_mut(self.chunk.cast::<u8>().add(start), length) }
     }
 
-    /// Turns the bytes written to [`Writer::room`] into a record; false if they are too many for
-    /// one.
+    /// Turns the bytes that were written to [`Writer::room`] into a record; returns false if they
+    /// are too many for one.
     fn finish(&mut self, kind: u32, written: usize) -> bool {
         // The chunk's size is a multiple of 8, so there is room for the padding.
         let length = (written + size_of::<RecordHeader>()).next_multiple_of(8);
@@ -193,8 +195,9 @@ impl Writer {
         // at a multiple of 8.
         unsafe { self.chunk.cast::<u8>().add(self.used).cast::<RecordHeader>().write(header) };
         self.used += length;
-        // SAFETY: the chunk begins with its header, and this word is only stored by this writer.
-        // Release, so that a reader of the word (with Acquire, or through the file) finds the records.
+        // SAFETY: the chunk begins with its header, and only this writer stores this word. Release,
+        // so that a reader that finds the word (with Acquire, or through the file) finds the
+        // records.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.chunk.cast::<ChunkHeader>()).used) }
             .store(self.used as u64, Ordering::Release);
         true
@@ -212,8 +215,8 @@ impl Writer {
         let size = chunk.len() as u64;
         let header =
             ChunkHeader { magic: CHUNK_MAGIC, thread: self.index, size, used: used as u64 };
-        // SAFETY: the chunk is new, its pages are allocated, only this thread has it, and it begins
-        // at a page.
+        // SAFETY: the chunk is new, its pages are allocated, no other thread has it, and it begins
+        // with a page, so it is aligned.
         unsafe { chunk.cast::<ChunkHeader>().write(header) };
         self.chunk = chunk;
         self.used = used;

@@ -13,15 +13,15 @@ use super::file::File;
 use crate::layout::{CHUNK, HEADER_SIZE, Header, MAGIC, ThreadRecord, VERSION};
 
 const MODULES: u32 = 1024;
-/// The number of records for threads. A record is not reused when its thread ends, since sections
+/// The number of thread records. A record is not reused when its thread has ended, because sections
 /// are compared by thread.
 const THREADS: u32 = 65_536;
 const EM_X86_64: u32 = 62;
 
-/// The values that a new file begins with.
+/// What a new file begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
-    /// The folder of the trace.
+    /// The folder in which the file is made.
     pub folder: &'a Folder,
     /// The most bytes that the file may have.
     pub max_size: u64,
@@ -43,9 +43,10 @@ impl File {
     /// Makes and maps this process's file.
     ///
     /// # Errors
-    /// The system's error, if the file can't be created with at least 16 MiB.
+    /// The system's error, if the file can't be created with at least 16 MiB, or if memory can't be
+    /// mapped.
     pub fn create(start: &Start<'_>) -> Result<File, Errno> {
-        // SAFETY: a new mapping at an address of the kernel's choice.
+        // SAFETY: this makes a new mapping at an address of the kernel's choice.
         let alive = unsafe {
             mmap_anonymous(null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
         }?;
@@ -84,8 +85,8 @@ unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     h.arena_offset = next;
     h.arena_capacity = (size - next) / CHUNK * CHUNK;
     describe_program(&mut h.arguments, &mut h.executable);
-    // Pairs with nothing in this process: a reader of the file that sees the magic must also see
-    // the stores before it.
+    // This pairs with nothing in this process. It ensures that a reader of the file which sees the
+    // magic also sees the stores before it.
     fence(Ordering::Release);
     h.magic = MAGIC;
 }

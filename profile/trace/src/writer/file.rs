@@ -1,4 +1,4 @@
-//! The mapped file: access to its parts, and claims of records and chunks.
+//! The mapped file of a process: where its parts are, and how records and chunks are claimed.
 
 use core::ptr::{null_mut, slice_from_raw_parts_mut};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -9,8 +9,8 @@ use syncline_recording::layout::{ModuleRecord, Region};
 
 use crate::layout::{CHUNK, Header, ThreadRecord};
 
-/// The room divided by this is reserved for counts and parts of stacks. They are few and small, and
-/// without counts it would be unknown how many sections the traced ones are a sample of.
+/// The arena's size divided by this is reserved for counts and parts of stacks. These are few and
+/// small, and without counts it would be unknown of how many sections the traced ones are a sample.
 const KEPT: u64 = 16;
 
 /// A process's file, mapped for the rest of the process's life. All copies of this value refer to
@@ -18,12 +18,12 @@ const KEPT: u64 = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     base: *mut u8,
-    /// 1 in the process that made the file; the kernel clears it in a forked child.
+    /// A word that is 1 in the process that made the file. The kernel clears it in a forked child.
     alive: *const u32,
 }
 
 // SAFETY: the mappings stay for the life of the process. Each part of the file is either accessed
-// atomically, or written by one thread only.
+// atomically or written by only one thread.
 unsafe impl Send for File {}
 // SAFETY: as above.
 unsafe impl Sync for File {}
@@ -35,8 +35,8 @@ impl File {
 
     /// Whether this process made the file; false in a forked child.
     pub fn is_ours(self) -> bool {
-        // SAFETY: the page stays mapped. No thread writes to it; the kernel wipes it in a forked
-        // child.
+        // SAFETY: the page stays mapped. No thread writes to it; only the kernel clears it in a
+        // forked child.
         unsafe { self.alive.read_volatile() != 0 }
     }
 
@@ -48,15 +48,15 @@ impl File {
         self.base.wrapping_add(offset as usize)
     }
 
-    /// Claims a thread's record, and returns it with its index; `None` if there is no room for it,
-    /// or in a forked child.
+    /// Claims a thread record, and returns it and its index; `None` if there is no room for it, or
+    /// if this is a forked child.
     pub(super) fn thread_record(self) -> Option<(*mut ThreadRecord, u32)> {
-        // SAFETY: the region is the header's.
+        // SAFETY: the region is one of the header's.
         let (record, index) = unsafe { self.claim(&raw mut (*self.header()).threads)? };
         Some((record.cast(), index))
     }
 
-    /// Adds a module; false if there is no room, or in a forked child.
+    /// Adds a module; returns false if there is no room, or if this is a forked child.
     pub fn module(self, module: &ModuleRecord) -> bool {
         // SAFETY: the region is the header's, and the record is claimed for this module. Its first
         // word is only stored to atomically once the record may be visible.
@@ -77,8 +77,7 @@ impl File {
 
     /// The modules that were added so far, without those that are just being added.
     pub fn modules(self) -> impl Iterator<Item = ModuleRecord> {
-        // SAFETY: `count` is only touched atomically, and the other fields are not written any
-        // more.
+        // SAFETY: `count` is only accessed atomically, and the other fields do not change any more.
         let (offset, count) = unsafe {
             let region = &raw mut (*self.header()).modules;
             let count = AtomicU32::from_ptr(&raw mut (*region).count).load(Ordering::Acquire);
@@ -97,15 +96,15 @@ impl File {
 
     /// Adds ticks to the cost of tracing.
     pub fn add_cost(self, ticks: u64) {
-        // SAFETY: the word is only touched atomically.
+        // SAFETY: the word is only accessed atomically.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.header()).cost_ticks) }
             .fetch_add(ticks, Ordering::Relaxed);
     }
 
-    /// Stores the other cost of inspecting, the process's processor time, and the time at which
-    /// these were read, all in ticks.
+    /// Stores the other cost of inspecting (`besides`), the process's processor time, and the time
+    /// at which these were read, all in ticks.
     pub fn set_processor_time(self, besides: u64, processor: u64, now: u64) {
-        // SAFETY: the words are only touched atomically.
+        // SAFETY: the words are only accessed atomically.
         let words = unsafe {
             let h = self.header();
             [&raw mut (*h).besides_ticks, &raw mut (*h).processor_ticks, &raw mut (*h).alive]
@@ -116,10 +115,10 @@ impl File {
         }
     }
 
-    /// Stores why the program is left alone. If there is a reason already, it stays.
+    /// Stores the reason for which the program is left alone, unless one is stored already.
     pub fn leave_alone(self, why: &str) {
-        // SAFETY: the field lies in the mapped header; a reader that sees only part of a sentence
-        // still sees text.
+        // SAFETY: the field lies in the mapped header. A reader that sees only a part of the
+        // sentence still sees text.
         unsafe {
             let field = &raw mut (*self.header()).left_alone;
             if (*field)[0] == 0 {
@@ -129,17 +128,17 @@ impl File {
         }
     }
 
-    /// Notes the tick at which the process ends.
+    /// Notes when the process ends, in ticks.
     pub fn end(self, ticks: u64) {
         if self.is_ours() {
-            // SAFETY: the word is only touched atomically.
+            // SAFETY: the word is only accessed atomically.
             unsafe { AtomicU64::from_ptr(&raw mut (*self.header()).ended) }
                 .store(ticks, Ordering::Relaxed);
         }
     }
 
     pub(super) fn count_dropped(self) {
-        // SAFETY: the word is only touched atomically.
+        // SAFETY: the word is only accessed atomically.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.header()).dropped) }
             .fetch_add(1, Ordering::Relaxed);
     }
@@ -150,8 +149,8 @@ impl File {
         if !self.is_ours() {
             return None;
         }
-        // SAFETY: `count` and `dropped` are only touched atomically, and the other fields are not
-        // written any more.
+        // SAFETY: `count` and `dropped` are only accessed atomically, and the other fields do not
+        // change any more.
         let (count, dropped, offset, size, capacity) = unsafe {
             (
                 AtomicU32::from_ptr(&raw mut (*region).count),
@@ -174,12 +173,13 @@ impl File {
         }
     }
 
-    /// Hands out a chunk of at least this many bytes, which are allocated and zero; null and empty
-    /// if there is no room. Sections don't get the room that is reserved for other records.
+    /// Claims a chunk of at least this many bytes, which are zero and have disk space. If there is
+    /// no room, the result is null and empty. A chunk for sections is not taken from the room that
+    /// is reserved for other records.
     pub(super) fn chunk(self, bytes: u64, for_sections: bool) -> *mut [u8] {
         let none = slice_from_raw_parts_mut(null_mut(), 0);
         let size = bytes.next_multiple_of(CHUNK);
-        // SAFETY: these words are only touched atomically, and the others are not written any more.
+        // SAFETY: these words are only accessed atomically, and the others do not change any more.
         let (used, full, capacity, offset) = unsafe {
             let h = self.header();
             (
@@ -205,11 +205,10 @@ impl File {
         slice_from_raw_parts_mut(start, size as usize)
     }
 
-    /// Removes a full chunk from the process's memory. Its data stays in the file, and is paged in
-    /// when it is accessed again.
+    /// Removes a full chunk from the process's memory. Its data stays in the file.
     pub(super) fn let_go(self, chunk: *mut [u8]) {
-        // SAFETY: these are whole pages of a shared mapping of a file, of which no byte changes. If
-        // the kernel refuses, the pages stay in memory.
+        // SAFETY: these are whole pages of a shared mapping of a file, so they are only read from
+        // the file again if they are accessed. If the kernel refuses, the pages stay in memory.
         let _ = unsafe { madvise(chunk.cast(), chunk.len(), Advice::LinuxDontNeed) };
     }
 }

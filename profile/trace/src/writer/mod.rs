@@ -1,8 +1,8 @@
-//! Writes a trace from inside the program that is traced.
+//! Writes a process's file from inside the traced program.
 //!
-//! Nothing here allocates, acquires a lock, or waits. It makes plain system calls; only [`modules`]
-//! asks the loader which objects are loaded. So it may be used where the program's own allocator
-//! must not be called.
+//! Nothing here allocates memory, acquires a lock, or waits. It makes system calls directly; only
+//! [`modules`] asks the loader which objects are loaded. So it may be used where the program's own
+//! allocator must not be called.
 //!
 //! ```no_run
 //! use syncline_trace::layout::{SectionRecord, WordRecord};
@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! A forked child shares the mapping. The writers notice that and drop all records: the child
-//! creates its own file.
+//! A forked child has the same mapping. The writers notice that they are in a child and drop all
+//! records, since the child makes a file of its own.
 
 mod append;
 mod create;

@@ -1,4 +1,5 @@
-//! Notes the loaded objects, whose files give names to addresses.
+//! Writes down which objects (the program and its libraries) are loaded, so that addresses can be
+//! given names later.
 
 use rustix::fs::{CWD, readlinkat_raw};
 use syncline_interpose::for_each_loaded;
@@ -6,9 +7,9 @@ use syncline_recording::layout::ModuleRecord;
 
 use super::file::File;
 
-/// Adds the loaded objects that the file does not have yet. Takes no lock, so an object that was
-/// opened later may be unloaded meanwhile. Called when tracing of a process begins, and when the
-/// process ends.
+/// Adds the loaded objects that the file does not have yet. Must be called when tracing of a
+/// process begins, and when the process ends. No lock is acquired, so a library that the program
+/// has opened may be unloaded meanwhile.
 pub fn note_loaded(file: File) {
     for_each_loaded(|object| {
         let place = (object.start, object.end, object.bias);

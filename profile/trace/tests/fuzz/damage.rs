@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-/// Values at which arithmetic may go wrong, and sizes around the file's.
+/// Values with which arithmetic may go wrong, and sizes close to that of the file.
 pub fn special_values(size: u64) -> Vec<u64> {
     let mut values = vec![0, 1, 2, 7, 8, 23, 24, 255, 4096, 65_536, size - 1, size, size + 1];
     for bits in [16, 31, 32, 47, 48, 63] {
@@ -12,14 +12,14 @@ pub fn special_values(size: u64) -> Vec<u64> {
     values
 }
 
-/// Stores the low bytes of a value, up to the end of the file.
+/// Stores the low `width` bytes of a value at an offset, up to the end of the file.
 pub fn put(bytes: &mut [u8], at: usize, width: usize, value: u64) {
     let end = (at + width).min(bytes.len());
     bytes[at.min(end)..end].copy_from_slice(&value.to_ne_bytes()[..end - at.min(end)]);
 }
 
-/// The bytes after one to four damages, which follow from the seed, at one of the given positions
-/// or at any other.
+/// The bytes of a file after one to four random changes, which follow from the seed. About half of
+/// them are at one of the given offsets, the others at any.
 pub fn damaged(whole: &[u8], places: &[usize], seed: u64) -> Vec<u8> {
     let mut random = Rng::with_seed(seed);
     let mut bytes = whole.to_vec();
@@ -53,7 +53,7 @@ fn damage(bytes: &mut Vec<u8>, places: &[usize], random: &mut Rng) {
         }
         // A piece is removed, so that everything behind it moves.
         5 => drop(bytes.drain(at..(at + random.usize(1..=64)).min(length))),
-        // A run is filled with one byte.
+        // A piece is filled with one byte.
         _ => {
             let end = (at + random.usize(1..=256)).min(length);
             bytes[at..end].fill(if random.bool() { 0xff } else { 0 });

@@ -1,8 +1,8 @@
-//! Tests the reader with damaged traces: whatever the bytes are, it returns a value or an error,
-//! never panics, and takes no more memory than a multiple of the file's size.
+//! Tests the reader with damaged traces. With any bytes, it must return a value or an error, never
+//! panic, and take no more memory than a multiple of the file's size.
 //!
-//! The damage follows from fixed seeds, so that a failure can be repeated; its message names the
-//! seed.
+//! The damage follows from fixed seeds, so that a failure can be repeated. The message of a failure
+//! names the seed.
 
 mod damage;
 #[path = "../../../recording/tests/fuzz/memory.rs"]
@@ -18,14 +18,15 @@ use syncline_trace::{Error, Trace, trace_files};
 
 use crate::sample::{last_chunk, sample};
 
-/// The most bytes of memory per byte of the file. A section without words takes 32 bytes in the file,
-/// and ten times as many when read. An instruction takes one byte in the file, or a quarter of one if
-/// the form is an earlier section's, and 32 bytes when read. A growing list takes up to three times
-/// the size of its elements.
+/// At most so many times the file's size may be allocated. A section without words takes 32 bytes
+/// in the file, and ten times as many after it was read. An instruction takes one byte in the file,
+/// or a quarter of one if the form is that of an earlier section, and 32 bytes after it was read.
+/// While a list grows, it takes up to three times the size of its elements.
 const MEMORY_FACTOR: usize = 160;
 const MEMORY_FLOOR: usize = 64 << 10;
 
-/// Reads the bytes as a trace, and uses everything in the result.
+/// Reads the bytes as a trace, and uses everything in the result. `what` names the damage in
+/// messages.
 #[track_caller]
 fn read(path: &Path, bytes: &[u8], what: &str) -> Result<Trace, Error> {
     fs::write(path, bytes).expect("a file to read");
@@ -129,7 +130,8 @@ fn thousands_of_random_damages() {
         let bytes = damage::damaged(&whole, &places, seed);
         readable += u64::from(read(&path, &bytes, &format!("seed {seed}")).is_ok());
     }
-    // Otherwise the damage is too coarse to get past the first checks, or there is none at all.
+    // If fewer files were readable, the damage would be too coarse to get past the first checks; if
+    // all were, it would not damage anything.
     assert!((CASES / 20..CASES).contains(&readable), "{readable} of {CASES} were readable");
 }
 

@@ -1,5 +1,5 @@
-//! A small trace with sections, counts and records of an unknown kind, made by hand. It has three
-//! chunks: the second was claimed and never used, and the last is cut off behind its records.
+//! Makes a small trace with sections, counts and records of an unknown kind. It has three chunks.
+//! The second was claimed but never used, and the last is cut off behind its records.
 
 use bytemuck::{Pod, Zeroable, bytes_of};
 use syncline_recording::Op;
@@ -13,7 +13,7 @@ use syncline_trace::packed::{Contents, Writing};
 
 /// The number of threads of the sample.
 pub const THREADS: usize = 2;
-/// The number of sections of each thread. Each two sections have the same form.
+/// The number of sections of each thread. Two successive sections have the same form.
 pub const SECTIONS: usize = 6;
 
 const CAPACITY: usize = 4;
@@ -35,12 +35,12 @@ pub fn sample() -> Vec<u8> {
     file
 }
 
-/// The offset of the last chunk: a file that ends before it has lost records.
+/// The offset of the last chunk. A file that ends before it has lost records.
 pub fn last_chunk() -> usize {
     ARENA_AT + 2 * CHUNK as usize
 }
 
-/// The offsets of the words that the reader relies on.
+/// The offsets of the words on which the reader relies.
 pub fn structure() -> Vec<usize> {
     let header = (0..208).step_by(4);
     let threads = (THREADS_AT..ARENA_AT).step_by(8);
@@ -51,7 +51,7 @@ pub fn structure() -> Vec<usize> {
     header.chain(threads).chain(first).chain(second).chain(last).collect()
 }
 
-/// The words of a section's address set.
+/// The words of the address set of the section with this number.
 pub fn words(number: usize) -> Vec<WordRecord> {
     let word = |n: u64| WordRecord {
         address: 0x5000 + 8 * (n + number as u64),
@@ -93,7 +93,7 @@ fn append(records: &mut Vec<u8>, kind: u32, bytes: &[u8]) {
     records.extend(bytes);
 }
 
-/// Appends a section, written relative to those before it.
+/// Appends the section with this number, written relative to those before it.
 fn section(records: &mut Vec<u8>, writing: &mut Writing, number: usize) {
     let words = words(number);
     let record = SectionRecord {

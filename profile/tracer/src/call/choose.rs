@@ -1,18 +1,18 @@
-//! Which sections are traced.
+//! The choice of the sections that are traced.
 //!
 //! Each acquisition of a lock is traced with the same probability, whatever its call site and
-//! whether or not it waited. So the traced pairs of sections represent the program's. For this:
+//! whether or not it waited. So the traced pairs of sections represent all pairs of the program.
+//! Two measures are needed for this:
 //!
-//! - an acquisition that is looked at stands for several others that were not (`thread::often`). A
-//!   traced section counts as one in any case, so an acquisition that stands for fewer is passed
-//!   over at random, in proportion;
-//! - the first acquisition that finds the budget allowing traces again is passed over: acquisitions
-//!   after a long pause would otherwise be traced too often.
+//! - an acquisition that is looked at represents several others that were not (`thread::often`). A
+//!   traced section counts as one, whatever it represents. So an acquisition that represents fewer
+//!   others is passed over at random, in proportion;
+//! - the first acquisition that finds that the budget allows traces again is passed over.
+//!   Otherwise, acquisitions after a long pause would be traced too often.
 //!
-//! There are exceptions for sections that would hardly be chosen at random: locks with much waiting
-//! have gaps of their own (`process::waits`), and the first sections of each call site are also
-//! traced ([`Choice::Early`]); results that depend on how often a site is traced leave early
-//! sections out.
+//! There are exceptions for sections that would hardly be chosen at random. Locks with much waiting
+//! have gaps of their own (`process::waits`). The first sections of each call site are also traced
+//! ([`Choice::Early`]); results that depend on how often a site is traced leave these out.
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
@@ -22,26 +22,27 @@ use crate::thread::Thread;
 use crate::{clock, heap};
 
 /// If the budget allows, the next section to trace is at most twice this many acquisitions away.
-/// The distance is random, so that it does not fall in step with a pattern of the program.
+/// The distance is random, so that it does not coincide with a pattern of the program.
 const GAP: u32 = 8;
 /// Used in place of [`GAP`] while the budget is used up.
 const LONG_GAP: u32 = 128;
 
-/// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them: in
-/// place of [`GAP`], the thread's acquisitions divided by this number are used, from 1 to [`GAP`].
+/// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them.
+/// In place of [`GAP`], the gap is the number of the thread's acquisitions divided by this number,
+/// from 1 to [`GAP`].
 const SOON: u32 = 64;
 
 /// This many sections of a call site are traced as soon as the budget allows: a site that is rarely
 /// reached would hardly be drawn at random.
 const FIRST: u32 = 32;
-/// After this many drawn sections of a lock, further ones are drawn ever more rarely, whatever
-/// their call site, which leaves the budget to other locks. The analysis looks at windows of 128
+/// After this many drawn sections of a lock, further ones are drawn more and more rarely, whatever
+/// their call site. That leaves the budget to other locks. The analysis looks at windows of 128
 /// sections, and memory is limited.
 const MANY: u32 = 4096;
 
-/// Whether this section, of a lock at a call site, is to be traced, and why. `is_rare` says that
-/// fewer than [`FIRST`] sections of the site may have been traced; it is cleared when that many have
-/// been. The acquisition stands for `stands_for` acquisitions.
+/// Decides whether a section of a lock at a call site is traced, and why. `is_rare` says that fewer
+/// than [`FIRST`] sections of the site may have been traced; it is cleared when that many have
+/// been. The acquisition represents `stands_for` acquisitions.
 #[inline]
 pub fn choose(
     thread: &mut Thread,
@@ -71,16 +72,16 @@ fn drawn_if(is_drawn: bool) -> Choice {
     if is_drawn { Choice::Drawn } else { Choice::Passed }
 }
 
-/// Whether an acquisition that stands for `stands_for` is counted as one that stands for `most`.
-/// The answer is random, with the ratio of the two as its probability: no site of a lock is traced
-/// more often only because it is sampled more often.
+/// Whether an acquisition that represents `stands_for` acquisitions is counted as one that
+/// represents `most`. The answer is random, and the ratio of the two is its probability. So no site
+/// of a lock is traced more often only because it is sampled more often.
 #[inline]
 fn is_fair(thread: &mut Thread, stands_for: u32, most: u32) -> bool {
     stands_for >= most || thread.random(most) < stands_for
 }
 
-/// Whether this section of a watched lock is to be traced: at random, whether or not the
-/// acquisition waited.
+/// Whether a section of a watched lock is traced. The answer is random, and the same whether or not
+/// the acquisition waited.
 #[cold]
 fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bool {
     if thread.countdown == 0 {
@@ -109,8 +110,8 @@ fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bo
     drawn
 }
 
-/// Does work before a lock is tried, if the work would lengthen the hold when done later. The
-/// acquisition that follows, of a lock at a call site, stands for `stands_for`.
+/// Before a lock is tried, does work that would otherwise lengthen the hold. The acquisition that
+/// follows, of a lock at a call site, represents `stands_for` acquisitions.
 pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
     if thread.countdown > thread.most.max(stands_for) {
         let watch = thread.process.waits.watch(lock, site).map(|watch| thread.draws[watch]);

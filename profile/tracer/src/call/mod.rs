@@ -1,4 +1,4 @@
-//! What an interposed function does with a call: it counts the call, and begins and ends sections.
+//! The part of an interposed function that counts its call, and begins and ends sections.
 //!
 //! ```text
 //!   (this file)   counts acquisitions, and begins and ends sections
@@ -19,7 +19,8 @@ use crate::section::{Acquired, Call, Caller, begin, end, finish};
 use crate::{clock, thread, tls};
 
 impl Call {
-    /// Ends the interposed function: tracing continues after it.
+    /// Ends the interposed function. If the thread is being traced, tracing continues when the
+    /// function has returned.
     ///
     /// # Safety
     /// Same requirements as [`enter`](crate::section::enter), with the same caller.
@@ -41,8 +42,8 @@ impl Call {
         unsafe { self.acquired_after(by, caller, false, Choice::Passed) };
     }
 
-    /// Like [`Call::acquired`], for an acquisition that may end a wait for a condition. In that
-    /// case the section is traced if its part before the wait was traced (`before`).
+    /// Like [`Call::acquired`], for an acquisition that may end a wait for a condition. If it does,
+    /// the section is traced if its part before the wait was traced (`before`).
     ///
     /// # Safety
     /// Same requirements as [`enter`](crate::section::enter), with the same caller.
@@ -105,7 +106,7 @@ impl Call {
     }
 
     /// A lock is about to be released. If that ends the thread's only traced section, returns its
-    /// context, which the caller finishes after the release.
+    /// context, for the caller to finish after the release.
     #[inline]
     pub fn releasing(&mut self, lock: usize) -> Option<&'static mut Context> {
         match self {
@@ -133,10 +134,10 @@ impl Call {
         }
     }
 
-    /// A wait for a condition is about to release a mutex, however often it is held. Returns
-    /// whether the mutex's section was traced, and why.
+    /// A wait for a condition is about to release a mutex completely, even if it is held several
+    /// times. Returns whether the mutex's section was traced, and why.
     ///
-    /// The traced section is written at once: after the wait, this thread holds the lock again, and
+    /// The traced section is written at once. After the wait, this thread holds the lock again, and
     /// writing would make other threads wait.
     pub fn waiting(&mut self, lock: usize) -> Choice {
         let Call::Traced(context) = self else {
@@ -155,7 +156,8 @@ impl Call {
         choice
     }
 
-    /// Takes the context from the thread if none of its traced sections is open any more.
+    /// Takes the context from the thread; `None` if it has none, or if one of its traced sections
+    /// is still open.
     fn detach(&mut self) -> Option<&'static mut Context> {
         let Call::Traced(context) = self else { return None };
         if !context.engine().held.is_empty() {

@@ -1,4 +1,4 @@
-//! Starts tracing: lends a context to a thread.
+//! Starts tracing, by lending a context to a thread.
 
 use crate::dispatch::enter::enter;
 use crate::engine::choice::Choice;
@@ -15,8 +15,8 @@ pub fn start(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'st
 }
 
 fn take(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static mut Context> {
-    // The engine has a stack of its own: see `with_signals_blocked` for what the kernel would do to a
-    // handler on the alternate one.
+    // The engine has a stack of its own. `with_signals_blocked` says what the kernel would do to a
+    // handler on the alternate stack meanwhile.
     if is_on_alternate_stack(caller) {
         return None;
     }

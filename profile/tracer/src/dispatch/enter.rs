@@ -1,9 +1,9 @@
 //! The transition from translated code into the engine's Rust code and back. It keeps the whole
 //! state of the processor: general registers, flags, x87 and vector registers.
 //!
-//! The engine runs on a stack of its own, so the program's red zone stays as it is. The way back is
-//! `iretq`: it restores flags, stack pointer and instruction pointer at once, and serializes, so
-//! that code that was written meanwhile is fetched anew.
+//! The engine runs on a stack of its own, so the program's red zone stays as it is. It returns by
+//! `iretq`, which restores flags, stack pointer and instruction pointer at once. `iretq` also
+//! serializes, so the processor fetches code anew that was written meanwhile.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;
@@ -11,8 +11,8 @@ use core::mem::offset_of;
 use super::dispatch;
 use crate::engine::context::Context;
 
-/// Entered by a jump of translated code, with the context in rdi; the program's value of rdi has
-/// been saved.
+/// Enters the engine. Translated code jumps here, with the context in rdi; it has saved the
+/// program's value of rdi.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter() {
     naked_asm!(

@@ -21,8 +21,8 @@ fn find() {
     let own = find as *const () as u64;
     for_each_loaded(|object| {
         if (object.start..object.end).contains(&own) {
-            // Relaxed: a thread that does not see the end yet looks both values up itself.
-            // One that sees the end sees the start too, since x86 keeps the order of stores.
+            // Relaxed: a thread that does not see the end yet looks both values up itself. A thread
+            // that sees the end also sees the start, since x86 keeps the order of stores.
             START.store(object.start, Relaxed);
             END.store(object.end, Relaxed);
         }

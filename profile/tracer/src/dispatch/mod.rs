@@ -25,7 +25,7 @@ use crate::section::{drain, stopped};
 use crate::{aside, ending, process, tls};
 use system_calls::Before;
 
-/// Handles an exit of translated code and sets the address to continue at; called by
+/// Handles an exit of translated code, and sets the address at which to continue. Called by
 /// [`enter`](enter::enter).
 pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = IN_ENGINE;
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = TRACING;
 }
 
-/// The address at which the program continues in its own code.
+/// The address at which the program continues in its own code after an exit.
 fn natively(context: &mut Context) -> u64 {
     let (exit, argument) = (Exit::of(context.exit), context.argument as usize);
     let target = context.target;
@@ -65,7 +65,7 @@ fn go_on(context: &mut Context) -> u64 {
             let link = context.engine().exits.links[argument];
             let generation = context.generation();
             let host = translation(context, link.target);
-            // If the cache was emptied, the jump that would be linked is gone.
+            // If the cache was emptied meanwhile, the jump that would be linked no longer exists.
             if context.generation() == generation {
                 let place = (&raw const *context).addr() as u64;
                 Emitter { context: place, at: link.at }.jump(host);
@@ -93,7 +93,7 @@ fn go_on(context: &mut Context) -> u64 {
             let generation = context.generation();
             let host = translation(context, start);
             if context.generation() == generation {
-                // Blocks that are linked to the old one continue in the new one.
+                // Blocks that are linked to the old translation continue in the new one.
                 let place = (&raw const *context).addr() as u64;
                 Emitter { context: place, at: old }.jump(host);
             }
@@ -128,13 +128,13 @@ fn go_on(context: &mut Context) -> u64 {
     }
 }
 
-/// Ends tracing; the program continues natively at `at`.
+/// Ends tracing. Returns `at`, where the program continues natively.
 fn stop(context: &mut Context, at: u64, why: u32) -> u64 {
     stopped(context, why);
     at
 }
 
-/// The address of the translation of `target`, which is translated if it has not been yet.
+/// The address of the translation of `target`, which is made if there is none yet.
 fn translation(context: &mut Context, target: u64) -> u64 {
     if let Some(host) = context.engine().index.get(target) {
         context.table()[usize::from(target as u16)] = [target, host];
@@ -146,7 +146,7 @@ fn translation(context: &mut Context, target: u64) -> u64 {
         context.recycle();
     }
     let host = if target == syscall::syscall as *const () as u64 {
-        // The C library's function is translated: the engine sees its system call.
+        // The C library's function is translated instead, so that the engine sees its system call.
         context.translate(syscall::behind())
     } else if library::contains(target) {
         let mut emit = context.emitter();

@@ -1,6 +1,7 @@
-//! `syscall`, with which a program may forbid itself what tracing needs ([`crate::sandbox`]).
+//! The interposed `syscall`. A program may use it to forbid itself what tracing needs
+//! ([`crate::sandbox`]).
 //!
-//! It is not among the other interposed functions because in a traced section the C library's own
+//! It is not among the other interposed functions, because in a traced section the C library's own
 //! function is translated in its place.
 
 use core::arch::naked_asm;
@@ -13,10 +14,10 @@ use syncline_interpose::Symbol;
 use crate::sandbox::forbids;
 use crate::section::{Caller, leaving_alone};
 
-/// The function that [`syscall`] jumps to; null until it was looked up.
+/// The function to which [`syscall`] jumps; null until it has been looked up.
 static BEHIND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// The C library's `syscall`.
+/// The address of the C library's `syscall`.
 pub fn behind() -> u64 {
     static SYMBOL: Symbol = Symbol::new(c"syscall", None);
     let found = SYMBOL.get();
@@ -35,8 +36,9 @@ unsafe extern "C" fn notice(number: u64, a: u64, b: u64, c: u64, caller: Caller)
     }
 }
 
-/// Passes the arguments on as they are, the last one on the stack. Only two system call numbers are
-/// checked, because programs that wait on futexes call this often.
+/// Passes the arguments to the C library's function as they are, including the last one, which is
+/// on the stack. Only two system call numbers are checked, because programs that wait on futexes
+/// call this often.
 ///
 /// # Safety
 /// Same requirements as the C library's function of this name.

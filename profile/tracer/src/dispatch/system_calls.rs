@@ -1,6 +1,7 @@
-//! System calls in a section. Translated code executes most of them unchanged; at those that make a
-//! thread or a process, or don't return to the next instruction, tracing ends. A table says which
-//! memory the kernel reads and writes in the common ones; the others are only counted.
+//! System calls in a section. Translated code executes most system calls unchanged. Tracing ends at
+//! system calls that create a thread or a process, or that don't return to the next instruction. A
+//! table says which memory the kernel reads and writes in the common system calls; the others are
+//! only counted.
 
 use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_OTHER};
 
@@ -9,13 +10,13 @@ use crate::engine::pending::Pending;
 use crate::engine::replay::Event;
 use crate::{clock, sandbox};
 
-/// What to do with a system call.
+/// How to handle a system call.
 pub enum Before {
-    /// Execute it.
+    /// Execute the system call.
     Native,
-    /// End tracing there.
+    /// End tracing at the system call, for this reason.
     Stop(u32),
-    /// End all tracing there, for this reason.
+    /// End all tracing in the process there, and leave the program alone, for this reason.
     LeaveAlone(&'static str),
 }
 
@@ -24,22 +25,23 @@ pub enum Before {
 enum Size {
     /// A fixed number of bytes.
     Is(u64),
-    /// The value of this argument, times a size.
+    /// The value of the argument with this index, times a size.
     Argument(usize, u64),
-    /// In an array: the argument with the number of elements, the size of an element, and in each
-    /// element the offset and number of the bytes.
+    /// Some bytes of each element of an array: the index of the argument with the number of
+    /// elements, the size of an element, and the offset and the number of the bytes in each
+    /// element.
     Field(usize, u64, u64, u64),
     /// The call's result, times a size.
     Result(u64),
-    /// Up to and including a zero byte.
+    /// All bytes up to and including a zero byte.
     Text,
-    /// The buffers of an array of `iovec`, of which this argument is the length; as many bytes in
-    /// all as the result says.
+    /// The buffers of an array of `iovec`, whose length is the argument with this index. The call's
+    /// result is the number of bytes in all buffers together.
     Vector(usize),
 }
 
-/// The number of an argument that points to memory, whether that memory is written, and how many
-/// bytes.
+/// The index of an argument that points to memory, whether that memory is written, and how many
+/// bytes are accessed.
 type Effect = (usize, bool, Size);
 
 const READ: bool = false;
@@ -124,8 +126,8 @@ pub fn before(context: &mut Context) -> Before {
             return Before::Stop(if is_thread { STOP_CLONE } else { STOP_FORK });
         }
         libc::SYS_clone | libc::SYS_fork | libc::SYS_vfork => return Before::Stop(STOP_FORK),
-        // These don't return, or not to an address that translated code knows, or they may change
-        // the FS base.
+        // These system calls don't return, don't return to an address that translated code knows,
+        // or may change the FS base.
         libc::SYS_execve
         | libc::SYS_execveat
         | libc::SYS_exit
@@ -140,7 +142,7 @@ pub fn before(context: &mut Context) -> Before {
     Before::Native
 }
 
-/// Notes what the kernel has read and written.
+/// Notes which memory the kernel has read and written in the system call that has just returned.
 pub fn after(context: &mut Context, by: u64) {
     let result = context.registers[0] as i64;
     let Some(call) = context.engine().pending.take() else { return };

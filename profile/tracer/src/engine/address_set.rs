@@ -2,23 +2,23 @@
 
 use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, WordRecord};
 
-/// The number of slots of the index at first.
+/// The number of slots of an empty set's index.
 const SMALLEST: usize = 256;
 
-/// Most words of a set: 1 MiB of memory. A section that fills whole buffers would have a larger
-/// set, which adds no information and costs as much as a thousand others.
+/// The most words of a set, which are 1 MiB of memory. A section that fills whole buffers would
+/// have a larger set, which adds no information and costs as much as a thousand sections.
 const LARGEST: usize = 1 << 17;
 
-/// How many more words are checked each time an access is outside of the part of the set that is
-/// known to be covered.
+/// If an access is outside of the known covered range, the range is extended by at most this many
+/// further words.
 const AHEAD: usize = 32;
 
 /// How memory is accessed.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
-    /// All bits if the memory is read, otherwise none.
+    /// All bits are set if the memory is read, otherwise none.
     read: u8,
-    /// All bits if the memory is written, otherwise none.
+    /// All bits are set if the memory is written, otherwise none.
     written: u8,
     /// The flags that the word's record gets.
     flags: u16,
@@ -26,7 +26,7 @@ pub struct How {
 
 impl How {
     /// An access by an instruction of the program. A write of an atomic instruction is not a plain
-    /// one, nor is a read that only gives a jump its target.
+    /// write. A read that only gives a jump its target is not a plain read.
     pub fn new(read: bool, write: bool, atomic: bool, jump: bool) -> How {
         let all = |is: bool| if is { 0xff } else { 0 };
         let plainly = |is: bool, flag: u16| if is { flag } else { 0 };
@@ -38,7 +38,8 @@ impl How {
         }
     }
 
-    /// Whether an access of this kind to all of the word would add nothing to its record.
+    /// Whether an access of this kind to all bytes of a word would add nothing to the word's
+    /// record.
     #[inline]
     fn is_all_in(self, record: &WordRecord) -> bool {
         self.read & !record.read | self.written & !record.written == 0
@@ -51,21 +52,21 @@ impl How {
     }
 }
 
-/// See the top of this file.
+/// An address set, as the top of this file describes it.
 pub struct Words {
-    /// Accesses were left out, since the set would have become too large.
+    /// Whether accesses were left out, since the set would have become too large.
     pub is_cut: bool,
-    /// Open addressing: index in `records` plus 1, or 0. Memory that a large set needed is kept for
-    /// the next large set. Smaller sets use only the beginning of it, so that they stay small in
-    /// the caches.
+    /// A hash table with open addressing: each slot has an index in `records` plus 1, or 0 if it is
+    /// free. Memory that a large set needed is kept for the next large set. Smaller sets use only
+    /// its beginning, so that they take little room in the caches.
     index: Vec<u32>,
     /// The number of slots of the index that are in use, a power of two; the others are 0.
     slots: usize,
     records: Vec<WordRecord>,
 }
 
-/// The number of the word that an instruction accessed last. It often accesses the same one again,
-/// or the one that was added to the set next.
+/// The index of the word that an instruction accessed last. Often the instruction accesses the same
+/// word again, or the word that was added to the set next.
 #[derive(Clone, Copy)]
 pub struct Hint(u32);
 
@@ -74,8 +75,7 @@ impl Hint {
     pub const NONE: Hint = Hint(0);
 }
 
-/// A range of memory around an address whose bytes are all in the set already, for accesses of one
-/// kind.
+/// A range of memory whose bytes are all in the set already, for accesses of one kind.
 #[derive(Clone, Copy)]
 pub struct Covered {
     start: u64,
@@ -86,7 +86,7 @@ impl Covered {
     /// No range is known.
     pub const NOTHING: Covered = Covered { start: 0, end: 0 };
 
-    /// Whether these bytes are in the set.
+    /// Whether `bytes` bytes from `address` on are in the range.
     #[inline]
     pub fn contains(&self, address: u64, bytes: u64) -> bool {
         let before = address.wrapping_sub(self.start);
@@ -94,8 +94,8 @@ impl Covered {
         before < length && bytes <= length - before
     }
 
-    /// The lowest and the highest address at which an access of this many bytes lies in the range,
-    /// which must be large enough for it.
+    /// The lowest and the highest address at which an access of `bytes` bytes is within the range.
+    /// The range must be large enough for one.
     pub fn starts(&self, bytes: u64) -> (u64, u64) {
         (self.start, self.end - bytes)
     }
@@ -107,12 +107,12 @@ impl Words {
         Words { is_cut: false, index: vec![0; SMALLEST], slots: SMALLEST, records: Vec::new() }
     }
 
-    /// Its words.
+    /// The records of the set's words.
     pub fn records(&mut self) -> &mut [WordRecord] {
         &mut self.records
     }
 
-    /// Empties it.
+    /// Empties the set.
     pub fn clear(&mut self) {
         self.index[..self.slots].fill(0);
         self.slots = SMALLEST;
@@ -120,9 +120,9 @@ impl Words {
         self.is_cut = false;
     }
 
-    /// After an access: finds the range around it whose words are in the set, accessed in the same
-    /// way, and stores it in `covered`. False, with `covered` unchanged, if not all words of the
-    /// access itself are.
+    /// After an access, finds the range around it whose words are all in the set, accessed in the
+    /// same way, and stores it in `covered`. If not all words of the access itself are in the set,
+    /// returns false and leaves `covered` unchanged.
     pub fn cover(
         &self,
         covered: &mut Covered,
@@ -143,7 +143,7 @@ impl Words {
             let record = self.records.get(number);
             record.is_some_and(|record| record.address == word && how.is_all_in(record))
         };
-        // Only words that were added to the set one after the other are found.
+        // Only words that were added to the set in succession are found.
         let last = hint.0 as usize;
         let count = ((end - start) / 8) as usize;
         if last + 1 < count || !(0..count).all(|n| is_full(last - n, end - 8 * (n as u64 + 1))) {
@@ -167,7 +167,7 @@ impl Words {
         true
     }
 
-    /// Adds `bytes` bytes from `address` on.
+    /// Adds an access to `bytes` bytes from `address` on, by the instruction at `by`.
     #[inline(always)]
     pub fn touch(&mut self, address: u64, bytes: u64, how: How, by: u64, hint: &mut Hint) {
         let within = address & 7;
@@ -253,7 +253,7 @@ impl Words {
     }
 }
 
-/// Adds bytes of a word, a bit each.
+/// Adds an access to bytes of a word. `mask` has a bit for each byte.
 #[inline]
 fn add(record: &mut WordRecord, mask: u8, how: How, by: u64) {
     let (read, written) = (mask & how.read, mask & how.written);

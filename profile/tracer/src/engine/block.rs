@@ -1,26 +1,26 @@
-//! The description of translated code, from which its log can be read.
+//! The description of translated code, by which its log is read.
 
 use super::address_set::How;
 
-/// Most blocks of the cache, which rarely holds half as many.
+/// The most blocks of a cache, which rarely has half as many.
 pub const BLOCKS: usize = 1 << 15;
 
 /// A basic block of the program, translated.
 ///
-/// Each time a block runs it logs an entry: the block's number, and at lower addresses some words,
-/// which [`Block::accesses`] describes.
+/// Each time a block runs, it logs an entry. This is the block's number, and at lower addresses
+/// some words, which [`Block::accesses`] describes.
 pub struct Block {
-    /// The program's address of its first instruction.
+    /// The address of the block's first instruction in the program.
     pub start: u64,
-    /// Where the translation is entered.
+    /// The address at which the translation is entered.
     pub host: u64,
-    /// Distances of its instructions from `start`.
+    /// The distances of the block's instructions from `start`.
     pub steps: Box<[u16]>,
-    /// How many of its instructions access memory.
+    /// How many of the block's instructions access memory.
     pub memory_steps: u32,
-    /// What its instructions access, in order.
+    /// The accesses of the block's instructions, in order.
     pub accesses: Box<[Access]>,
-    /// Whether each access has a fixed number of bytes, so that nothing but its address is logged.
+    /// Whether each access has a fixed number of bytes, so that only its address is logged.
     pub is_plain: bool,
 }
 
@@ -31,22 +31,22 @@ pub struct Access {
     pub step: u16,
     /// The instruction's address.
     pub by: u64,
-    /// Whether it reads and writes, and in which way.
+    /// Whether the access reads and writes, and in which way.
     pub how: How,
     /// Whether the base of the FS segment is to be added to the address.
     pub in_fs: bool,
     /// The first address, without that base.
     pub address: Address,
-    /// Which bytes from there on.
+    /// Which bytes from that address on are accessed.
     pub shape: Shape,
 }
 
 /// The source of an address.
 #[derive(Clone, Copy, Debug)]
 pub enum Address {
-    /// Known at translation.
+    /// The address is known when the block is translated.
     Known(u64),
-    /// The number of a word of the entry, and what is to be added to the word.
+    /// The address is a word of the entry, given by its number, plus an offset.
     Slot(u16, i32),
 }
 
@@ -56,42 +56,42 @@ pub enum Shape {
     /// A fixed number of bytes.
     Plain(u32),
     /// A string instruction: elements of `size` bytes from the address on, upwards or downwards, up
-    /// to the value that its register had afterwards.
+    /// to the value that the address register had afterwards.
     String {
-        /// The register after the instruction.
+        /// The value of the register after the instruction.
         after: u16,
-        /// Bytes of an element.
+        /// The size of an element in bytes.
         size: u32,
     },
-    /// What a compare-and-exchange writes: nothing unless the zero flag was set after it. (The
-    /// processor then writes back the old value, which changes nothing.)
+    /// The write of a compare-and-exchange. It counts only if the zero flag was set afterwards.
+    /// (Otherwise the processor writes back the old value, which changes nothing.)
     Exchange {
         /// A word whose low byte is the zero flag.
         zero: u16,
-        /// Bytes.
+        /// The number of bytes.
         size: u32,
     },
     /// A bit of a bit string, which may be far from the address.
     Bit {
         /// The number of the bit.
         number: u16,
-        /// Bytes of the operand; the operand that contains the bit is accessed.
+        /// The size of an operand in bytes. The operand that contains the bit is accessed.
         size: u32,
     },
-    /// The elements of a vector whose bit in a mask is set.
+    /// Those elements of a vector whose bits in a mask are set.
     Elements {
         /// The mask.
         mask: u16,
-        /// Bytes of an element.
+        /// The size of an element in bytes.
         size: u32,
         /// How many elements there are.
         count: u32,
     },
-    /// As many elements as bits of a mask are set, one after the other.
+    /// Consecutive elements, as many as there are bits set in a mask.
     Packed {
         /// The mask.
         mask: u16,
-        /// Bytes of an element.
+        /// The size of an element in bytes.
         size: u32,
         /// How many bits count.
         count: u32,
@@ -102,20 +102,20 @@ pub enum Shape {
         mask: u16,
         /// How many bits count.
         count: u32,
-        /// Bytes.
+        /// The number of bytes.
         size: u32,
     },
-    /// Elements at indices that are given by a vector, where their bit in a mask is set.
+    /// Elements at the indices that a vector has, if the elements' bits in a mask are set.
     Gather {
         /// The mask.
         mask: u16,
         /// The first word of the vector of indices.
         indices: u16,
-        /// Bytes of an index.
+        /// The size of an index in bytes.
         index_size: u32,
         /// The factor of an index.
         scale: u32,
-        /// Bytes of an element.
+        /// The size of an element in bytes.
         size: u32,
         /// How many elements there are.
         count: u32,
@@ -123,7 +123,7 @@ pub enum Shape {
 }
 
 impl Access {
-    /// Its first address, computed from the words that the block logged (`slots`).
+    /// The first address of the access, computed from the words that the block logged (`slots`).
     #[inline]
     pub fn start(&self, slots: &[u64], fs: u64) -> u64 {
         let at = match self.address {
@@ -133,8 +133,8 @@ impl Access {
         if self.in_fs { at.wrapping_add(fs) } else { at }
     }
 
-    /// Calls `touch(address, bytes)` for each piece of memory that was touched. `at` is the first
-    /// address, `slots` are the words that the block logged.
+    /// Calls `touch(address, bytes)` for each piece of memory that was accessed. `at` is the
+    /// access's first address, and `slots` are the words that the block logged.
     pub fn other_pieces(&self, at: u64, slots: &[u64], touch: &mut dyn FnMut(u64, u64)) {
         let slot = |n: u16| slots[usize::from(n)];
         match self.shape {

@@ -1,5 +1,4 @@
-//! Translated code in a context's cache: it is made and discarded here, and tracing is resumed in
-//! it.
+//! Makes, discards and resumes translated code in a context's cache.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -7,10 +6,10 @@ use super::context::{Context, SUSPENDED, TABLE};
 use super::emit::Emitter;
 use super::translate::Translator;
 
-/// Makes the first context and the decoder's tables. That takes a millisecond, by which no section
-/// should be lengthened.
+/// Makes the first context and the decoder's tables. That takes a millisecond, which should not
+/// lengthen a section.
 pub fn warm_up(thread: u32) {
-    /// Goes into the cache and is never run.
+    /// A function that is translated and never run.
     extern "C" fn nothing() {}
     static WARM: AtomicBool = AtomicBool::new(false);
     if WARM.swap(true, Relaxed) {
@@ -42,14 +41,14 @@ impl Context {
         engine.at = emit.at;
     }
 
-    /// An emitter that writes behind the existing translations.
+    /// An emitter at the end of the existing translations.
     pub fn emitter(&mut self) -> Emitter {
         let context = (&raw const *self).addr() as u64;
         Emitter { context, at: self.engine().at }
     }
 
-    /// Translates the block at `target`, for which there must be room in the cache. Returns the
-    /// translation's address.
+    /// Translates the block at `target`, and returns the translation's address. There must be room
+    /// in the cache.
     pub fn translate(&mut self, target: u64) -> u64 {
         let emit = self.emitter();
         let engine = self.engine();
@@ -82,9 +81,9 @@ impl Context {
         self.state = SUSPENDED;
     }
 
-    /// The return address of a function of this library that the section calls.
+    /// The address at which a traced section continues after it called a function of this library.
     pub fn resumes_at(&self) -> u64 {
-        // SAFETY: made with the context, and used by its owner only.
+        // SAFETY: the engine was made with the context, and only the context's owner uses it.
         unsafe { (*self.engine).exits.resume }
     }
 

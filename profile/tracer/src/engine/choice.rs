@@ -3,10 +3,10 @@
 /// Whether a section is traced, and why.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// It is not traced.
+    /// The section is not traced.
     Passed,
-    /// It was drawn at random, as each acquisition of the lock may be.
+    /// The section was drawn at random, as each acquisition of the lock may be.
     Drawn,
-    /// It is one of the first sections of its call site.
+    /// The section is one of the first of its call site.
     Early,
 }

@@ -1,19 +1,19 @@
 //! Whether the program's code may change while a section runs.
 //!
 //! Each block compares the program's code with the code that was translated. Code in memory that is
-//! not writable changes only by a system call of this or another thread. Such code is compared when
-//! a block runs for the first time after tracing started or resumed, and after each system call and
-//! call of a locking function. Code in writable memory is compared each time.
+//! not writable can change only by a system call of this or another thread. Such code is compared
+//! when its block first runs after tracing started or resumed, and after each system call and each
+//! call of a locking function. Code in writable memory is compared each time that its block runs.
 
 use crate::files::{Mapping, mappings};
 
-/// The executable mappings, as far as they are known.
+/// The known executable mappings of the process.
 pub struct Code {
     executable: Vec<Mapping>,
 }
 
 impl Code {
-    /// No mapping is known yet.
+    /// Creates a value that knows no mapping yet.
     pub const fn new() -> Code {
         Code { executable: Vec::new() }
     }

@@ -1,7 +1,7 @@
-//! A context: all that tracing a section needs, lent to one thread at a time.
+//! A context has all that is needed to trace a section. It is lent to one thread at a time.
 //!
 //! ```text
-//!   Context     fields that translated code addresses relative to itself
+//!   Context     fields, which translated code addresses relative to itself
 //!   cache       translated code, which every thread that has the context can run
 //!   table       for jumps with computed targets: where the target's translation is
 //!   stack       the stack of the engine's own functions
@@ -9,9 +9,9 @@
 //!   log         the blocks that ran and their accesses to memory, written downwards
 //! ```
 //!
-//! Since the code is the context's, no other thread executes it while it is written or recycled. It
-//! is in private memory: a forked child has a copy, in which a thread that was inside translated
-//! code continues.
+//! The code belongs to the context, so no other thread executes it while it is written or recycled.
+//! It is in private memory, so a forked child has a copy. A thread that was inside translated code
+//! when it forked continues there.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -23,21 +23,22 @@ use super::processor;
 use crate::alloc::map;
 use crate::aside;
 
-/// Bytes of the cache. When it is full, all of it is discarded. 4 MiB hold some 60,000
-/// instructions, which is more than a program's sections execute repeatedly.
+/// The size of the cache in bytes. When it is full, all of it is discarded. 4 MiB hold some 60,000
+/// instructions, more than a program's sections execute repeatedly.
 const CACHE: usize = 4 << 20;
 /// The number of slots of the table, which is indexed by the low 16 bits of an address.
 pub const TABLE: usize = 1 << 16;
 const STACK: usize = 256 << 10;
-/// Bytes of the log that are filled before it is read. They hold some 10,000 accesses, few enough to
-/// be still in the processor's cache.
+/// The log is read when this many bytes of it are filled. They have some 10,000 accesses, few
+/// enough to be still in the processor's cache.
 pub const LOG: usize = 1 << 17;
 /// A block may run only if this much room is left in the log: more than a block can fill.
 const LOG_RESERVE: usize = 1 << 16;
-/// The log is aligned to this, so that bits 16 to 23 of an address in it say how many times
-/// [`LOG_RESERVE`] are left: a test that changes no flag of the processor.
+/// The log is aligned to this many bytes, so bits 16 to 23 of an address in it say how many times
+/// [`LOG_RESERVE`] bytes are left. These bits can be tested without changing a flag of the
+/// processor.
 const LOG_ALIGN: usize = 1 << 24;
-/// The number of contexts of a process: this many threads can be traced at a time.
+/// The most contexts of a process, and so the most threads that can be traced at a time.
 const MOST: usize = 64;
 
 const HEADER: usize = 16 << 10;
@@ -53,7 +54,8 @@ pub const SUSPENDED: u64 = 1;
 /// [`Context::state`]: in the engine.
 pub const IN_ENGINE: u64 = 2;
 
-/// See the top of this file. Assembly and translated code use the fields before `engine`.
+/// A context, as the top of this file describes it. Assembly and translated code use the fields
+/// before `engine`.
 #[repr(C, align(4096))]
 pub struct Context {
     /// The program's values of registers that translated code uses for itself.
@@ -62,11 +64,11 @@ pub struct Context {
     pub registers: [u64; 16],
     /// The program's flags while the engine runs.
     pub flags: u64,
-    /// Where to continue when the engine is done.
+    /// The address at which translated code continues when the engine is done.
     pub next: u64,
-    /// The program's address that an indirect jump leads to.
+    /// The address in the program to which an indirect jump leads.
     pub target: u64,
-    /// The address that translated code jumps to after all registers are restored.
+    /// The address to which translated code jumps after all registers were restored.
     pub jump: u64,
     /// The lowest byte of the log that is in use.
     pub log: u64,
@@ -74,13 +76,14 @@ pub struct Context {
     pub exit: u64,
     /// The argument of `exit`, such as the number of a block.
     pub argument: u64,
-    /// The end of the engine's stack.
+    /// The upper end of the engine's stack.
     pub stack: u64,
-    /// Where translated code enters the engine, with the context in rdi.
+    /// The address at which translated code enters the engine, with the context in rdi.
     pub entry: u64,
-    /// [`TRACING`] and its like.
+    /// [`TRACING`], [`SUSPENDED`] or [`IN_ENGINE`].
     pub state: u64,
-    /// The stack pointer at the entry of the function that the section called, if [`SUSPENDED`].
+    /// If the state is [`SUSPENDED`]: the stack pointer at the entry of the function that the
+    /// section called.
     pub suspended_at: u64,
     /// The components of vector state that are saved, as a mask for `xsave`.
     pub vector_mask: u64,
@@ -99,13 +102,13 @@ pub struct Vectors([u8; 3072]);
 static POOL: [AtomicPtr<Context>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 
 impl Context {
-    /// Takes a context for this thread; `None` if all are in use, or none can be made.
+    /// Takes a context for a thread; `None` if all are in use, or none can be made.
     pub fn take(thread: u32) -> Option<&'static mut Context> {
         for place in &POOL {
             let context = place.load(Ordering::Acquire);
             if context.is_null() {
                 let fresh = aside::work(|| Context::create(thread))??;
-                // Release, with the Acquire above: its fields are visible.
+                // Release, with the Acquire above: the context's fields are visible.
                 let (order, old) = (Ordering::AcqRel, core::ptr::null_mut());
                 if place.compare_exchange(old, fresh, order, Ordering::Relaxed).is_ok() {
                     // SAFETY: this thread is its owner.
@@ -117,7 +120,8 @@ impl Context {
             }
             // SAFETY: contexts in the pool stay mapped; `owner` is only touched atomically.
             let owner = unsafe { &(*context).owner };
-            // Acquire, with the Release of `give_back`: the writes of its last owner are visible.
+            // Acquire, with the Release of `give_back`: the writes of the context's last owner are
+            // visible.
             let free = owner.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed);
             if free.is_ok() {
                 // SAFETY: this thread is its owner now.
@@ -143,7 +147,7 @@ impl Context {
         if base.is_null() || log.is_null() || !makes_executable() {
             for (start, bytes) in [(base, WHOLE), (log, LOG + LOG_RESERVE)] {
                 if !start.is_null() {
-                    // SAFETY: mapped above, and not known to any other thread.
+                    // SAFETY: the memory was mapped above, and no other thread knows it.
                     unsafe { libc::munmap(start.cast(), bytes) };
                 }
             }
@@ -165,7 +169,7 @@ impl Context {
     }
 
     /// # Safety
-    /// No other thread knows it.
+    /// No other thread knows the context.
     unsafe fn discard(context: *mut Context) {
         // SAFETY: by this function's own condition; made by `create`.
         unsafe {
@@ -192,7 +196,7 @@ impl Context {
         self.log - self.log_base > LOG_RESERVE as u64 / 4
     }
 
-    /// Discards what was logged.
+    /// Discards all entries of the log.
     pub fn empty_log(&mut self) {
         self.log = self.log_top();
     }
@@ -208,18 +212,20 @@ impl Context {
         (&raw const *self).addr() as u64 + TABLE_AT as u64
     }
 
-    /// The table's slots: an address of the program, and that of its translation.
+    /// The table's slots. Each has an address of the program, and that of its translation.
     pub fn table(&mut self) -> &mut [[u64; 2]; TABLE] {
-        // SAFETY: part of the mapping, and this context's own.
+        // SAFETY: the table is part of the mapping, and only this context uses it.
         unsafe { &mut *((&raw mut *self).byte_add(TABLE_AT).cast()) }
     }
 }
 
 impl Context {
-    /// The program's code may have changed: each block compares it again when it runs next.
+    /// Notes that the program's code may have changed, so that each block compares it again when it
+    /// next runs.
     pub fn doubt_code(&mut self) {
         let blocks = self.engine().count();
-        // SAFETY: part of the mapping, and this context's own; there are no more blocks than bytes.
+        // SAFETY: the bytes are part of the mapping, and only this context uses them; there are no
+        // more blocks than bytes.
         unsafe { (&raw mut *self).cast::<u8>().add(UNSURE_AT).write_bytes(1, blocks) };
     }
 }
@@ -229,14 +235,14 @@ pub fn unsure_offset(block: u32) -> usize {
     UNSURE_AT + block as usize
 }
 
-/// Distance of the table from the context.
+/// The distance of the table from the context.
 pub const TABLE_OFFSET: usize = TABLE_AT;
-/// Byte of [`Context::log`] that becomes 0 when there is no room for a block.
+/// The offset of the byte of [`Context::log`] that becomes 0 when there is no room for a block.
 pub const LOG_ROOM: usize = offset_of!(Context, log) + 2;
 const _: () = assert!(size_of::<Context>() <= HEADER && LOG + LOG_RESERVE <= LOG_ALIGN);
 const _: () = assert!(LOG_RESERVE == 1 << 16);
 
-/// Distance of a register's spilled value from the context.
+/// The distance of a register's spilled value from the context.
 pub fn spill_offset(register: u8) -> usize {
     offset_of!(Context, spill) + usize::from(register) * 8
 }
@@ -245,14 +251,14 @@ pub fn spill_offset(register: u8) -> usize {
 mod tests {
     use super::*;
 
-    /// Bytes of address space of this process.
+    /// The size of this process's address space in bytes.
     fn mapped() -> usize {
         let text = std::fs::read_to_string("/proc/self/statm").expect("its size");
         let pages = text.split(' ').next().and_then(|pages| pages.parse::<usize>().ok());
         pages.expect("a number") * 4096
     }
 
-    /// The address space suffices for the first mapping, but not for the log.
+    /// The limit of the address space suffices for the first mapping, but not for the log.
     #[test]
     fn a_context_that_can_not_be_made_leaves_nothing_mapped() {
         let child = || {

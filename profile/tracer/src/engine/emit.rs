@@ -1,12 +1,12 @@
 //! Writes machine code into a context's cache.
 //!
-//! Only instructions that the engine adds are made here, and none of them changes a flag: the
-//! program's flags stay in the processor from one of its instructions to the next. Registers are
-//! numbers as in the encoding (0 = rax, 1 = rcx, 2 = rdx, 3 = rbx, 4 = rsp, ...).
+//! Only instructions that the engine adds are made here. None of them changes a flag, since the
+//! program's flags stay in the processor from one of the program's instructions to the next.
+//! Registers are numbers as in the encoding (0 = rax, 1 = rcx, 2 = rdx, 3 = rbx, 4 = rsp, ...).
 
 /// A general register's number.
 pub type Reg = u8;
-/// Numbers of registers that are used by name.
+/// The numbers of registers that are used by name.
 pub const RAX: Reg = 0;
 /// See [`RAX`].
 pub const RCX: Reg = 1;
@@ -18,14 +18,14 @@ pub const RSP: Reg = 4;
 /// A position in the cache at which code is written.
 #[derive(Clone, Copy)]
 pub struct Emitter {
-    /// The context's first byte; its fields are addressed relative to the instruction.
+    /// The address of the context. Its fields are addressed relative to the instruction.
     pub context: u64,
     /// The position of the next byte.
     pub at: u64,
 }
 
 impl Emitter {
-    /// Writes bytes as they are.
+    /// Writes the given bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         // SAFETY: there is room, which is checked before each block is translated, and only the
         // thread that owns the context writes to its cache.
@@ -37,7 +37,8 @@ impl Emitter {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// A displacement relative to the end of an instruction that has `behind` more bytes.
+    /// Writes the displacement of a field of the context, relative to the end of the instruction.
+    /// `behind` is the number of the instruction's bytes after the displacement.
     fn field(&mut self, offset: usize, behind: u64) {
         let end = self.at + 4 + behind;
         self.word((self.context + offset as u64).wrapping_sub(end) as u32);
@@ -143,7 +144,7 @@ impl Emitter {
         self.bytes(&[0xc4, r, 0xfb, 0x93, 0xc0 | (reg & 7) << 3 | mask]);
     }
 
-    /// `vmovmskps` or `vmovmskpd reg, vector`: the highest bit of each element of 4 or 8 bytes.
+    /// `vmovmskps` or `vmovmskpd reg, vector`, for the highest bit of each element of 4 or 8 bytes.
     pub fn load_signs(&mut self, reg: Reg, vector: u8, element: u32, is_256: bool) {
         let r = if reg >= 8 { 0 } else { 0x80 };
         let b = if vector >= 8 { 0 } else { 0x20 };
@@ -153,7 +154,7 @@ impl Emitter {
         self.bytes(&[0xc0 | (reg & 7) << 3 | vector & 7]);
     }
 
-    /// `pmovmskb reg, vector`: the highest bit of each byte, of an xmm or an mm register.
+    /// `pmovmskb reg, vector`, for the highest bit of each byte of an xmm or an mm register.
     pub fn load_byte_signs(&mut self, reg: Reg, vector: u8, is_mmx: bool) {
         if !is_mmx {
             self.bytes(&[0x66]);
@@ -168,7 +169,7 @@ impl Emitter {
         self.word(target.wrapping_sub(self.at + 4) as u32);
     }
 
-    /// `jmp [rip]`, followed by the target's address: reaches everywhere.
+    /// `jmp [rip]`, followed by the target's address, which may be anywhere.
     pub fn jump_far(&mut self, target: u64) {
         self.bytes(&[0xff, 0x25, 0, 0, 0, 0]);
         self.bytes(&target.to_le_bytes());
@@ -185,7 +186,8 @@ impl Emitter {
         self.bytes(&[0x48, 0xf7, 0xd1]);
     }
 
-    /// `lea rcx, [rcx + rax + 1]`: with the complement of a number in rcx, rax minus that number.
+    /// `lea rcx, [rcx + rax + 1]`. If rcx has the complement of a number, the result is rax minus
+    /// that number.
     pub fn difference_to_rcx(&mut self) {
         self.bytes(&[0x48, 0x8d, 0x4c, 0x01, 0x01]);
     }
@@ -195,12 +197,13 @@ impl Emitter {
         self.bytes(&[0x0f, 0xb7, 0xc8]);
     }
 
-    /// `lea rcx, [rcx + rcx]` and `lea rdx, [rdx + rcx * 8]`: rdx plus 16 times rcx.
+    /// `lea rcx, [rcx + rcx]` and `lea rdx, [rdx + rcx * 8]`, which add 16 times rcx to rdx.
     pub fn add_16_rcx_to_rdx(&mut self) {
         self.bytes(&[0x48, 0x8d, 0x0c, 0x09, 0x48, 0x8d, 0x14, 0xca]);
     }
 
-    /// Loads `bytes` (1, 2, 4 or 8) from [rax + displacement] to rax, with zeros above.
+    /// Loads `bytes` bytes (1, 2, 4 or 8) from [rax + displacement] to rax, and clears the bits
+    /// above.
     pub fn load_rax_small(&mut self, bytes: u32, displacement: i8) {
         match bytes {
             1 => self.bytes(&[0x0f, 0xb6, 0x40]),
@@ -219,7 +222,7 @@ pub struct Memory {
     pub base: Option<Reg>,
     /// The index register (never rsp) and its scale.
     pub index: Option<(Reg, u32)>,
-    /// What is added.
+    /// The displacement, which is added to them.
     pub displacement: i32,
 }
 
@@ -239,7 +242,7 @@ impl Emitter {
         self.with_memory(0x8d, reg, memory);
     }
 
-    /// `mov reg, memory`, in the segment of fs or not.
+    /// `mov reg, memory`, in the segment FS if `in_fs`.
     pub fn load_memory(&mut self, reg: Reg, memory: Memory, in_fs: bool) {
         if in_fs {
             self.bytes(&[0x64]);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A hasher for addresses. The standard one asks the system for random numbers and keeps them in
+/// A hasher for addresses. The standard hasher asks the system for random numbers and keeps them in
 /// thread-local storage, which this library must not do inside another program.
 #[derive(Default)]
 pub struct Scatter(u64);

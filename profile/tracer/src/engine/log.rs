@@ -5,9 +5,9 @@ use super::context::Context;
 use super::replay::{EVENT, Event};
 
 impl Context {
-    /// Reads what was logged, at times when no section may be written to the trace. The last entry
-    /// is ignored if its block was `interrupted`: it is unknown which words of the entry have been
-    /// stored.
+    /// Reads the log at times when no section may be written to the trace. The last entry is
+    /// ignored if its block was `interrupted`, since it is unknown which words of the entry have
+    /// been stored.
     pub fn drain_but(&mut self, interrupted: bool) {
         let (top, bottom) = (self.log_top(), self.log);
         let Engine { sections, blocks, .. } = self.engine();
@@ -18,7 +18,7 @@ impl Context {
 
     /// Logs an event.
     pub fn happened(&mut self, event: Event) {
-        // Sections are not written here: the caller may be changing the thread's state.
+        // Sections are not written here, since the caller may be changing the thread's state.
         if !self.has_room() {
             self.drain_but(false);
         }

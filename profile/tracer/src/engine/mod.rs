@@ -1,4 +1,4 @@
-//! The out-of-line executor.
+//! The engine, which executes a copy of the program's code and logs its accesses to memory.
 //!
 //! ```text
 //!   a lock function returns ... into a context's code (cache.rs: `resume`)
@@ -15,8 +15,8 @@
 //!   after the release: the log becomes records (replay.rs, open.rs)
 //! ```
 //!
-//! The callers decide which sections are traced and what happens to them: nothing here knows of the
-//! process, its threads or its file.
+//! The engine's callers decide which sections are traced and what happens to their records. The
+//! engine knows nothing of the process, its threads or its file.
 
 pub mod address_set;
 pub mod block;
@@ -55,9 +55,9 @@ pub struct Engine {
     pub sections: Sections,
     /// The locks whose sections are open, and how many times each is held.
     pub held: Vec<(u64, u32)>,
-    /// Why the section is traced for which the context was taken.
+    /// Why the section for which the context was taken is traced.
     pub choice: Choice,
-    /// A signal handler of the program interrupted the section and used a lock.
+    /// Whether a signal handler of the program interrupted the section and used a lock.
     pub handler_ran: bool,
     /// The thread's processor time when the context was taken, in nanoseconds; `None` if the cost
     /// of this section is not measured.
@@ -70,11 +70,11 @@ pub struct Engine {
     pub others_waited: bool,
     /// The blocks of the heap that a section touched; filled while its record is made.
     pub objects: Vec<ObjectRecord>,
-    /// The blocks of the cache, by number.
+    /// The blocks in the cache, by number.
     pub blocks: Vec<Block>,
     /// The mappings of code, which say whether the program's code may change.
     pub code: Code,
-    /// The translations by address of the program.
+    /// The translations, by the program's addresses.
     pub index: Index,
     /// The exits of translated code.
     pub exits: Exits,
@@ -82,7 +82,7 @@ pub struct Engine {
     pub generation: u64,
     /// The address in the cache at which the next block is written.
     pub at: u64,
-    /// The system call that has not returned yet.
+    /// The system call that has not returned yet; `None` if there is none.
     pub pending: Option<Pending>,
     rseq: Rseq,
     factory: InstructionInfoFactory,

@@ -1,9 +1,10 @@
-//! A section in progress: what it has touched and executed so far.
+//! A section in progress: the memory that it has accessed, and the instructions that it has
+//! executed so far.
 //!
-//! Sections run the same blocks over and over, and mostly touch the same memory again. So for each
-//! word of a block's entries there is a [`Window`]: the range of values for which the block's
-//! accesses add nothing to the address set or to the bounds of an instruction. An entry whose words
-//! are all in their windows is only counted (`touched.rs`).
+//! Sections run the same blocks over and over, and mostly access the same memory again. So each
+//! word of a block's entries has a [`Window`]: the range of values for which the block's accesses
+//! add nothing to the address set or to the bounds of an instruction. An entry whose words are all
+//! in their windows is only counted (`touched.rs`).
 
 use syncline_trace::layout::{SectionRecord, StepRecord, SystemCallRecord};
 
@@ -11,23 +12,23 @@ use super::address_set::Words;
 use super::block::{Address, Block, Shape};
 use super::touched::{Touched, Window};
 
-/// See the top of this file.
+/// A section in progress, as the top of this file describes it.
 pub struct Open {
     /// The section's record.
     pub record: SectionRecord,
-    /// Its address set.
+    /// The section's address set.
     pub words: Words,
-    /// Counts and bounds of its instructions. An instruction that is part of several blocks occurs
-    /// several times.
+    /// The counts and bounds of the section's instructions. An instruction that is part of several
+    /// blocks occurs several times.
     pub steps: Vec<StepRecord>,
-    /// Its system calls.
+    /// The section's system calls.
     pub calls: Vec<SystemCallRecord>,
     blocks: Vec<Ran>,
     /// The accesses of `blocks`.
     touched: Vec<Touched>,
     /// The words of the entries of `blocks`.
     windows: Vec<Window>,
-    /// For each block of the cache its index in `blocks` plus 1, or 0.
+    /// For each block of the cache, its index in `blocks` plus 1, or 0 if it did not run.
     indices: Vec<u32>,
 }
 
@@ -35,26 +36,28 @@ pub struct Open {
 struct Ran {
     block: u32,
     times: u32,
-    /// How often it had run when its accesses were last examined one by one.
+    /// How often the block had run when its accesses were last examined one by one.
     looked_at: u32,
-    /// Whether its windows are valid.
+    /// Whether the block's windows are valid.
     has_windows: bool,
-    /// Its windows are made next when it has run this many times, and again after `wait` more runs.
-    /// `wait` doubles each time, unless the windows were of use.
+    /// The block's windows are made next when it has run this many times, and again after `wait`
+    /// more runs. `wait` doubles each time, unless the windows were useful.
     next_windows: u32,
     wait: u32,
-    /// The index of its first access in [`Open::touched`].
+    /// The index of the block's first access in [`Open::touched`].
     first: usize,
-    /// The index of its first word in [`Open::windows`]; [`NO_WINDOWS`] if the words have none yet.
+    /// The index of the window of the block's first word in [`Open::windows`]; [`NO_WINDOWS`] if
+    /// there are no windows yet.
     first_window: usize,
 }
 
 const NO_WINDOWS: usize = usize::MAX;
 
-/// Windows were of use if this many entries in a row lay in them.
+/// Windows were useful if this many consecutive entries were within them.
 const ENOUGH: u32 = 8;
 
-/// The largest `wait`: windows that are of no use are made again after this many runs of the block.
+/// The largest `wait`: windows that are not useful are made again after this many runs of the
+/// block.
 const LONGEST_WAIT: u32 = 64;
 
 /// Bounds and bases that don't change while a thread is traced.
@@ -83,14 +86,15 @@ impl Open {
         }
     }
 
-    /// Removes all but the counts of blocks, which [`Open::fold`] has removed.
+    /// Empties the section, except for the counts of blocks, which [`Open::fold`] has removed
+    /// already.
     pub fn clear(&mut self) {
         self.words.clear();
         self.steps.clear();
         self.calls.clear();
     }
 
-    /// A block ran, and logged these words.
+    /// Adds a run of a block, which logged the words `slots`.
     #[inline]
     pub fn ran(&mut self, number: u32, block: &Block, slots: &[u64], bases: Bases) {
         let index = self.index_of(number, block);
@@ -98,7 +102,7 @@ impl Open {
         ran.times += 1;
         if ran.has_windows {
             let windows = &self.windows[ran.first_window..][..slots.len()];
-            // All of them, without a branch for each.
+            // All windows are checked, without a branch for each.
             let left = slots.iter().zip(windows).filter(|(slot, window)| window.is_left_by(**slot));
             if left.count() == 0 {
                 return;
@@ -126,14 +130,14 @@ impl Open {
                     }
                 }),
             }
-            // Runs within the windows are counted as if they accessed the same side of the stack's
-            // bounds as this run.
+            // Runs within the windows are counted as if their accesses were on the same side of the
+            // stack's bounds as this run's.
             ran.has_windows &= was_outside == touched.outside;
         }
         if passed_over >= ENOUGH {
             ran.wait = 1;
         }
-        // Most blocks of a short section run once.
+        // Most blocks of a short section run only once, and get no windows.
         if ran.times >= ran.next_windows && block.is_plain {
             ran.next_windows = ran.times + ran.wait;
             ran.wait = LONGEST_WAIT.min(ran.wait * 2);
@@ -141,7 +145,8 @@ impl Open {
         }
     }
 
-    /// Computes the ranges of words around these for which the block would add nothing.
+    /// Computes the block's windows: the ranges of values around `slots` for which the block would
+    /// add nothing.
     #[inline(never)]
     fn make_windows(&mut self, index: usize, block: &Block, slots: &[u64], bases: Bases) {
         let ran = &mut self.blocks[index];
@@ -191,7 +196,7 @@ impl Open {
         self.blocks.len() - 1
     }
 
-    /// Turns the counts of blocks into counts of instructions, and forgets the blocks.
+    /// Converts the counts of blocks to counts of instructions, and removes the blocks.
     pub fn fold(&mut self, blocks: &[Block]) {
         for mut ran in self.blocks.drain(..) {
             self.indices[ran.block as usize] = 0;
@@ -221,7 +226,7 @@ impl Open {
     }
 }
 
-/// Counts the accesses of the runs, up to run number `times`, that were not examined one by one.
+/// Counts the accesses of those runs, up to run number `times`, that were not examined one by one.
 /// Returns how many runs these were.
 fn settle(ran: &mut Ran, touched: &mut [Touched], times: u32) -> u32 {
     let since = times - ran.looked_at;

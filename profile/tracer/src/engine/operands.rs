@@ -1,5 +1,5 @@
-//! The memory that an instruction accesses, and the values that must be noted when it runs to
-//! compute its addresses.
+//! The operands in memory of an instruction, and the values that must be noted when it runs so that
+//! their addresses can be computed later.
 
 use iced_x86::{
     Code, EncodingKind, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
@@ -11,15 +11,15 @@ use super::processor;
 
 /// One operand in memory.
 pub struct Operand {
-    /// Whether it is read.
+    /// Whether the instruction reads it.
     pub read: bool,
-    /// Whether it is written.
+    /// Whether the instruction writes it.
     pub write: bool,
-    /// Whether it is addressed through the FS segment.
+    /// Whether the base of the FS segment is to be added to its address.
     pub in_fs: bool,
-    /// Its first address.
+    /// The address of its first byte, or how that is computed.
     pub place: Place,
-    /// How many bytes it covers from there.
+    /// Which bytes it covers, counted from that address.
     pub extent: Extent,
 }
 
@@ -37,14 +37,15 @@ pub enum Place {
 pub enum Extent {
     /// A fixed number of bytes.
     Plain(u32),
-    /// From this register's value before the instruction to its value afterwards, in elements of
-    /// this size.
+    /// For string instructions: from this register's value before the instruction to its value
+    /// afterwards, in elements of so many bytes.
     String(Reg, u32),
-    /// A number of bytes that is accessed only if the zero flag is set afterwards.
+    /// For `cmpxchg`: a number of bytes, which are read, and written only if the zero flag is set
+    /// afterwards.
     Exchange(u32),
     /// The operand, of this many bytes, that contains the bit whose number is in this register.
     Bit(Reg, u32),
-    /// The elements that a mask selects in one of several ways.
+    /// The elements that this mask selects, in the way that [`By`] says.
     Masked(Mask, By),
     /// The elements that a vector of indices and a mask select.
     Gather {
@@ -52,49 +53,54 @@ pub enum Extent {
         mask: Mask,
         /// The vector register with the indices.
         indices: Register,
-        /// Bytes of an index.
+        /// The size of an index in bytes.
         index_size: u32,
-        /// Factor of an index.
+        /// The factor by which an index is multiplied.
         scale: u32,
-        /// Bytes of an element.
+        /// The size of an element in bytes.
         size: u32,
-        /// Elements.
+        /// The number of elements.
         count: u32,
     },
 }
 
-/// The source of a mask.
+/// Where a mask comes from.
 #[derive(Clone, Copy)]
 pub enum Mask {
-    /// A mask register.
+    /// The mask register of this number.
     Register(u8),
-    /// The signs of a vector's elements: the register's number, bytes of an element, and whether it
-    /// has 256 bits.
+    /// The signs of a vector's elements: the vector register's number, the bytes of an element, and
+    /// whether the register has 256 bits (otherwise 128).
     Signs(u8, u32, bool),
-    /// The signs of a vector's bytes: the register's number, and whether it is an MMX register.
+    /// The signs of a vector's bytes: the vector register's number, and whether it is an MMX
+    /// register.
     ByteSigns(u8, bool),
 }
 
-/// The elements that a mask selects.
+/// Which elements a mask selects.
 #[derive(Clone, Copy)]
 pub enum By {
-    /// Those whose bit is set: bytes of an element, and how many elements there are.
+    /// Those whose bit is set. The numbers are the bytes of an element and how many elements there
+    /// are.
     Elements(u32, u32),
-    /// As many as bits are set, one after the other: bytes of an element, and how many bits count.
+    /// As many as there are set bits, from the first element on. The numbers are the bytes of an
+    /// element and how many of the mask's bits count.
     Packed(u32, u32),
-    /// All or none: bytes in all, and how many bits count.
+    /// All if any bit is set, otherwise none. The numbers are the bytes in all and how many of the
+    /// mask's bits count.
     IfAny(u32, u32),
 }
 
-/// The error of an instruction whose operands are not known.
+/// The error for an instruction whose operands this module can't describe. Tracing stops at such an
+/// instruction.
 pub struct Unknown;
 
-/// A register's number in the encoding.
+/// A register's number in machine code.
 pub fn number(register: Register) -> Reg {
     register.number() as Reg
 }
 
-/// The operands in memory of an instruction, in the order of its accesses.
+/// The operands in memory of an instruction, in the order in which it accesses them.
 pub fn operands(
     factory: &mut InstructionInfoFactory,
     instruction: &Instruction,
@@ -155,7 +161,8 @@ fn extent(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
     let size = memory.memory_size().size() as u32;
     let element = memory.memory_size().element_size() as u32;
     if instruction.is_string_instruction() {
-        // With a repeat prefix, only the instruction itself has the size of an element.
+        // If there is a repeat prefix, `memory` does not have the size of an element, but the
+        // instruction has.
         let size = instruction.memory_size().size() as u32;
         return Ok(Extent::String(number(memory.base()), size));
     }
@@ -180,7 +187,7 @@ fn extent(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
         M::Xsave | M::Xsave64 | M::Xsaveopt | M::Xsaveopt64 => {
             Extent::Plain(processor::xsave_bytes(false))
         }
-        // The state that is restored was mostly saved by the loader, which uses the compact form.
+        // Most states that `xrstor` restores were saved by the loader, which uses the compact form.
         M::Xsavec | M::Xsavec64 | M::Xrstor | M::Xrstor64 => {
             Extent::Plain(processor::xsave_bytes(true))
         }
@@ -223,7 +230,7 @@ fn masked(instruction: &Instruction, size: u32, element: u32) -> Result<Extent, 
     let name = format!("{:?}", instruction.mnemonic());
     let starts = |names: &[&str]| names.iter().any(|n| name.starts_with(n));
     let mask = mask_register(instruction)?;
-    // A broadcast has as many mask bits as the widest vector has elements.
+    // The mask of a broadcast has as many bits as the widest vector has elements.
     let widest = (0..instruction.op_count())
         .filter(|&n| instruction.op_kind(n) == OpKind::Register)
         .map(|n| instruction.op_register(n))
@@ -250,7 +257,7 @@ fn masked(instruction: &Instruction, size: u32, element: u32) -> Result<Extent, 
         "Vpmultishift",
         "Vpack",
     ]) {
-        // A masked result may depend on any of the elements: all are read.
+        // Even a masked result may depend on each element in memory, so all count as read.
         return Ok(Extent::Plain(size));
     } else {
         By::Elements(element, size / element)

@@ -1,4 +1,4 @@
-//! A system call of a section that has not returned yet.
+//! A system call that a traced section has made and that has not returned yet.
 
 /// A system call that has been made.
 #[derive(Clone, Copy)]
@@ -7,13 +7,14 @@ pub struct Pending {
     pub number: u64,
     /// Its arguments.
     pub arguments: [u64; 6],
-    /// The thread's processor time when it was made, in nanoseconds; `None` if that is not
-    /// measured.
+    /// The thread's processor time when the call was made, in nanoseconds; `None` if the section's
+    /// cost is not measured.
     pub made: Option<u64>,
 }
 
 impl Pending {
-    /// Whether the call may make code writable that was not writable before.
+    /// Whether the call asks for memory that is both writable and executable, so that code which
+    /// could not change until now may change afterwards.
     pub fn frees_code(&self) -> bool {
         let Pending { number, arguments, .. } = *self;
         let rights = (libc::PROT_WRITE | libc::PROT_EXEC) as u64;

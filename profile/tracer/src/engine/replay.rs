@@ -1,4 +1,4 @@
-//! Turns the log into sections, each with what it touched and executed.
+//! Turns the log of executed blocks into sections, each with what it touched and executed.
 //!
 //! The log is a sequence of entries: blocks that ran, and events in between, such as the beginning
 //! and the end of a section, in the order in which they happened. A section inside another has a
@@ -10,13 +10,13 @@ use super::address_set::{Hint, How};
 use super::block::{BLOCKS, Block};
 use super::open::{Bases, Open};
 
-/// Entries with this number are events; their one word is the event's index in
+/// An entry with this number is an event. Its only word is the event's index in
 /// [`Sections::events`].
 pub const EVENT: u32 = 0x4000_0000;
 
-/// The number in a block's entries. Its low bits are the block's own number, its high bits say how
-/// many words the entry has, so that the next entry is found without reading the block's
-/// description.
+/// The number in the log entries of a block. Its low bits are the block's own number. Its high bits
+/// say how many words the entry has (`slots`), so that the next entry is found without reading the
+/// block's description.
 pub fn entry_number(block: u32, slots: u16) -> u32 {
     let number = block | u32::from(slots) << BLOCKS.ilog2();
     debug_assert!(number < EVENT);
@@ -27,56 +27,56 @@ pub fn entry_number(block: u32, slots: u16) -> u32 {
 #[derive(Clone, Copy)]
 pub enum Event {
     /// A section began. (The record's counts of allocations and frees are those of the thread up to
-    /// now.)
+    /// this moment.)
     Begin(SectionRecord),
-    /// A section ended.
+    /// A section ended, as described.
     End(End),
     /// The kernel read or wrote memory in a system call.
     Kernel {
         /// The first address.
         address: u64,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
-        /// Whether the kernel wrote the memory; otherwise it read it.
+        /// Whether the kernel wrote the memory (otherwise it read it).
         write: bool,
         /// The address of the system call's instruction.
         by: u64,
     },
-    /// A system call of this number.
+    /// The program made the system call of this number.
     SystemCall(u32),
 }
 
 /// The end of a section.
 #[derive(Clone, Copy)]
 pub struct End {
-    /// Its lock.
+    /// The address of its lock.
     pub lock: u64,
     /// When the lock was released, in ticks.
     pub released: u64,
-    /// Flags that the section's record gets in addition.
+    /// Flags to add to the section's record.
     pub flags: u32,
     /// Why tracing stopped before the section's end; [`STOP_NONE`] if it did not.
     pub stopped: u32,
-    /// The numbers of blocks that the thread had allocated and freed by then.
+    /// How many blocks of the heap the thread had allocated and freed up to this moment.
     pub heap: (u32, u32),
 }
 
-/// The sections of one stretch of tracing.
+/// The sections of one stretch of tracing, in which a thread runs translated code without a break.
 #[expect(clippy::vec_box, reason = "they go from list to list, and are large")]
 pub struct Sections {
     /// Sections that have not ended.
     pub open: Vec<Box<Open>>,
     /// Sections that have ended but are not written yet.
     done: Vec<Box<Open>>,
-    /// Emptied sections, whose memory is used again.
+    /// Emptied sections, kept because their memory will be used again.
     spare: Vec<Box<Open>>,
     /// The events that the log refers to.
     pub events: Vec<Event>,
-    /// The thread's stack.
+    /// The bounds of the thread's stack.
     pub stack: (u64, u64),
     /// The thread's FS base.
     pub fs: u64,
-    /// The instructions of this stretch of tracing so far.
+    /// The number of instructions in this stretch of tracing so far.
     pub instructions: u64,
 }
 
@@ -94,11 +94,12 @@ impl Sections {
         }
     }
 
-    /// Reads the log from its top down to `bottom`, without the last block if `but_last` is set.
-    /// Sections that end are given to `write`, or kept if that is `None`.
+    /// Reads the log from its top down to `bottom` and adds each entry to the open sections. If
+    /// `but_last` is set, the last block is left out. Sections that end are given to `write`, or
+    /// kept for [`Sections::write_done`] if `write` is `None`.
     ///
     /// # Safety
-    /// A log that these blocks have written lies between `bottom` and the top.
+    /// Between `bottom` and the top lies a log that was written by translations of these blocks.
     pub unsafe fn replay(
         &mut self,
         blocks: &[Block],
@@ -115,8 +116,8 @@ impl Sections {
                 // SAFETY: as above.
                 let place = unsafe { (at as *const u64).read() };
                 self.happened(self.events[place as usize], blocks);
-                // Written now, while its memory is still in the caches; the next section uses the
-                // memory again.
+                // An ended section is written at once, because its memory is still in the caches
+                // and is used again for the next section.
                 if let Some(write) = &mut write {
                     self.write_done(write);
                 }
@@ -185,7 +186,8 @@ impl Sections {
         }
     }
 
-    /// Turns counts of blocks into counts of instructions, before the blocks are discarded.
+    /// Turns the open sections' counts of blocks into counts of instructions. Must be called before
+    /// the blocks are discarded.
     pub fn fold(&mut self, blocks: &[Block]) {
         self.open.iter_mut().for_each(|open| open.fold(blocks));
     }

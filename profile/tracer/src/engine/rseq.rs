@@ -1,6 +1,7 @@
-//! Restartable sequences (`rseq`): the kernel restarts a sequence if a thread was interrupted at an
-//! address inside it. A translation has other addresses and would not be restarted, so sequences
-//! have to run natively.
+//! Recognises restartable sequences (`rseq`). If a thread is interrupted at an address inside such
+//! a sequence, the kernel makes it continue at the sequence's abort address. Translated code has
+//! other addresses, for which the kernel would not do so. Hence tracing stops before a sequence,
+//! and it runs natively.
 //!
 //! A sequence begins when the address of its descriptor is stored into the thread's `rseq` area.
 //! Two patterns are recognised: a store to glibc's area, and a `lea`, relative to the instruction
@@ -10,9 +11,10 @@ use iced_x86::{Instruction, Mnemonic};
 
 use super::operands::{Operand, Place};
 
-/// The bytes before the abort address of a sequence, on x86.
+/// The four bytes that precede the abort address of every sequence on x86.
 const SIGNATURE: u32 = 0x5305_3053;
-/// A sequence lies in the function that begins it, so less than this many bytes away.
+/// A sequence lies in the function that begins it, so fewer than this many bytes away from the
+/// beginning instruction.
 const NEAR: u64 = 1 << 20;
 
 /// A sequence's descriptor, as the kernel defines it.
@@ -25,7 +27,7 @@ struct Descriptor {
     abort: u64,
 }
 
-/// Recognises the beginning of a sequence.
+/// Recognises the instruction that begins a sequence.
 #[derive(Clone, Copy)]
 pub struct Rseq {
     /// The offset of the pointer to the descriptor in glibc's area from the FS base; `None` without
@@ -34,10 +36,10 @@ pub struct Rseq {
 }
 
 impl Rseq {
-    /// Asks glibc for its area, which it has since 2.35.
+    /// Looks up glibc's area, which exists since glibc 2.35.
     pub fn new() -> Rseq {
         let found = syncline_interpose::definition(c"__rseq_offset").cast::<isize>();
-        // SAFETY: the symbol is a constant of this type.
+        // SAFETY: if the symbol exists, it is a constant of this type.
         let offset = unsafe { found.as_ref() }.copied();
         Rseq { pointer: offset.map(|offset| (offset as u64).wrapping_add(8)) }
     }
@@ -60,8 +62,8 @@ fn takes_descriptor(instruction: &Instruction) -> bool {
     if !at.is_multiple_of(8) || !is_readable(at) || !is_readable(last) {
         return false;
     }
-    // SAFETY: aligned, and both ends can be read; a page lies either before or behind a boundary
-    // between them.
+    // SAFETY: the address is aligned, and the first and the last eight bytes can be read. At most
+    // one page boundary lies between, so all bytes can be read.
     let descriptor = unsafe { (at as *const Descriptor).read() };
     let near = |address: u64| address.abs_diff(instruction.ip()) < NEAR;
     let signature = descriptor.abort.wrapping_sub(4);
@@ -73,12 +75,13 @@ fn takes_descriptor(instruction: &Instruction) -> bool {
         && unsafe { (signature as *const u32).read_unaligned() } == SIGNATURE
 }
 
-/// Whether eight bytes can be read there. The kernel reads the new signal mask before it checks the
-/// operation, which is an invalid one here.
+/// Whether eight bytes at an address can be read. To find out without a fault, the address is
+/// passed to the kernel as a new signal mask, with an invalid operation. The kernel reads the mask
+/// before it checks the operation, so it reports `EFAULT` only if the bytes can't be read.
 fn is_readable(address: u64) -> bool {
     const NOTHING: i32 = -1;
     const BYTES: usize = 8;
-    // SAFETY: the call changes nothing.
+    // SAFETY: the operation is invalid, so the call changes nothing.
     syncline_interpose::preserving_errno(|| unsafe {
         let null = core::ptr::null_mut::<u64>();
         let call = libc::SYS_rt_sigprocmask;

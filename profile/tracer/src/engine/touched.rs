@@ -1,13 +1,13 @@
-//! What an access of a block has done in a section, and the values of an entry's words for which it
-//! would do nothing new.
+//! What an access of a block has touched in a section, and which values of the words in a log entry
+//! would add nothing new, so that the entry can be skipped.
 //!
 //! ```text
-//!                   all bytes known to be in the set
+//!                   bytes that are all known to be in the set
 //!           |<------------------------------------------>|
 //!     ......#############################################.......   memory
 //!                 |<----------------------->|
-//!                 lowest and highest so far of this access
-//!                 |<---- window ----->|        (its access is so many bytes long)
+//!                 lowest and highest byte that this access has touched
+//!                 |<---- window ----->|     where it may begin without going beyond them
 //! ```
 
 use super::address_set::{Covered, Hint, Words};
@@ -18,19 +18,20 @@ use super::block::{Access, Shape};
 pub struct Touched {
     /// How often it touched something outside of the stack.
     pub accesses: u32,
-    /// Whether it was outside of the stack the last time.
+    /// Whether it was outside of the stack the last time it was replayed.
     pub outside: bool,
-    /// Its position in the address set the last time.
+    /// Its position in the address set at that time.
     pub hint: Hint,
-    /// The lowest and the highest byte that it touched outside of the stack.
+    /// The address of the lowest byte that it touched outside of the stack.
     pub low: u64,
-    /// See `low`.
+    /// The address of the highest one.
     pub high: u64,
-    /// The range around its address that is known to be in the set.
+    /// The range of bytes around its address that are all known to be in the set.
     pub covered: Covered,
 }
 
-/// The values of an entry's word for which nothing new is touched: `count` values from `first` on.
+/// The values of a word in a log entry for which the block touches nothing new: `count` values from
+/// `first` on.
 #[derive(Clone, Copy)]
 pub struct Window {
     first: u64,
@@ -38,7 +39,7 @@ pub struct Window {
 }
 
 impl Touched {
-    /// The access has touched nothing yet.
+    /// An access that has touched nothing yet.
     pub const NOTHING: Touched = Touched {
         accesses: 0,
         outside: false,
@@ -48,7 +49,7 @@ impl Touched {
         covered: Covered::NOTHING,
     };
 
-    /// Adds memory that was accessed.
+    /// Adds `bytes` bytes of memory from `address` on, which the access has touched.
     #[inline(always)]
     pub fn touch(
         &mut self,
@@ -67,7 +68,8 @@ impl Touched {
         }
     }
 
-    /// How far the access may move down and up from its address without doing anything new.
+    /// By how many bytes the address of the access may move down and up from `at` without touching
+    /// anything new.
     pub fn room(
         &mut self,
         access: &Access,
@@ -96,7 +98,7 @@ impl Touched {
 }
 
 impl Window {
-    /// Every value except `u64::MAX`; taken for the window of all values.
+    /// The window of all values. (Strictly, it lacks `u64::MAX`.)
     pub const ALL: Window = Window { first: 0, count: u64::MAX };
 
     #[inline(always)]

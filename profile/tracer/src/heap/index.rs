@@ -1,25 +1,27 @@
-//! Blocks by address: a table for the whole address space, of which only the used parts take
-//! memory.
+//! Finds the heap's blocks by address. A table covers the whole address space, but only the parts
+//! in use take memory.
 //!
 //! ```text
 //! roots    one word for each 2 MiB of addresses: the address of their leaf
-//! leaf     two words for each 16 bytes: size and serial number, and call site, of a block that starts there
+//! leaf     two words for each 16 bytes: the size and serial number of a block that starts there,
+//!          and the call site of its allocation
 //!          one word for each 4 KiB: the start of a block that covers the page's first byte
 //! ```
 //!
-//! A block is noted where it starts, and in each further page that it reaches. The block of an
-//! address is found through the word of the address's page if the block noted there is live and
-//! covers the address, since then no other block starts between. Otherwise it is found by walking
-//! back to the nearest start in the page. The walk has 256 steps at most, and is done for traced
-//! sections only. Noting a block takes a look-up and two stores, and for each further page that it
-//! reaches a look-up and a store.
+//! A block is noted where it starts, and in the word of each further page that it reaches. To find
+//! the block of an address, the word of the address's page is read first. If it leads to a live
+//! block that covers the address, that is the block. Otherwise the search walks back from the
+//! address to the nearest start in the page. The walk has at most 256 steps, and is done for traced
+//! sections only. Noting a block takes a look-up and two stores, and a look-up and a store for each
+//! further page that it reaches.
 //!
-//! A freed block stays noted as freed, until another block starts at the same address. A later
-//! block may cover its start, so a live block that covers an address is preferred.
+//! A freed block stays noted, as freed, until another block starts at the same address. A later
+//! block may cover the start of a freed one. So if both a live and a freed block cover an address,
+//! the live one is the result.
 //!
-//! While a thread writes the words of a block, no other thread does: the thread has just got this
-//! memory, or is about to free it. A thread that reads may see one word of an old block and one of
-//! a new block.
+//! While a thread writes the words of a block, no other thread writes them, because the thread has
+//! just got this memory or is about to free it. A thread that reads at the same time may see one
+//! word of an old block and one of a new block.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{
@@ -30,7 +32,7 @@ use syncline_trace::layout::ObjectRecord;
 
 use crate::aside;
 
-/// Bits of an address in user space.
+/// The number of bits of an address in user space.
 const ADDRESS_BITS: u32 = 47;
 /// The binary logarithm of the number of bytes of address space that a leaf is for.
 const LEAF_BITS: u32 = 21;
@@ -47,13 +49,13 @@ const PAGES: usize = 1 << (LEAF_BITS - PAGE.ilog2());
 
 /// The low bits of a word that hold a size or an address.
 const LOW: u64 = (1 << 48) - 1;
-/// In a site's word: the block was freed.
+/// This bit of the word `site` says that the block was freed.
 const FREED: u64 = 1 << 63;
 
-/// A block that starts here.
+/// The two words for 16 bytes of memory: the block that starts there, if any.
 struct Start {
-    /// Its size in the low bits, and in the high 16 bits its serial number among the blocks that
-    /// started here.
+    /// In the low bits the block's size. In the high 16 bits its serial number among the blocks
+    /// that started here.
     size: AtomicU64,
     /// The call site of its allocation, and [`FREED`] if it was freed; 0 if no block ever started
     /// here.
@@ -72,8 +74,8 @@ static TABLE: AtomicPtr<AtomicPtr<Leaf>> = AtomicPtr::new(null_mut());
 fn map<T>() -> *mut T {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at an address of the kernel's choice. It is the system call and not
-    // libc's function, which the program may have replaced.
+    // SAFETY: this makes a new mapping at an address of the kernel's choice. The system call is
+    // made directly because the program may have replaced libc's function.
     let mapped = aside::allowed(|| unsafe {
         libc::syscall(libc::SYS_mmap, 0usize, size_of::<T>(), access, kind, -1isize, 0usize)
     });
@@ -81,15 +83,15 @@ fn map<T>() -> *mut T {
 }
 
 fn unmap<T>(mapping: *mut T) {
-    // SAFETY: the caller has just mapped it, and no other thread knows it.
+    // SAFETY: the caller has just made the mapping, and no other thread knows its address.
     aside::allowed(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
 }
 
-/// The object that a word points to, which is mapped when it is first needed; `None` if it can't be
+/// The object that `word` points to. It is mapped when it is first needed; `None` if it can't be
 /// mapped.
 fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
-    // Acquire pairs with the exchange below: the object's zeros must not be read before its
-    // address.
+    // Acquire pairs with the exchange below. It ensures that a thread which sees the address of the
+    // object also sees the object's zeros.
     let mut found = word.load(Acquire);
     if found.is_null() {
         let new = map::<M>().cast::<T>();
@@ -108,8 +110,8 @@ fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
     Some(unsafe { &*found })
 }
 
-/// The word with the leaf of an address; `None` if the address is not in user space, or if there is
-/// no table and none is made.
+/// The word that points to the leaf of an address. `None` if the address is not in user space, or
+/// if there is no table and it isn't made (because `make` is false, or the mapping fails).
 fn root(address: u64, make: bool) -> Option<&'static AtomicPtr<Leaf>> {
     if address >> ADDRESS_BITS != 0 {
         return None;
@@ -140,7 +142,7 @@ fn page_of(leaf: &Leaf, address: u64) -> &AtomicU64 {
     &leaf.pages[(address / PAGE) as usize % PAGES]
 }
 
-/// Notes a block that was just allocated.
+/// Notes a block of `size` bytes at `start` that was just allocated at the call site `site`.
 pub fn allocated(start: u64, size: u64, site: u64) {
     if start == 0 || !start.is_multiple_of(GRANULE) {
         return;
@@ -153,7 +155,8 @@ pub fn allocated(start: u64, size: u64, site: u64) {
     reach(start, 0, size);
 }
 
-/// Notes that a block was not freed after all, and its new size if its size changed.
+/// Takes back that a block was freed, after a call of `realloc` that left it in place. `size` is
+/// its new size, if that changed.
 pub fn kept(start: u64, size: Option<u64>) {
     if let Some(leaf) = leaf(start, false)
         && start.is_multiple_of(GRANULE)
@@ -168,7 +171,8 @@ pub fn kept(start: u64, size: Option<u64>) {
     }
 }
 
-/// Notes a block in the pages that it reaches behind its first `from` bytes.
+/// Notes a block in the words of the pages that it reaches. Pages within its first `from` bytes are
+/// left out because the block is noted there already.
 fn reach(start: u64, from: u64, size: u64) {
     let end = start.saturating_add(size.min(LARGEST));
     let mut page = (start + from.min(LARGEST)).next_multiple_of(PAGE);
@@ -195,7 +199,8 @@ pub fn freed(start: u64) {
     }
 }
 
-/// The block that covers an address: a live one if there is one, or else the nearest freed one.
+/// The block that covers an address: a live one if there is one, otherwise the freed one with the
+/// nearest start; `None` if no known block covers it.
 pub fn find(address: u64) -> Option<ObjectRecord> {
     let leaf = leaf(address, false)?;
     let reaching = reaching(leaf, address);
@@ -219,15 +224,15 @@ pub fn find(address: u64) -> Option<ObjectRecord> {
     freed.or(reaching.map(|(block, _)| block))
 }
 
-/// The block that reaches into an address's page from before, if it covers the address, and whether
-/// it is live.
+/// The block in the word of an address's page, if that block covers the address, and whether it is
+/// live.
 fn reaching(leaf: &Leaf, address: u64) -> Option<(ObjectRecord, bool)> {
     let start = page_of(leaf, address).load(Relaxed);
     let leaf = (start != 0).then(|| self::leaf(start, false))??;
     covering(leaf, start, address)
 }
 
-/// The block that starts at `start` if it covers the address, and whether it is live.
+/// The block that starts at `start`, if it covers `address`, and whether it is live.
 fn covering(leaf: &Leaf, start: u64, address: u64) -> Option<(ObjectRecord, bool)> {
     let entry = start_of(leaf, start);
     let site = entry.site.load(Relaxed);

@@ -1,5 +1,5 @@
-//! C11's `mtx_*` and `cnd_*`, which glibc does not route through `pthread_*`. The objects are the
-//! same.
+//! C11's `mtx_*` and `cnd_*`. glibc does not implement them by calls of `pthread_*`, so they are
+//! interposed too. The mutexes and condition variables are the same objects.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,5 +1,6 @@
-//! `pthread_cond_*wait`. libc has an old and a new version of the first two, with different code,
-//! and `dlsym` may return either by default; hence the version is given.
+//! `pthread_cond_*wait`. libc has an old and a new version of `pthread_cond_wait` and
+//! `pthread_cond_timedwait`, with different code. `dlsym` may return either, so the version is
+//! given here.
 
 use core::ffi::{c_int, c_void};
 

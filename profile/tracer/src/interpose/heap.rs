@@ -1,8 +1,9 @@
 //! `malloc` and its family, and C++'s operator new: the functions that allocate and free.
 //!
-//! Each passes the call on and notes the outcome. A block is noted as freed before it is freed,
-//! since another thread may get its memory at once. If C++'s operator new calls `malloc`, the
-//! block's call site is that of the operator, and not the one in the C++ library.
+//! Each passes the call on to the program's allocator and notes the outcome. A block is noted as
+//! freed before it is freed, since another thread may get its memory at once. If C++'s operator new
+//! calls `malloc`, the call site noted for the block is where the operator was called, and not the
+//! one in the C++ library.
 
 use core::ffi::{c_int, c_void};
 
@@ -40,10 +41,11 @@ mod real {
     functions!(real);
 }
 
-/// The call site: the one of operator new if that made the call, otherwise the caller's.
+/// The call site to note: that of operator new if the operator made this call, otherwise that of
+/// this call.
 ///
 /// # Safety
-/// `caller` is the stack pointer that [`entry!`] passes.
+/// `caller` is the stack pointer that [`entry!`] passes, which points to the return address.
 unsafe fn site(caller: *const u64) -> u64 {
     match words::caller_of_new() {
         // SAFETY: by this function's own condition.
@@ -70,9 +72,10 @@ fn taken(block: *mut c_void) {
     }
 }
 
-/// Passes on a call that resizes a block, and notes the result: the same block, another one, none if
-/// the new size is 0, or, if the call failed, the old one. The block is noted as freed during the
-/// call, because another thread may get its memory as soon as it was moved.
+/// Passes on a call that resizes a block, and notes the result. That may be the same block, another
+/// one, or none if the new size is 0. If the call failed, the old block remains. The block is noted
+/// as freed during the call, because another thread may get its memory as soon as it has been
+/// moved.
 fn moved(
     block: *mut c_void,
     size: usize,
@@ -92,8 +95,8 @@ fn moved(
     after
 }
 
-/// The functions that the entries of the same names jump to; `caller` is the stack pointer at the
-/// entry.
+/// The functions that the exported entries of the same names jump to. `caller` is the stack pointer
+/// at the entry.
 #[allow(non_snake_case, reason = "the names are C++'s")]
 mod imp {
     use super::*;
@@ -139,7 +142,7 @@ mod imp {
     ) -> *mut c_void {
         // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
         unsafe {
-            // A size that has no number is too large, so the call fails.
+            // If the product overflows, the call fails, so the saturated size is never noted.
             let (site, bytes) = (site(caller), count.saturating_mul(size));
             moved(block, bytes, site, || real::reallocarray(block, count, size))
         }
@@ -158,7 +161,7 @@ mod imp {
         caller: *const u64,
     ) -> c_int {
         // SAFETY: the caller's own promises, passed on; the entry passes `caller`; if the call
-        // succeeds, the block's address is stored.
+        // succeeds, it has stored the block's address in `block`.
         unsafe {
             let site = site(caller);
             let status = real::posix_memalign(block, alignment, size);
@@ -175,16 +178,16 @@ mod imp {
                 pub unsafe extern "C-unwind" fn $name($($arg: $type,)* caller: *const u64) -> *mut c_void {
                     // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
                     unsafe {
-                        // One operator may reach another: that for arrays jumps to the plain one,
+                        // One operator may call another: the one for arrays jumps to the plain one,
                         // whose return address then lies in this library. Only the outermost
-                        // operator is called by the program.
+                        // operator was called by the program.
                         let is_outermost = words::caller_of_new() == 0;
                         if is_outermost {
                             words::set_caller_of_new(return_address(caller));
                         }
                         let block = real::$name($($arg),*);
-                        // The program's own operator may not call `malloc`, which would have reset
-                        // the word.
+                        // Normally the call of `malloc` has reset the word already. But an operator
+                        // that the program defines need not call `malloc`.
                         if is_outermost {
                             words::set_caller_of_new(0);
                         }

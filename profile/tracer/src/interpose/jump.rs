@@ -1,4 +1,4 @@
-//! `longjmp` and similar functions, at which tracing ends.
+//! `longjmp` and similar functions. Tracing ends before the jump.
 
 use core::ffi::{c_int, c_void};
 

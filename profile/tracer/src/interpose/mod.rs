@@ -1,4 +1,5 @@
-//! The interposed functions. Those of locks share the acquisition, release and wait in this file.
+//! The interposed functions. Those for locks are made from the functions in this file: [`acquire`],
+//! [`release`] and [`wait`].
 
 mod c11;
 mod cond;
@@ -18,7 +19,7 @@ use crate::call::choose::prepare;
 use crate::section::{Acquired, Call, Caller, enter, finish};
 use crate::{clock, thread};
 
-/// The outcome of a call that may acquire.
+/// The outcome of a call that may acquire a lock.
 enum Got {
     /// The lock is held now.
     Yes,
@@ -27,25 +28,27 @@ enum Got {
 }
 
 impl Got {
-    /// The outcome of a function that returns 0 if it acquires, and an error otherwise.
+    /// The outcome of a function that returns 0 if it has acquired the lock, otherwise an error.
     fn if_zero(result: c_int) -> Got {
         if result == 0 { Got::Yes } else { Got::No }
     }
 }
 
-/// The `has_waiters` of locks whose memory does not show their waiters.
+/// The argument `has_waiters` of [`release`] for locks whose memory does not show whether threads
+/// wait.
 fn unknown() -> bool {
     false
 }
 
-/// The `attempt` of calls that are not preceded by a try.
+/// The argument `attempt` of [`acquire`] for calls that are not preceded by a try.
 const UNTRIED: Option<fn() -> Option<c_int>> = None;
 
-/// Acquires a lock. It tries first if there is an `attempt`, to find out whether the call has to
-/// wait.
+/// Acquires a lock by `block`, the program's call. If there is an `attempt`, that is tried first,
+/// to find out whether the call has to wait. `holder` returns the thread that holds the lock (0 if
+/// unknown), and `got` says whether a result of the call means that the lock is now held.
 ///
 /// # Safety
-/// The closures make the program's own calls; `caller` is the one that the entry passes.
+/// The closures make the program's own calls. `caller` is the stack pointer that the entry passes.
 #[inline(always)]
 unsafe fn acquire<R: Copy>(
     (op, lock, shared): (Op, usize, bool),
@@ -81,10 +84,12 @@ unsafe fn acquire<R: Copy>(
                 (result, clock::now().saturating_sub(before).max(1), holder)
             }
         };
-        // An acquisition without a try before it counts as one that did not wait.
+        // If the call was not preceded by a try, it is unknown whether it waited. It counts as one
+        // that did not.
         let waited = if tries { waited } else { 0 };
         if let Got::Yes = got(result) {
-            // An acquisition that waited stands for itself only, and is never passed over.
+            // An acquisition that waited is always counted, as a single one: it stands for no
+            // others.
             let stands_for = if waited > 0 { 1 } else { stands_for };
             if stands_for > 0 {
                 call.acquired(Acquired { lock, op, shared, waited, holder, stands_for }, caller);
@@ -95,7 +100,8 @@ unsafe fn acquire<R: Copy>(
     }
 }
 
-/// Releases a lock. `has_waiters` says whether threads are known to wait for it.
+/// Releases a lock by `really`, the program's call. `has_waiters` says whether threads are known to
+/// wait for the lock.
 ///
 /// # Safety
 /// Same requirements as [`acquire`].
@@ -122,7 +128,8 @@ unsafe fn release<R>(
     }
 }
 
-/// Waits for a condition: the section ends before the wait, and another one begins after it.
+/// Waits for a condition by `block`, the program's call. The section of the mutex `lock` ends
+/// before the wait, and another one begins after it.
 ///
 /// # Safety
 /// Same requirements as [`acquire`].

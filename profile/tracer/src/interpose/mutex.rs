@@ -1,8 +1,8 @@
 //! `pthread_mutex_*`.
 //!
-//! Two kinds of mutexes are not tried before they are locked. A robust mutex that can't be
-//! recovered stays locked after a try that reports that. A mutex with a priority ceiling may refuse
-//! the try but not the call.
+//! Mutexes of two kinds are locked without a try before. A try of a robust mutex that can't be
+//! recovered reports this, but leaves the mutex locked. A mutex with a priority ceiling may refuse
+//! the try even though it would not refuse the call.
 
 use core::ffi::{c_int, c_void};
 
@@ -11,8 +11,8 @@ use syncline_interpose::entry;
 
 use super::passing::{locks, unlocks};
 
-// A mutex whose first word is 0 is free, whatever its kind; those with a priority ceiling keep the
-// ceiling in this word, so they take the slow path.
+// A mutex whose first word is 0 is free, whatever its kind. Mutexes with a priority ceiling keep
+// the ceiling in this word, so it is not 0 and they take the slow path.
 locks! { fn pthread_mutex_lock if word & -1 == 0; }
 unlocks! { fn pthread_mutex_unlock; }
 
@@ -40,10 +40,11 @@ mod imp {
     use crate::interpose::{Got, UNTRIED, acquire, release};
     use crate::section::Caller;
 
-    /// Offsets of fields in a mutex, which are part of the ABI because of static initialisers.
+    /// The offset of the owner's thread number in a mutex. The offsets are fixed by glibc's ABI,
+    /// since programs contain initialised mutexes.
     const OWNER: usize = 8;
     const KIND: usize = 16;
-    /// The value of its first word while it is held and threads may sleep until its release.
+    /// The value of a mutex's first word while it is held and threads may sleep until its release.
     const LOCKED_AND_WAITED_FOR: u32 = 2;
 
     unsafe fn is_special(mutex: *mut c_void) -> bool {
@@ -67,11 +68,12 @@ mod imp {
         // SAFETY: the program's own mutex and call.
         let attempt = || match unsafe { real::pthread_mutex_trylock(mutex) } {
             EBUSY => None,
-            // Any other error is left for the call itself to report.
+            // Any other error is reported by the call itself, which follows.
             0 => Some(0),
             _ => None,
         };
-        // SAFETY: the program's mutex; the value read may be out of date.
+        // SAFETY: the address is that of the program's mutex. The value may be out of date when it
+        // is used.
         let holder = || unsafe { mutex.byte_add(OWNER).cast::<u32>().read_volatile() };
         // SAFETY: as above.
         unsafe {
@@ -133,7 +135,8 @@ mod imp {
         mutex: *mut c_void,
         caller: Caller,
     ) -> c_int {
-        // SAFETY: the program's mutex; the value read may be out of date.
+        // SAFETY: the address is that of the program's mutex. The value may be out of date when it
+        // is used.
         let has_waiters =
             || unsafe { mutex.cast::<u32>().read_volatile() } == LOCKED_AND_WAITED_FOR;
         // SAFETY: the program's own call.

@@ -1,15 +1,16 @@
 //! The fast path, for locks that are acquired often.
 //!
-//! Within a budget, most acquisitions at a busy call site are passed over (`thread::often`), and
-//! nothing has to be done at their release. A dozen instructions without a stack frame decide this
-//! here, before anything else is checked. This is only a shortcut: other calls go to `imp`, which
-//! would come to the same result.
+//! If tracing has a budget, most acquisitions at a busy call site are passed over, which means not
+//! even counted (`thread::often`). Nothing has to be done at their release. Here, a dozen
+//! instructions without a stack frame decide whether a call is passed over, before anything else is
+//! checked. This is only a shortcut: all other calls go to `imp`, which decides the same way.
 //!
 //! An acquisition is passed over if its call site allows it and the lock's word says that the lock
-//! is free. All acquisitions that wait must be counted, and one of a free lock will not wait.
+//! is free. (Acquisitions that wait must all be counted, and an acquisition of a free lock does not
+//! wait.)
 
-/// Exports a function of this name. The given instructions, which use the given operands, jump to
-/// `2f` for the slow path; a call at which they don't jump is passed over.
+/// Exports a function of this name that begins with the given instructions, which use the given
+/// operands. They jump to `2f` for the slow path. If they don't jump, the call is passed over.
 macro_rules! past {
     ($name:ident [$($instructions:literal)*] [$($operands:tt)*]) => {
         /// # Safety
@@ -38,9 +39,9 @@ macro_rules! past {
 }
 
 /// `locks! { fn NAME if word & MASK == FREE; }` exports a function that acquires the lock that its
-/// argument points to. The lock is free if these bits of its first four bytes have this value. The
-/// invoking module has the slow path in its module `imp` and the C library's function in `real`,
-/// both under the same name.
+/// argument points to. The lock is free if the bits `MASK` of its first four bytes have the value
+/// `FREE`. The invoking module has the slow path in its module `imp` and the C library's function
+/// in `real`, both under the same name.
 macro_rules! locks {
     ($(fn $name:ident if word & $mask:literal == $free:literal;)*) => {
         $($crate::interpose::passing::past! {
@@ -80,16 +81,16 @@ macro_rules! locks {
     };
 }
 
-/// `unlocks! { fn NAME; }` exports a function that releases the lock that its argument points to, like
-/// [`locks!`].
+/// `unlocks! { fn NAME; }` exports a function that releases the lock that its argument points to.
+/// The invoking module has the same parts as for [`locks!`].
 macro_rules! unlocks {
     ($(fn $name:ident;)*) => {
         $($crate::interpose::passing::past! {
             $name
             [
                 "mov rax, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]"
-                // The shortcut holds if nothing is traced and the hold of this lock is not being
-                // timed.
+                // The shortcut may be taken if the thread is not tracing and does not measure how
+                // long this lock is held.
                 "cmp qword ptr fs:[rax + {context}], 0"
                 "jne 2f"
                 "cmp qword ptr fs:[rax + {timed}], rdi"

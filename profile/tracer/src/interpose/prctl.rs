@@ -1,4 +1,5 @@
-//! `prctl`, with which a program may forbid itself what tracing needs ([`crate::sandbox`]).
+//! `prctl`, with which a program may forbid itself system calls that tracing needs
+//! ([`crate::sandbox`]).
 
 use core::ffi::{c_int, c_ulong};
 

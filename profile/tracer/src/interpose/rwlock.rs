@@ -22,8 +22,8 @@ macro_rules! functions {
 
 functions!(entry);
 
-// The lowest bit says whether readers or writers are next; all other bits are 0 if no thread has
-// the lock or waits for it.
+// The lowest bit of the lock's word says whether readers or writers are next. All other bits are 0
+// if no thread holds the lock or waits for it.
 locks! {
     fn pthread_rwlock_rdlock if word & -2 == 0;
     fn pthread_rwlock_wrlock if word & -2 == 0;
@@ -48,8 +48,9 @@ mod imp {
     use crate::interpose::{Got, UNTRIED, acquire, release, unknown};
     use crate::section::Caller;
 
-    /// Locks for reading or writing, by a call that may wait. A call with a deadline is not
-    /// preceded by a try, since it refuses an invalid deadline even if the lock is free.
+    /// Acquires the lock, for reading if `shared`, by `block`, a call that may wait. A call with a
+    /// deadline is not preceded by a try, since it must refuse an invalid deadline even if the lock
+    /// is free.
     unsafe fn lock(
         op: Op,
         shared: bool,

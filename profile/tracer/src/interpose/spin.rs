@@ -10,7 +10,7 @@ entry! {
     fn pthread_spin_trylock(lock: *mut c_void) -> c_int;
 }
 
-// The word of a free spinlock is 1.
+// A spinlock is free if its word is 1.
 locks! { fn pthread_spin_lock if word & -1 == 1; }
 unlocks! { fn pthread_spin_unlock; }
 

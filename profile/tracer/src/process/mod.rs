@@ -20,39 +20,40 @@ use waits::Waits;
 pub struct Process {
     /// The inspection's options.
     pub options: &'static Options,
-    /// The trace's file of this process.
+    /// The file of this process in the trace.
     pub file: File,
     /// When tracing began, in ticks.
     pub started: u64,
-    /// What tracing has taken of the budget, in ticks. It is raised when too much unused budget has
-    /// been saved up.
+    /// How much of the budget tracing has used up, in ticks. It is also raised when too much unused
+    /// budget has been saved up.
     pub spent: AtomicU64,
-    /// All that tracing has cost, in ticks.
+    /// The sum of what tracing has cost, in ticks.
     cost: AtomicU64,
-    /// The costs of inspecting other than tracing, in ticks.
+    /// The sum of the library's other costs, such as counting, in ticks.
     besides: AtomicU64,
-    /// What tracing may have cost when that was last computed, and the time of that computation, in
-    /// ticks.
+    /// How much tracing may have cost up to the last computation of the budget, in ticks.
+    /// `allowed_at` is the time of that computation.
     allowed: AtomicU64,
     allowed_at: AtomicU64,
-    /// The nanoseconds that one reading of a thread's processor time takes.
+    /// How many nanoseconds one reading of a thread's processor time takes.
     clock_cost: u64,
     /// Whether the file has no room for further sections.
     full: AtomicBool,
-    /// The locks that threads wait for.
+    /// How long threads wait for which locks.
     pub waits: Waits,
-    /// Parts of stacks that sections wrote to.
+    /// The parts of other threads' stacks that sections wrote to.
     pub stacks: Stacks,
-    /// Sections traced within a budget, by call site and by lock; those with the same slot share it.
+    /// The number of sections traced within a budget, by call site and by lock ([`place`] is the
+    /// index). Sites or locks of the same slot share a count.
     sites: [AtomicU32; PLACES],
     locks: [AtomicU32; PLACES],
-    /// Threads, by the kernel's number: this number in the high half, and the number in the file
-    /// plus 1 in the low half.
+    /// The threads' numbers in the file, by the kernel's thread number. A word has the kernel's
+    /// number in the high half, and the number in the file plus 1 in the low half.
     threads: [AtomicU64; THREADS],
 }
 
-/// The number of slots for threads. Of the threads that share a slot, only the one that began last is
-/// recognised as a holder.
+/// The number of slots for threads. Of threads that share a slot, only the one that began last is
+/// recognised as the holder of a lock.
 const THREADS: usize = 4096;
 /// The number of slots for call sites, and for locks.
 const PLACES: usize = 4096;
@@ -72,8 +73,9 @@ const READY: u32 = 2;
 const ABSENT: u32 = 3;
 static STAGE: AtomicU32 = AtomicU32::new(UNREAD);
 
-/// The process, which is begun if necessary; `None` if this is no inspection, its file can't be
-/// made, another call is beginning it, or it is left alone.
+/// The state of the process, which is made if necessary. `None` if the program is not inspected, if
+/// the process's file can't be made, if another call is making the state at this moment, or if the
+/// process is left alone.
 #[inline]
 pub fn current() -> Option<&'static Process> {
     if aside::is_closed() {
@@ -82,10 +84,11 @@ pub fn current() -> Option<&'static Process> {
     existing().or_else(begin)
 }
 
-/// The process; `None` if it has not begun, as a forked child at first.
+/// The state of the process. `None` if it has not been made, which is also true at first in a
+/// forked child.
 #[inline]
 pub fn existing() -> Option<&'static Process> {
-    // SAFETY: never freed.
+    // SAFETY: the state of a process is never freed.
     let process = unsafe { CURRENT.load(Ordering::Acquire).as_ref() };
     process.filter(|process| process.file.is_ours())
 }
@@ -97,8 +100,8 @@ fn begin() -> Option<&'static Process> {
     if stage == ABSENT || stage == BUSY {
         return None;
     }
-    // A call that arrives meanwhile is not traced and does not wait: it may come from a signal
-    // handler on this very thread.
+    // A call that arrives meanwhile is not traced. It must not wait for this one, since it may come
+    // from a signal handler that interrupted this very thread.
     STAGE.compare_exchange(stage, BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
     if stage == UNREAD {
         sandbox::begin();
@@ -109,7 +112,8 @@ fn begin() -> Option<&'static Process> {
     let process = aside::work(|| {
         let began = clock::of_thread();
         let process = make()?;
-        // The end, which writes the counts and the files that are loaded, costs about as much.
+        // The end of tracing, which writes the counts and the list of loaded files, costs about as
+        // much, so the cost is doubled.
         process.add_besides(2 * clock::of_thread().saturating_sub(began));
         Some(process)
     });
@@ -117,7 +121,7 @@ fn begin() -> Option<&'static Process> {
     let stage = if process.is_some() { READY } else { ABSENT };
     if let Some(process) = process {
         let process = Box::into_raw(process);
-        // SAFETY: never freed.
+        // SAFETY: the state of a process is never freed.
         aside::report_to(unsafe { &(*process).file });
         CURRENT.store(process, Ordering::Release);
     }
@@ -131,7 +135,7 @@ fn make() -> Option<Box<Process>> {
         clock::choose(options.clock == syncline_recording::layout::CLOCK_MONOTONIC);
         OPTIONS.store(Box::into_raw(Box::new(options)), Ordering::Release);
     }
-    // SAFETY: stored above or earlier, and never freed.
+    // SAFETY: the pointer was stored above or earlier, and the options are never freed.
     let options = unsafe { &*OPTIONS.load(Ordering::Acquire) };
     let started = clock::now();
     let file = File::create(&Start {
@@ -168,7 +172,7 @@ fn make() -> Option<Box<Process>> {
 }
 
 impl Process {
-    /// Notes that the file had no room for a section: tracing others would be a waste of time.
+    /// Notes that the file had no room for a section, so that no more are traced.
     pub fn file_is_full(&self) {
         self.full.store(true, Ordering::Relaxed);
     }
@@ -179,23 +183,24 @@ impl Process {
         !self.full.load(Ordering::Relaxed)
     }
 
-    /// The count of sections of a call site that were traced within a budget.
+    /// How many sections of a call site were traced within a budget.
     pub fn traced_at(&self, site: u64) -> &AtomicU32 {
         &self.sites[place(site)]
     }
 
-    /// The count of sections of a lock that were traced within a budget.
+    /// How many sections of a lock were traced within a budget.
     pub fn traced_of(&self, lock: u64) -> &AtomicU32 {
         &self.locks[place(lock)]
     }
 
-    /// Remembers a thread's number in the file.
+    /// Remembers that the thread with the kernel's number `tid` has the number `index` in the file.
     pub fn note_thread(&self, tid: u32, index: u32) {
         let entry = (u64::from(tid) << 32) | (u64::from(index) + 1);
         self.threads[tid as usize % THREADS].store(entry, Ordering::Relaxed);
     }
 
-    /// A thread's number in the file, by the kernel's number; `None` if it is unknown.
+    /// The number in the file of the thread with the kernel's number `tid`; `None` if that is
+    /// unknown.
     pub fn thread(&self, tid: u32) -> Option<u32> {
         let entry = self.threads[tid as usize % THREADS].load(Ordering::Relaxed);
         (entry >> 32 == u64::from(tid) && tid != 0).then(|| (entry & LOW_HALF) as u32 - 1)

@@ -1,22 +1,23 @@
-//! The locks that threads wait for, which get the budget first.
+//! Finds the locks that threads wait for most, for whose sections the budget is used first.
 //!
-//! Randomly chosen sections mostly belong to locks that are acquired often, not to those that cost
-//! time: the contended lock of a server may have one acquisition in ten, and less than one in a
-//! thousand of the cheap sections. So waits are summed as they happen, by family: a lock, or the
-//! locks that threads wait for at one call site, grouped as in a report. The three most waited for
-//! are *watched* until [`ENOUGH`] of their sections are traced, and then make room for the next
-//! family. Watched families come before all others, which leave a part of the budget unused
-//! meanwhile ([`Waits::any`]).
+//! Randomly chosen sections would mostly belong to locks that are acquired often, and not to those
+//! that cost time. (The contended lock of a server may have one acquisition in ten, but less than
+//! one in a thousand of the cheap sections.) So waits are summed as they happen, by family. A
+//! family is a lock, or the locks that threads wait for at one call site, grouped as in a report.
+//! The three families with the longest waits are *watched*. When [`ENOUGH`] sections of a watched
+//! family have been traced, the family makes room for the next one. While any family is watched
+//! ([`Waits::any`]), a part of the budget is reserved for watched families.
 //!
-//! Only families are chosen in this way. A family's acquisitions are drawn at random, whether or
-//! not they waited (`call::choose`), so the results for a lock hold for all its sections.
+//! Waits decide only which families are watched. Among a family's acquisitions, those to trace are
+//! drawn at random, whether or not they waited (`call::choose`). So the results for a lock hold for
+//! all its sections.
 //!
-//! Waits are summed by threads that have just waited, which took microseconds anyway, and traced
-//! sections are counted when they begin. Other acquisitions only read [`Waits::watch`], a cache line
-//! that rarely changes.
+//! The costs are small: a thread adds to the sums only when it has just waited, which took
+//! microseconds anyway, and when it begins a traced section. Other acquisitions only call
+//! [`Waits::watch`], which reads a cache line that rarely changes.
 //!
-//! All values are hints: nothing depends on the order in which other threads see them. So accesses
-//! are relaxed, except those to the flag of the thread that changes the three.
+//! All values are hints, and nothing depends on the order in which other threads see them. So
+//! accesses are relaxed, except those to the flag `changing`.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
@@ -24,49 +25,51 @@ use core::sync::atomic::{
 
 /// The number of families that are watched at a time.
 pub const WATCHED: usize = 3;
-/// The number of sections of a family that is enough. A report needs 200 (`syncline_conflicts`),
-/// and some of the traced sections can't be compared.
+/// A family is watched until so many of its sections have been traced. A report needs 200
+/// (`syncline_conflicts`), and some traced sections can't be compared.
 pub const ENOUGH: u32 = 256;
-/// A family replaces a watched one only if its waiting is more by over 1 / `MARGIN` of the other's,
-/// so that two similar families don't replace each other for ever.
+/// A family replaces a watched one only if threads waited for it longer by more than this fraction
+/// (1 / `MARGIN`) of the other's wait. Otherwise two similar families would replace each other for
+/// ever.
 const MARGIN: u64 = 8;
-/// The number of slots for families, and how many of them are tried for a call site. If other sites
-/// have all of these, the site shares the first.
+/// The number of slots for families. For a call site, [`PROBES`] of them are tried. If other sites
+/// have all of these, the site shares the first of them.
 const FAMILIES: usize = 1 << 9;
 const PROBES: usize = 8;
-/// The number of slots for locks that were waited for. A lock that loses its slot may be put into
-/// another family next time.
+/// The number of slots for locks that were waited for. If another lock takes over a lock's slot,
+/// the lock may be put into another family at its next wait.
 const LOCKS: usize = 1 << 12;
-/// Bits of a lock's word that name its family. Addresses have 47 bits.
+/// The number of low bits of a lock's word that hold the number of its family. The rest have room
+/// for an address, which has 47 bits.
 const FAMILY_BITS: u32 = 16;
 
-/// A lock, or the locks that are waited for at one call site.
+/// A family: a lock, or the locks that are waited for at one call site.
 #[derive(Default)]
 struct Family {
-    /// The call site where it was waited for first; 0 if it never was.
+    /// The call site at which a thread first waited for it; 0 in a free slot.
     site: AtomicU64,
-    /// The lock that was waited for there.
+    /// The lock that the thread waited for.
     lock: AtomicU64,
-    /// The ticks that threads waited for it.
+    /// How long threads have waited for the family, in ticks.
     waited: AtomicU64,
-    /// Sections that were traced while it was watched.
+    /// How many sections were traced while it was watched.
     traced: AtomicU32,
-    /// Whether it is one of the three, or was one until it had enough sections.
+    /// Whether it is watched, or was watched until it had enough sections.
     is_first: AtomicBool,
 }
 
-/// The lock and call site of one of the three; zeros if there is none.
+/// The lock and the call site of a watched family; zeros if there is none.
 #[derive(Default)]
 struct Watch {
     lock: AtomicU64,
     site: AtomicU64,
 }
 
-/// The data that is read at each sampled acquisition.
+/// The data that is read at each acquisition that is not passed over.
 #[derive(Default)]
 #[repr(align(64))]
 struct Watches {
-    /// How many families are watched.
+    /// The number of watched families.
     number: AtomicU32,
     these: [Watch; WATCHED],
 }
@@ -74,15 +77,15 @@ struct Watches {
 /// See the top of this file.
 pub struct Waits {
     watches: Watches,
-    /// The number of each of the three families, plus 1; 0 for none.
+    /// The number (index in `families`) of each watched family, plus 1; 0 for none.
     first: [AtomicU32; WATCHED],
-    /// A family with more waiting than this may become one of the three.
+    /// A family with a longer wait than this (in ticks) may become a watched one.
     least: AtomicU64,
-    /// Whether a thread is changing the three. Another thread that would change them does so at a
-    /// later wait.
+    /// Whether a thread is changing the watched families. Another thread that wants to change them
+    /// does so at a later wait.
     changing: AtomicBool,
     families: [Family; FAMILIES],
-    /// Locks, each with its family.
+    /// Locks, each with the number of its family in the low bits.
     locks: [AtomicU64; LOCKS],
 }
 
@@ -122,8 +125,8 @@ impl Waits {
         }
     }
 
-    /// The number, among the three, of the watched family that a lock at a call site belongs to;
-    /// `None` if it is not watched.
+    /// Which of the watched families (0 to 2) a lock at a call site belongs to; `None` if it
+    /// belongs to none of them.
     #[inline]
     pub fn watch(&self, lock: u64, site: u64) -> Option<usize> {
         if !self.any() {
@@ -139,15 +142,15 @@ impl Waits {
         self.watches.number.load(Relaxed) > 0
     }
 
-    /// Counts a section of a lock at a call site that is traced.
+    /// Counts a traced section of a lock at a call site.
     pub fn traced(&self, lock: u64, site: u64) {
         let Some(slot) = self.watch(lock, site) else { return };
         let number = self.first[slot].load(Relaxed) as usize;
         let Some(family) = number.checked_sub(1).map(|n| &self.families[n]) else { return };
         if family.traced.fetch_add(1, Relaxed) + 1 >= ENOUGH {
             self.alone(|| {
-                // Checks again, now that no other thread changes the slot: another family may have
-                // it by now.
+                // Checks once more, now that no other thread can change the slot, since by now it
+                // may belong to another family.
                 if self.first[slot].load(Relaxed) as usize == number {
                     self.first[slot].store(0, Relaxed);
                     self.least.store(0, Relaxed);
@@ -170,19 +173,20 @@ impl Waits {
         slots.find(is_its).unwrap_or(first)
     }
 
-    /// Does work that one thread at a time may do, or nothing if a thread is doing it. It does not
-    /// wait for that thread, which may be this very one, interrupted by a signal handler.
+    /// Calls `what`, which only one thread at a time may do, or does nothing if a call is under
+    /// way. It must not wait for the other call, which may be on this very thread, interrupted by a
+    /// signal handler.
     fn alone(&self, what: impl FnOnce()) {
-        // Acquire pairs with the Release below: this thread sees the three as the last one left
-        // them. Otherwise a family could be among them twice.
+        // Acquire pairs with the Release below, so that this thread sees the watched families as
+        // the last thread left them. Otherwise a family could be watched twice.
         if !self.changing.swap(true, Acquire) {
             what();
             self.changing.store(false, Release);
         }
     }
 
-    /// Makes a family one of the three if fewer than three are watched, or if it is waited for more
-    /// than one of them, by over 1 / [`MARGIN`].
+    /// Makes a family a watched one if fewer than three are watched, or in place of one with a
+    /// shorter wait, by the margin of [`MARGIN`].
     fn promote(&self, number: usize, waited: u64) {
         let of = |slot: usize| {
             let number = self.first[slot].load(Relaxed) as usize;
@@ -201,11 +205,11 @@ impl Waits {
             self.first[slot].store(number as u32 + 1, Relaxed);
             self.watch_all();
         }
-        // While there is room for another family, the bound is 0.
+        // An empty slot has the bound 0.
         self.least.store((0..WATCHED).map(bound).min().unwrap_or(0), Relaxed);
     }
 
-    /// Publishes the three for [`Waits::watch`].
+    /// Publishes the watched families for [`Waits::watch`].
     fn watch_all(&self) {
         let mut number = 0;
         for (first, watch) in self.first.iter().zip(&self.watches.these) {
@@ -226,7 +230,7 @@ mod tests {
 
     const SITE: u64 = 0x40_0000;
 
-    /// A lock whose family has a slot of its own, as most have.
+    /// The `n`th lock and its call site. The families of these locks have different slots.
     fn lock(n: u64) -> (u64, u64) {
         (0x10_0000 + 64 * n, SITE + 5 * n)
     }
@@ -245,7 +249,8 @@ mod tests {
         assert!(!waits.any() && watched(&waits).is_empty());
         (1..=6).for_each(|n| wait(&waits, n, 100 * n));
         assert_eq!(watched(&waits), [4, 5, 6]);
-        // A slightly longer wait is not enough; the sum of many waits counts.
+        // The family of lock 3 has now waited only slightly longer than that of lock 4, which is
+        // not enough. Many short waits add up.
         wait(&waits, 3, 120);
         assert_eq!(watched(&waits), [4, 5, 6]);
         (0..10).for_each(|_| wait(&waits, 1, 100));
@@ -269,7 +274,8 @@ mod tests {
         assert!(!waits.any());
     }
 
-    /// A lock that is taken at several sites is one family, and so are many locks of one site.
+    /// A lock that is acquired at several sites is one family, and so are the locks that are
+    /// acquired at one site.
     #[test]
     fn waits_are_added_up_by_lock_or_by_site() {
         let waits = Waits::none();

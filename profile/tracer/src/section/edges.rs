@@ -1,4 +1,4 @@
-//! Logs the beginning and the end of a section.
+//! Logs the beginning and the end of a traced section.
 
 use syncline_trace::layout::{AFTER_WAIT, EARLY, HANDLER, NONE, SHARED, SectionRecord, WAITED};
 
@@ -13,20 +13,21 @@ use crate::{clock, heap};
 pub struct Acquired {
     /// The address of the lock.
     pub lock: usize,
-    /// The operation that was called.
+    /// The function that was called to acquire it.
     pub op: syncline_recording::Op,
     /// Whether other threads may hold the lock at the same time.
     pub shared: bool,
-    /// Ticks that it waited.
+    /// How long it waited, in ticks.
     pub waited: u64,
     /// The kernel's number of the thread that held the lock; 0 if that is unknown.
     pub holder: u32,
-    /// The number of acquisitions that it stands for.
+    /// How many acquisitions it stands for.
     pub stands_for: u32,
 }
 
-/// Begins the section of an acquisition at a call site, which has the row `row` in the thread's
-/// table.
+/// Begins the section of the acquisition `by` at the call site `site`. `row` is its row in the
+/// thread's table of acquisitions; `after_wait` says whether the lock was acquired again by a wait
+/// for a condition.
 pub fn begin(
     context: &mut Context,
     thread: &mut Thread,
@@ -49,8 +50,8 @@ pub fn begin(
         acquired,
         released: 0,
         waited: by.waited,
-        // The time is read while the lock is held, so it is greater than that of any earlier
-        // section of the lock.
+        // This time is read while the lock is held, so it is later than that of any earlier section
+        // of the lock, and sections can be ordered by it.
         order: acquired,
         outer,
         holder: holder.unwrap_or(NONE),
@@ -62,14 +63,15 @@ pub fn begin(
         op: by.op as u32,
         allocations: heap.0,
         frees: heap.1,
-        // SAFETY: a record is plain numbers.
+        // SAFETY: a record consists of numbers only, for which all zeros are valid.
         ..unsafe { core::mem::zeroed() }
     };
     context.engine().held.push((by.lock as u64, 1));
     context.happened(Event::Begin(record));
 }
 
-/// Ends the section of a lock, which was released at tick `released`.
+/// Ends the section of a lock that was released at the time `released`, in ticks. `flags` and
+/// `stopped` are those of [`End`].
 pub fn end(context: &mut Context, lock: u64, released: u64, flags: u32, stopped: u32) {
     let engine = context.engine();
     engine.held.retain(|h| h.0 != lock);

@@ -9,19 +9,20 @@ use crate::engine::context::Context;
 use crate::engine::open::Open;
 use crate::{aside, clock, heap, thread};
 
-/// Makes records of the traced sections, after the release. It runs on the context's stack, which
-/// nothing else uses while the section's thread runs outside of the engine.
+/// Writes the traced sections into the file, after the release of the last lock, and gives the
+/// context back. The work is done on the context's stack, which nothing else uses while the thread
+/// runs outside of the engine.
 pub fn finish(context: &'static mut Context) {
     aside::within(|| {
         let stack = context.stack as *mut u8;
-        // SAFETY: the context is this thread's, and the engine is not running. No other thread gets
-        // the context with its stack before this thread gives it back below.
+        // SAFETY: the context is lent to this thread, and the engine is not running, so the stack
+        // is unused. No other thread gets the context with its stack before it is given back below.
         unsafe { run_on(stack, || write_rest(context)) };
         context.give_back();
     });
 }
 
-/// Writes the sections that are left, and notes the cost of tracing.
+/// Writes the sections that have not been written yet, and notes the cost of tracing.
 pub fn write_rest(context: &mut Context) {
     // A signal handler that runs meanwhile must not write to the trace.
     let set_busy = |busy| thread::current().map(|t| core::mem::replace(&mut t.busy, busy));
@@ -41,21 +42,21 @@ pub fn write_rest(context: &mut Context) {
     engine.sections.clear();
 }
 
-/// Reads what was logged, and writes the sections that have ended.
+/// Reads the context's log, and writes the sections that have ended.
 pub fn drain(context: &mut Context) {
     let (top, bottom) = (context.log_top(), context.log);
     let Engine { sections, objects, blocks, .. } = context.engine();
     let stack = sections.stack;
     let mut write = |open: &mut Open| write(open, stack, objects);
     sections.write_done(&mut write);
-    // SAFETY: the log is this context's, and its blocks have written it.
+    // SAFETY: the log is this context's and was written by translations of its blocks.
     unsafe { sections.replay(blocks, (top, bottom), false, Some(&mut write)) };
     context.empty_log();
 }
 
-/// Writes a section that has ended. Locks of a signal handler that runs meanwhile are not recorded:
-/// [`write_rest`] marks the thread as busy, and while a section goes on, a handler's calls are
-/// recognised as foreign.
+/// Writes a section that has ended. A signal handler that runs meanwhile can't interfere, since its
+/// locks are not recorded: [`write_rest`] marks the thread as busy, and while a section goes on,
+/// the calls of a handler are recognised as foreign.
 fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>) {
     let Some(thread) = thread::current() else { return };
     let words = section.words.records();
@@ -63,7 +64,7 @@ fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>)
     thread.process.stacks.keep(&mut thread.writer, words, stack);
     let lock = heap::block_of(section.record.lock);
     section.record.incarnation = lock.map_or(0, |block| block.serial);
-    // The block that contains the lock is needed to name the lock.
+    // The report needs the block that contains the lock in order to name the lock.
     objects.extend(lock.filter(|lock| !objects.contains(lock)));
     let contents = Contents { objects, words, steps: &section.steps, system_calls: &section.calls };
     if !thread.writer.section(&section.record, &contents) {
@@ -71,14 +72,14 @@ fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>)
     }
 }
 
-/// Finds the heap block of each word outside of the stack.
+/// Finds the heap block of each word that is not on the stack.
 fn find_objects(words: &mut [WordRecord], stack: (u64, u64), objects: &mut Vec<ObjectRecord>) {
     objects.clear();
     for word in words {
         if (stack.0..stack.1).contains(&word.address) {
             continue;
         }
-        // Words that were accessed one after the other often lie in one block.
+        // The last block is tried first, since neighbouring words often lie in one block.
         let covers = |o: &ObjectRecord| word.address.wrapping_sub(o.start & !7) < o.size.max(1);
         let place = objects.iter().rposition(covers).or_else(|| {
             let block = heap::block_of(word.address)?;

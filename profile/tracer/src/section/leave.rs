@@ -1,4 +1,5 @@
-//! Ends a section, or all tracing, without a release.
+//! Ends a section without a release: before a jump, or because the program is left alone from then
+//! on.
 
 use syncline_trace::layout::{STOP_JUMP, STOP_OTHER};
 
@@ -7,8 +8,8 @@ use super::stop::{stopped, stopped_here};
 use crate::engine::context::{Context, IN_ENGINE, TRACING};
 use crate::{aside, ending, tls};
 
-/// The program jumps (`longjmp`) to a position that it saved before. The tracer does not know that
-/// position, so tracing of the section ends.
+/// Called before the program jumps (`longjmp`) to a position that it saved before. The tracer does
+/// not know that position, so tracing of the section ends.
 ///
 /// # Safety
 /// Same requirements as [`enter`].
@@ -17,14 +18,14 @@ pub unsafe fn jumping(caller: Caller) {
     match unsafe { enter(caller) } {
         Call::Traced(context) => stopped_here(context, STOP_JUMP),
         Call::Foreign => {
-            // The jump is made in a signal handler, so the interrupted code does not continue.
-            // SAFETY: the word is 0 or a context that is lent to this thread.
+            // The jump is made in a signal handler, so the interrupted section does not continue.
+            // SAFETY: the word is 0 or the address of a context that is lent to this thread.
             let context = unsafe { (tls::context() as *mut Context).as_mut() };
             let Some(context) = context else { return };
             let state = context.state;
             if state == IN_ENGINE {
-                // The engine was interrupted in an unknown state, so this context is not used
-                // again.
+                // The handler interrupted the engine itself, whose state is unknown, so this
+                // context is never used again.
                 tls::set_context(0);
                 return;
             }
@@ -38,8 +39,8 @@ pub unsafe fn jumping(caller: Caller) {
     }
 }
 
-/// The program is about to forbid itself system calls or the time stamp counter, which tracing
-/// needs. So from now on the program is not traced.
+/// Called when the program is about to forbid itself system calls or the time stamp counter, which
+/// tracing needs. Ends tracing of the program for good. `why` is the reason to report.
 ///
 /// # Safety
 /// Same requirements as [`enter`].

@@ -1,16 +1,16 @@
 //! Critical sections that are traced: their beginning, their end, and their records.
 //!
 //! Each interposed function of a lock begins with [`enter`] and ends with `Call::leave`. In
-//! between, the call is of one of three kinds:
+//! between, the call is of one of these kinds:
 //!
-//! - nothing is being traced in this thread: an acquisition may begin a section;
+//! - nothing is being traced in this thread: an acquisition may begin a traced section;
 //! - a section that is being traced made the call: the section continues when the function returns;
-//! - a section is being traced, but did not make this call, so a signal handler that interrupted it
-//!   or the program's own allocator did: the call is passed on, and not followed.
+//! - a section is being traced, but the call was made by a signal handler that interrupted it, or
+//!   by the program's own allocator: the call is only passed on.
 //!
 //! ```text
-//!   enter    finds out of which kind a call is
-//!   leave    ends a section, or all tracing, without a release
+//!   enter    finds out of which of these kinds a call is
+//!   leave    ends a section without a release
 //!   stop     stops tracing when it can't go on
 //!   edges    logs the beginning and the end of a section
 //!   finish   turns the log into records in the file

@@ -1,12 +1,12 @@
-//! Stops tracing where it can't continue.
+//! Stops tracing in the middle of a section, where it can't go on.
 
 use super::edges::end;
 use super::finish::write_rest;
 use crate::engine::context::Context;
 use crate::{aside, clock, thread, tls};
 
-/// Stops tracing here: every open section ends, with `why` as the reason. The context stays lent to
-/// this thread, which may be running on the context's stack.
+/// Stops tracing: every open section ends here, with `why` as the reason. The context stays lent to
+/// this thread, since the thread may be running on the context's stack.
 #[cold]
 pub fn stopped(context: &mut Context, why: u32) {
     let now = clock::now();
@@ -20,7 +20,7 @@ pub fn stopped(context: &mut Context, why: u32) {
     }
 }
 
-/// Like [`stopped`], for a section that stops in a function of this library.
+/// Like [`stopped`], for tracing that stops in an interposed function.
 #[cold]
 pub fn stopped_here(context: &mut Context, why: u32) {
     tls::set_context(0);

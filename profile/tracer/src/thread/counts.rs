@@ -1,4 +1,4 @@
-//! Counts acquisitions by lock and call site, and writes the counts.
+//! Counts a thread's acquisitions by lock and call site, and writes the counts to the file.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,11 +9,11 @@ use super::rows::{More, Row, Slot};
 use super::state::Thread;
 use crate::{aside, clock, select, tls};
 
-/// The hold of one acquisition in this many is measured.
+/// For one in this many acquisitions, the time for which the lock is held is measured.
 const TIMED: u32 = 32;
 
 impl Thread {
-    /// The row of a lock and a call site, which is made if there is none.
+    /// The number of the row of a lock and a call site. If there is none, one is made.
     #[inline]
     pub fn row(&mut self, lock: u64, site: u64, op: u32) -> usize {
         match self.rows.find(lock, site) {
@@ -32,11 +32,12 @@ impl Thread {
                 tls::set_timed(0);
             }
         }
-        // Counts that were added after those of the row's last lock were written belong to no lock.
+        // Counts that were added to the row since the write above, by a signal handler, belong to
+        // no lock.
         row.acquisitions.store(0, Ordering::Relaxed);
         more.counts().into_iter().for_each(|count| count.store(0, Ordering::Relaxed));
-        // The row has no lock while it changes: if tracing ends meanwhile, another thread writes
-        // the rows.
+        // The row has no lock while it changes, because another thread writes the rows if tracing
+        // ends meanwhile, and it leaves out rows without a lock.
         row.lock.store(0, Ordering::Relaxed);
         row.site.store(site, Ordering::Relaxed);
         row.op.store(op, Ordering::Relaxed);
@@ -53,7 +54,7 @@ impl Thread {
         slot
     }
 
-    /// Prefetches the row of a lock and a call site.
+    /// Prefetches the row of a lock and a call site into the cache.
     #[inline]
     pub fn prefetch(&self, lock: u64, site: u64) {
         self.rows.prefetch(lock, site);
@@ -64,20 +65,20 @@ impl Thread {
         self.rows.at(row).is_some_and(|(row, _)| row.selected.get())
     }
 
-    /// Whether a row's site may have had few sections traced.
+    /// Whether only few sections of a row's call site may have been traced so far.
     pub fn is_rare(&self, row: usize) -> bool {
         self.rows.at(row).is_some_and(|(row, _)| row.rare.get())
     }
 
-    /// Notes that enough sections of a row's site were traced.
+    /// Notes that enough sections of a row's call site have been traced.
     pub fn not_rare(&self, row: usize) {
         if let Some((row, _)) = self.rows.at(row) {
             row.rare.set(false);
         }
     }
 
-    /// Whether the hold of an acquisition that stands for this many is to be measured: at random,
-    /// for one in [`TIMED`].
+    /// Whether the hold of an acquisition that stands for this many is to be measured. That is
+    /// drawn at random, for one in [`TIMED`].
     #[inline]
     pub fn is_time_for_a_clock(&mut self, acquisitions: u32) -> bool {
         self.clock_in = self.clock_in.saturating_sub(acquisitions);
@@ -88,7 +89,7 @@ impl Thread {
         tls::timed() == 0
     }
 
-    /// Counts this many acquisitions. One of them waited `waited` ticks; none did if that is 0.
+    /// Counts this many acquisitions. If `waited` is not 0, one of them waited for so many ticks.
     #[inline]
     pub fn acquired(&self, row: usize, acquisitions: u32, waited: u64) {
         let Some((row, more)) = self.rows.at(row) else { return };
@@ -122,15 +123,15 @@ impl Thread {
         }
     }
 
-    /// Writes the counts since the last time.
+    /// Writes what has been counted since the last time.
     pub fn flush(&mut self) {
         for (row, more) in self.rows.used() {
             write_row(&mut self.writer, row, more);
         }
     }
 
-    /// Writes the counts if they were not written for long, so that a process that is killed loses
-    /// at most those of the last fifth of its time, or of the last tenth of a second.
+    /// Writes the counts if that is due. A process that is killed loses at most the counts of the
+    /// last fifth of its time, or of the last tenth of a second if that is longer.
     #[inline]
     pub fn keep_written(&mut self, now: u64) {
         if now >= self.write_at && !self.busy {
@@ -140,9 +141,9 @@ impl Thread {
 
     #[cold]
     fn write(&mut self, now: u64) {
-        /// The counts are first written after a second divided by this.
+        /// The counts are written for the first time after a second divided by this.
         const FIRST: u64 = 10;
-        /// They are written again after the time that has passed, divided by this.
+        /// They are written again after the time that the process has run, divided by this.
         const AGAIN: u64 = 4;
         if self.write_at != 0 {
             aside::work(|| {

@@ -1,11 +1,11 @@
-//! The data of a thread: its writer, its stack, and the counts of its acquisitions.
+//! The state of a thread, among it its writer, its stack, and the counts of its acquisitions.
 //!
 //! ```text
-//!   list      all threads: one is added, finds its own entry, and ends
+//!   list      the list of all threads; a thread is added, and finds its own entry
 //!   state     the state of a thread
-//!   counts    its acquisitions, counted in a table (rows)
-//!   often     call sites whose acquisitions are sampled
-//!   stack     the bounds of its stack, and whether it has left the engine's
+//!   counts    counts its acquisitions, in a table (`rows`)
+//!   often     samples acquisitions at busy call sites
+//!   stack     the bounds of its stack, and whether it has left that of the engine
 //! ```
 
 mod counts;

@@ -1,4 +1,5 @@
-//! The bounds of a thread's stack, and whether the thread is back on it from the engine's.
+//! The bounds of a thread's stack, and whether the thread has come back to it from the engine's
+//! stack.
 
 use core::ptr::null_mut;
 
@@ -8,7 +9,8 @@ use crate::engine::context::Context;
 use crate::files::mapping_around;
 
 impl Thread {
-    /// Learns the bounds of the stack that the thread runs on.
+    /// Finds out the bounds of the stack that the thread runs on, unless they are known; `pointer`
+    /// is its stack pointer.
     pub fn learn_stack(&mut self, pointer: u64) {
         if self.is_on_stack(pointer) {
             return;
@@ -26,16 +28,16 @@ impl Thread {
         pointer.wrapping_sub(self.stack.0) < self.stack.1 - self.stack.0
     }
 
-    /// Withholds a context in which tracing has stopped from other threads: this thread has yet to
-    /// leave it, and uses its stack and its saved registers for that.
+    /// Keeps a context in which tracing has stopped from being lent to another thread. This thread
+    /// has yet to leave it, for which it needs the context's stack and saved registers.
     pub fn retire(&mut self, context: &mut Context) {
         self.give_back_context();
         self.retired = context;
     }
 
-    /// Gives a retired context back when the program next locks on the thread's own stack. On
-    /// another stack, such as the context's, the caller may be a signal handler that interrupted
-    /// the thread before it had left the context.
+    /// Gives a retired context back if `pointer`, the stack pointer at an acquisition, is on the
+    /// thread's own stack. If it is on another stack, such as the context's, the acquisition may be
+    /// that of a signal handler which interrupted the thread before it had left the context.
     #[inline]
     pub fn has_left(&mut self, pointer: u64) {
         if !self.retired.is_null() && self.is_on_stack(pointer) {
@@ -44,7 +46,8 @@ impl Thread {
     }
 
     pub(super) fn give_back_context(&mut self) {
-        // SAFETY: contexts stay mapped, and this one is lent to this thread.
+        // SAFETY: the pointer is null or that of a context. Contexts stay mapped, and this one is
+        // lent to this thread.
         if let Some(context) = unsafe { self.retired.as_mut() } {
             context.give_back();
             self.retired = null_mut();

@@ -10,40 +10,41 @@ use crate::clock;
 use crate::engine::context::Context;
 use crate::process::{Process, WATCHED};
 
-/// A thread's draws among the acquisitions of a watched family of locks.
+/// How a thread draws the acquisitions to trace from those of a watched family of locks.
 #[derive(Clone, Copy, Default)]
 pub struct Draws {
-    /// Acquisitions to let pass before the next one is drawn.
+    /// How many acquisitions to let pass before the next one is drawn.
     pub next: u32,
-    /// How many acquisitions there were.
+    /// How many acquisitions there have been.
     pub seen: u32,
     /// The most acquisitions that one of them has stood for.
     pub most: u32,
-    /// Whether the budget allowed tracing when one was last drawn.
+    /// Whether the budget allowed tracing at the last draw.
     pub may_trace: bool,
 }
 
-/// A thread.
+/// The state of a thread.
 pub struct Thread {
     /// Writes the thread's records to the file.
     pub writer: Writer,
-    /// The process that the thread was seen in.
+    /// The process in which the state was made. In a forked child it is the parent's.
     pub process: &'static Process,
-    /// The lowest address of its stack and one past the highest; both 0 until they are known.
+    /// The lowest address of its stack, and one past the highest; both 0 until they are known.
     pub stack: (u64, u64),
-    /// The kernel's number.
+    /// The kernel's number of the thread.
     pub tid: u32,
     /// Set while this structure is being changed, so that a signal handler leaves it alone.
     pub busy: bool,
-    /// Acquisitions to let pass before the budget is checked.
+    /// How many acquisitions to let pass before the budget is checked again.
     pub countdown: u32,
-    /// How many acquisitions were counted since the last check.
+    /// How many acquisitions there have been since the last check, also those that were passed
+    /// over.
     pub passed: u32,
-    /// How many of those were looked at.
+    /// How many of these were counted themselves, and not passed over.
     pub looked_at: u32,
-    /// The most acquisitions that one acquisition of this thread has stood for.
+    /// The most acquisitions for which one acquisition of this thread has stood.
     pub most: u32,
-    /// For each watched family of locks, which acquisition is traced next.
+    /// The draws for each watched family of locks.
     pub draws: [Draws; WATCHED],
     /// When its counts are to be written next, in ticks.
     pub(super) write_at: u64,
@@ -51,10 +52,10 @@ pub struct Thread {
     pub allocator: u32,
     /// Whether the budget allowed tracing at that check.
     pub may_trace: bool,
-    /// Acquisitions to let pass before the hold of one is measured.
+    /// How many acquisitions to let pass before the next hold is measured.
     pub(super) clock_in: u32,
-    /// For the lock whose hold is being measured ([`tls::timed`]): the time of its acquisition, and
-    /// its row.
+    /// The time of the acquisition whose hold is being measured, and the number of its row. (The
+    /// lock is [`tls::timed`].)
     pub(super) timed: (u64, usize),
     pub(super) random: u64,
     pub(super) rows: Rows,
@@ -67,7 +68,7 @@ impl Thread {
     /// The state of a thread that begins; `None` if there is no memory for it or no room in the
     /// file.
     pub(super) fn new(process: &'static Process) -> Option<Box<Thread>> {
-        // SAFETY: a plain call.
+        // SAFETY: the call reads and writes no memory.
         let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
         let writer = process.file.thread(tid, 0..0, clock::now())?;
         process.note_thread(tid, writer.index());
@@ -99,8 +100,7 @@ impl Thread {
         random(&mut self.random, below)
     }
 
-    /// The number of acquisitions that the next one at a call site stands for; 0 if it is passed
-    /// over.
+    /// For how many acquisitions the next one at a call site stands; 0 if it is passed over.
     #[inline]
     pub fn stands_for(&mut self, site: u64) -> u32 {
         if self.process.options.budget == 0 {

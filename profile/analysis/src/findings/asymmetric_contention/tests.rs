@@ -37,7 +37,8 @@ fn dedups_buckets_are_found_at_their_line_with_the_hot_lock() {
     assert_eq!(value("acquisitions of the most used lock"), 8_586.0);
 }
 
-/// Modelled on Boost's signals: each has a lock, and all but one were only connected.
+/// Modelled on Boost's signals: each signal has a lock, and all signals but one were only
+/// connected.
 #[test]
 fn locks_that_were_only_made_are_no_others() {
     let of = |others: u64| {

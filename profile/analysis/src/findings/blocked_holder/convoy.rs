@@ -1,5 +1,5 @@
-//! [`Rule::Convoy`]: a lock is handed from one sleeping thread to the next, so that no running
-//! thread holds it until the next one is awake.
+//! [`Rule::Convoy`]: a lock is handed from one sleeping thread to the next. After each release no
+//! running thread holds it until the next thread is awake.
 
 use syncline_recording::Primitive;
 
@@ -9,7 +9,7 @@ use crate::findings::family::{FEWEST_TAKEN, share_of_run};
 use crate::held::mean_held;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
-/// The least share of the acquisitions that wait in a convoy.
+/// In a convoy, at least this share of the acquisitions wait.
 const CONVOY_CONTENTION: f64 = 0.5;
 /// The least share of the run time in which threads wait for a lock that no thread holds.
 const HAND_OVER_FLOOR: f64 = 0.05;

@@ -11,7 +11,7 @@ pub const OFF_CPU: f64 = 0.3;
 /// Fewer sleeps or preemptions may be random, such as a page that is read from disk for the first
 /// time.
 pub const FEWEST_SWITCHES: u64 = 3;
-/// About the shortest preemption: the time slice of a busy Linux is 0.75 to 3 ms.
+/// About the shortest preemption, in seconds: the time slice of a busy Linux is 0.75 to 3 ms.
 pub const TIME_SLICE: f64 = 500e-6;
 
 /// The seconds that other threads waited for a lock that had been taken at a site, and the number
@@ -22,9 +22,9 @@ pub fn behind(process: &Process, holder: usize) -> (f64, u64) {
     here.fold((0.0, 0), |(waited, waits), b| (waited + b.waited, waits + b.waits))
 }
 
-/// How many holds of a site were waited for in so many waits, of so many seconds in all: at least
-/// one in each wait. A long wait lasts for several, since a thread that releases a lock often has it
-/// again before a waiting one runs.
+/// How many holds of a site other threads waited for, given the seconds and the number of their
+/// waits: at least one hold in each wait. A long wait lasts for several holds, since a thread that
+/// releases a lock often has it again before a waiter runs.
 pub fn holds_waited_for(figures: &Figures, (waited, waits): (f64, u64)) -> u64 {
     match mean_held(figures.held, figures.calls) {
         0.0 => waits,

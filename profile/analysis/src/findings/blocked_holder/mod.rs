@@ -35,7 +35,7 @@ mod testing {
     use crate::model::{HolderTime, Rule};
     use crate::options::Thresholds;
 
-    /// Four threads that took a lock 10,000 times in ten seconds, `waits` of them after a wait.
+    /// Four threads that took a lock 10,000 times in ten seconds, `waits` times after a wait.
     pub fn taken(op: Op, waits: u64, waited: f64, held: f64) -> Drawn {
         let mut drawn = process(10.0, 2);
         drawn.threads("append", 4, 10.0);

@@ -12,8 +12,8 @@ use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, share_of_run};
 use crate::held::mean_held;
 use crate::model::{Evidence, Figures, Finding, Process, Remedy, Rule};
 
-/// The least share of a mutex's acquisitions that has to wait before the preemption of its holder
-/// is a finding: its waiters sleep, and take no processor from other threads.
+/// Preempted holders of a mutex are a finding only if at least this share of its acquisitions wait:
+/// its waiters sleep, and take no processor from other threads.
 const CONTENDED: f64 = 0.3;
 /// A spin that is this many times as long as a hold shows that the holder did not run meanwhile.
 const SPIN_TIMES: f64 = 20.0;
@@ -111,12 +111,13 @@ pub fn explains_waits_at(process: &Process, sites: &[usize]) -> bool {
 }
 
 /// The spins at a site, and those among them that are so long that the holder can't have run
-/// meanwhile. The mean of all says little: a thread that meets a running holder spins for a moment.
+/// meanwhile. The mean of all spins says little: a thread that waits for a running holder spins
+/// only for a moment.
 #[derive(Default)]
 struct Spins {
     /// The spins of a time slice or more that are many times as long as the lock is held.
     long: u64,
-    /// The total time of these.
+    /// The total time of the long spins.
     seconds: f64,
     /// The total time of all spins.
     of_all: f64,
@@ -171,7 +172,7 @@ mod tests {
         assert!(found(&mutex(2_900)).is_empty());
     }
 
-    /// A spinlock with spins of these lengths, this many of each, in ten seconds.
+    /// A spinlock with spins in ten seconds: each pair is a length and the number of such spins.
     fn spun(spins: &[(f64, u64)], held: f64) -> Drawn {
         let waited = spins.iter().map(|&(long, waits)| long * waits as f64).sum();
         let waits = spins.iter().map(|(_, waits)| waits).sum();

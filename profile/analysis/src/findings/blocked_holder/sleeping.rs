@@ -40,11 +40,11 @@ const BLOCKING: [&str; 24] = [
 ];
 
 /// If holders waited for inner locks during more than this share of their time without a processor,
-/// inner locks are the main cause. (The sampled holds include many that began after a wait, which
-/// are longer than average.)
+/// inner locks are the main cause. (The time without a processor is that of sampled holds, which
+/// include many that began after a wait; these are longer than average.)
 const MOSTLY_INSIDE: f64 = 0.5;
 
-/// The most functions that are named, of those that a section calls.
+/// The advice names at most this many of the functions that a section calls.
 const MOST_NAMED: usize = 6;
 
 /// Checks one call site of acquisitions.
@@ -133,7 +133,8 @@ fn does_work(name: &str) -> bool {
     !is_error && !last.starts_with('~') && class != Some(last) && !last.contains(' ')
 }
 
-/// Seconds that holders at a site waited for other locks meanwhile.
+/// Seconds that threads waited for inner locks while they held the lock of the site `holder`, an
+/// estimate.
 fn waited_inside(process: &Process, holder: usize) -> f64 {
     let mut under: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for nesting in &process.nesting {

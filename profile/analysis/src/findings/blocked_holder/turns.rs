@@ -17,17 +17,17 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
 /// The least share of their time for which the threads wait for their turn.
 const FLOOR: f64 = 0.2;
-/// If they sleep for this share of the time in which they don't wait, they mostly sleep.
+/// If the threads sleep for this share of the time in which they don't wait, they mostly sleep.
 const MOSTLY: f64 = 0.6;
 /// Fewer threads than this do not take turns.
 const FEWEST_THREADS: usize = 3;
 /// Fewer waits than this may be part of the program's start.
 const FEWEST_WAITS: u64 = 20;
-/// A thread that makes less than this share of the calls of the most frequent thread does something
-/// else.
+/// A thread that makes less than this share of the calls of the thread with most calls does not
+/// take part in the turns.
 const SELDOM: f64 = 0.1;
 
-/// How the names of functions begin in which only a runtime's own threads wait, to hand work to
+/// Prefixes of the names of functions in which only a runtime's own threads wait, to hand work to
 /// each other: HotSpot's.
 const RUNTIME: [&str; 1] = ["Monitor::wait"];
 
@@ -82,17 +82,18 @@ fn is_limit(lock: &Lock) -> bool {
     lock.primitive == Primitive::Semaphore && lock.begins_with.is_some_and(|permits| permits > 1)
 }
 
-/// The threads that come to a site again and again.
+/// The threads that call often at a site: at least `SELDOM` times as often as the thread with most
+/// calls.
 fn regulars(site: &Site) -> Vec<usize> {
     let most = called_by(site).map(|(_, calls)| calls).max().unwrap_or(0);
     let often = |&(_, calls): &(usize, u64)| calls as f64 >= SELDOM * most as f64;
     called_by(site).filter(often).map(|(thread, _)| thread).collect()
 }
 
-/// How threads spent their time, in seconds of all of them together.
+/// How threads spent their time, in seconds, summed over the threads.
 struct Spent {
     lives: f64,
-    /// The time that they waited neither at the site, nor for others elsewhere.
+    /// The time in which they waited neither at the site, nor for other threads elsewhere.
     besides: f64,
     /// The part of `besides` in which they slept: they had no processor and were not ready to run.
     asleep: f64,
@@ -142,8 +143,9 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Eight threads that live for ten seconds each. Of these seconds they wait this long for a
-    /// connection, run this long, wait elsewhere this long, and sleep the rest.
+    /// Eight threads that live for ten seconds each. In these, a thread waits `waited` seconds for
+    /// a connection, runs for `ran` seconds, waits `elsewhere` seconds for others, and sleeps for
+    /// the rest.
     fn borrow(waited: f64, ran: f64, elsewhere: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("serve", 8, 10.0);

@@ -25,13 +25,13 @@ const EVENTS: [&str; 9] = [
     "parker",
     "thread::park",
 ];
-/// Part of the names of functions that wait for locks and for events.
+/// Part of the names of functions that wait both for locks and for events; such names say nothing.
 const FOR_BOTH: &str = "parking_lot_core::";
 /// Parts of the names of functions that wait for a lock.
 const LOCKS: [&str; 4] = ["mutex", "rwlock", "lock_slow", "lock_contended"];
 
 impl Known {
-    /// What it is; `None` if no name says so.
+    /// What threads wait for at this site; `None` if no function's name says so.
     pub fn of(process: &Process, site: &Site) -> Option<Known> {
         let frames = &process.stacks.get(*site.stacks.first()?)?.frames;
         let inside = frames.iter().take_while(|&&frame| Some(frame) != site.frame);
@@ -49,6 +49,6 @@ impl Known {
 
 /// What to do about a lock that threads wait for.
 pub const OF_LOCK: &str = "take it less often, hold it for less time, or use several";
-/// What a recording does not show of a lock without calls.
+/// What a recording does not show of a lock that is taken without a call.
 pub const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a free \
                       lock of this kind is taken without a call.";

@@ -4,9 +4,9 @@
 //! with, no holders and no sections.
 //!
 //! Workers that have nothing to do also wait in a futex. Threads with nothing to do wait long, and
-//! are woken seldom and by other threads. Threads that contend have short and frequent waits. Or
-//! each waiter also wakes others, since it releases the lock that it has got, and there are fewer
-//! futexes than threads.
+//! are woken seldom and by other threads. Threads that contend have short and frequent waits; or
+//! each waiter also wakes other threads, since it releases the lock after its wait, and there are
+//! fewer futexes than threads.
 //!
 //! If a program has many locks, such as one for each table, threads occasionally wait for one of
 //! them too, above all while a holder has lost its processor. So if there are more futexes than
@@ -31,10 +31,10 @@ const LEAST_SHARE: f64 = 0.05;
 /// If the mean wait is longer, the threads have nothing to do: sections of a millisecond are rare.
 const LONGEST_WAIT: f64 = 1e-3;
 
-/// The least number of waits in a second, of threads that wake each other.
+/// Threads that wake each other must wait at least this many times a second.
 const LEAST_RATE: f64 = 10.0;
 
-/// Call sites where threads wait much and often in futexes.
+/// Finds the call sites where threads wait much and often in futexes.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let sites = process.sites.iter().enumerate();
     let futexes = sites.filter(|(_, s)| s.kind == Kind::Futex && s.op.class() == Class::Wait);
@@ -54,7 +54,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     });
     let mut findings: Vec<Finding> = busy.map(|(number, _)| finding(process, number)).collect();
     for lock in yielding::find(process, thresholds) {
-        // If the futex is busy as well, its finding has more to say.
+        // If the lock's futex is busy as well, the futex's finding says more.
         if !findings.iter().any(|busy| lock.sites.contains(&busy.sites[0])) {
             findings.push(lock);
         }

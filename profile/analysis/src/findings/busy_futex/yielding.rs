@@ -1,6 +1,6 @@
-//! Locks whose waiters yield before they sleep, as `parking_lot`'s do. Where sections are short, a
-//! waiter gets the lock before it sleeps in the futex, so that yields are all that is seen of the
-//! contention. As in a futex, holders and sections are unknown.
+//! Locks whose waiters yield before they sleep, as `parking_lot`'s do. If sections are short, a
+//! waiter gets the lock before it sleeps in the futex, and only its yields show the contention. As
+//! with futexes, holders and sections are unknown.
 
 use syncline_recording::Op;
 
@@ -9,8 +9,8 @@ use crate::findings::evidence::{count, rate, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// The least share of their lives that the threads at a call site lose there. Their locks' cache
-/// lines are contended in the rest of the time as well.
+/// The least share of their lives that the threads at a call site lose there. The share is small,
+/// since their locks' cache lines are contended in the rest of the time as well.
 const LEAST_SHARE: f64 = 0.05;
 
 /// Whether threads yield at this site until they get a lock.
@@ -18,7 +18,7 @@ pub fn is_lock(process: &Process, site: &Site) -> bool {
     site.op == Op::Yield && Known::of(process, site) == Some(Known::Lock)
 }
 
-/// Call sites where threads yield much and often before they get a lock.
+/// Finds the call sites where threads yield much and often before they get a lock.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let sites = process.sites.iter().enumerate();
     let locks = sites.filter(|(_, site)| is_lock(process, site));
@@ -67,8 +67,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// The places found if two threads of ten seconds each yield this often and for this many
-    /// seconds in a function of this name, and sleep in its futex for a second.
+    /// The findings if the function `inside` yields `calls` times, for `spun` seconds in all. There
+    /// are two threads of ten seconds each; the first `threads` of them yield.
     fn found(inside: &str, calls: u64, spun: f64, threads: usize) -> Vec<Finding> {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("intern", 2, 10.0);

@@ -2,9 +2,9 @@
 //! lock is taken, threads that only read these variables lose the line.
 //!
 //! The data that a lock protects may well lie next to it: the next thread that takes the lock needs
-//! that line as well. So only neighbours count that no section of the lock touches, as far as the
-//! sections' instructions say. If these can't be read, the rule does not apply. The recording does
-//! not say which threads use the neighbours, so the finding asks.
+//! that line as well. So a neighbour counts only if no section of the lock touches it, as far as
+//! the sections' instructions say. If these can't be read, the rule does not apply. The recording
+//! does not say which threads use the neighbours, so the finding asks.
 
 use syncline_recording::Class;
 
@@ -17,7 +17,7 @@ use crate::options::Thresholds;
 /// more than its line.
 const CONTENTION: f64 = 0.1;
 
-/// Hot locks beside other data.
+/// The findings about hot locks beside other data.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let locks = process.locks.iter().enumerate();
     let hot = locks.filter(|(_, lock)| {

@@ -3,5 +3,5 @@
 /// About how many seconds it takes to fetch a cache line that another processor has written;
 /// between two sockets it takes longer.
 pub const FETCH: f64 = 60e-9;
-/// The least share of the run time, all threads together, that fetching takes.
+/// Fetches must take at least this share of the run time, summed over all threads, to be a finding.
 pub const FLOOR: f64 = 0.02;

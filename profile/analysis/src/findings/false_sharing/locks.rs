@@ -1,9 +1,9 @@
 //! Locks of different threads on one cache line, mostly neighbours in an array.
 //!
 //! Which thread uses which lock is known. If uses come in random order, a use is by another thread
-//! than the use before it with probability 1 − Σ pₜ², where pₜ is thread t's share of the uses. In
-//! that case, the line has to be fetched. This gives the number of fetches for all uses of the
-//! line. The same sum for each lock alone gives the number if each lock had a line to itself. The
+//! than the use before it with probability 1 − Σ pₜ², where pₜ is thread t's share of the uses.
+//! Each such use has to fetch the line. This gives the number of fetches for all uses of the line.
+//! The same formula for each lock alone gives the number if each lock had a line to itself. The
 //! difference is the cost of sharing the line. 92,000 quiet locks in an array share lines as well,
 //! at no cost.
 
@@ -57,7 +57,8 @@ struct Group {
     fetches: f64,
 }
 
-/// From this many calls on, estimates show which threads make them: there are some fifty samples.
+/// The calls of a sampled lock are estimates. From this many calls on there are some fifty samples,
+/// which show well enough which threads make the calls.
 const WELL_SAMPLED: u64 = 6_400;
 
 /// How many fetches of these locks' line would have been avoided if each lock had its own line.
@@ -78,7 +79,8 @@ fn needless_fetches(process: &Process, locks: &[usize]) -> f64 {
     (fetches(all.values().copied()) - alone).max(0.0)
 }
 
-/// How often a use is by another thread than the use before, given the uses of each thread.
+/// Estimates how many uses are by another thread than the use before, from the number of uses by
+/// each thread.
 fn fetches(uses: impl Iterator<Item = u64> + Clone) -> f64 {
     let all: f64 = uses.clone().map(|uses| uses as f64).sum();
     let squares: f64 = uses.map(|uses| (uses as f64).powi(2)).sum();
@@ -151,8 +153,8 @@ mod tests {
     use crate::findings::false_sharing::find;
     use crate::findings::testing::{Use, process};
 
-    /// The findings for mutexes that are `stride` bytes apart, by how often each of two threads
-    /// takes each of them in ten seconds.
+    /// The findings for mutexes that are `stride` bytes apart. `uses` has, for each mutex, how
+    /// often each of two threads takes it in ten seconds.
     fn array(stride: u64, uses: &[[u64; 2]]) -> Vec<Finding> {
         array_at(0x4000, stride, uses)
     }

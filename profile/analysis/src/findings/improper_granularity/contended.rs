@@ -33,9 +33,9 @@ const WAITED_MUCH: f64 = 0.3;
 /// A lock is also contended if the threads that take it wait for it during this share of their
 /// time, and at least `AT_ONCE` of them would be in its sections at the same time. If fewer would,
 /// they wait for a holder that lost its processor to another program. RocksDB's cache of one shard
-/// has 25 % and 0.37, and only 5 % of its acquisitions wait. Nor does a lock count whose waits take
-/// a time slice on average: with more threads than processors, threads then wait for holders that
-/// were preempted.
+/// has 25 % and 0.37, and only 5 % of its acquisitions wait. A lock whose waits take a time slice
+/// or more on average does not count either: with more threads than processors, threads then wait
+/// for holders that were preempted.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;
 /// A thread with a smaller share of the acquisitions does not count among a lock's threads.
@@ -48,8 +48,8 @@ const LONG: f64 = 10e-6;
 const LONG_WITH_MOVABLE: f64 = 1e-6;
 /// A section that touches at most this many words has no data that could be split.
 const UNSPLITTABLE: usize = 2;
-/// The assumed number of locks for each thread after a split: then a thread meets one of the others
-/// in a quarter of its acquisitions.
+/// The assumed number of locks for each thread after a split. With four, at most a quarter of a
+/// thread's acquisitions find the lock taken, even if each other thread holds one.
 const PARTS_PER_THREAD: f64 = 4.0;
 /// The share of a long section that is assumed to remain if nothing is known of it. Fixes that were
 /// measured mostly emptied the section.
@@ -91,7 +91,7 @@ fn seconds_of_threads(process: &Process, lock: &Lock) -> f64 {
 struct Hot<'a> {
     process: &'a Process,
     locks: Vec<usize>,
-    /// The call sites that take them, those with most waiting first.
+    /// The call sites that take the locks, those with most waiting first.
     sites: Vec<usize>,
     calls: u64,
     contention: f64,
@@ -169,7 +169,7 @@ impl<'a> Hot<'a> {
     fn finding(self) -> Option<Finding> {
         let touches = Touches::of_all(self.process, &self.sites, 0.01);
         if touches.is_some_and(|touches| touches <= Touches::OneWord) {
-            // Other rules have the advice for these.
+            // Other rules have advice for sections that touch at most one word.
             return None;
         }
         let longest = self.longest();

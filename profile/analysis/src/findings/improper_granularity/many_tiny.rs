@@ -2,7 +2,7 @@
 //! section could do (SyncPerf, Table 1, row 7).
 //!
 //! The recording then has several call sites in one function that take the same locks equally often
-//! and hold them for moments.
+//! and hold them for a moment each time.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{COST_FLOOR, Family, UNSURE_COST_FLOOR};
@@ -17,7 +17,7 @@ const EQUALLY: f64 = 0.1;
 /// The least share of a lock's acquisitions that must be in these sections.
 const MOST: f64 = 0.5;
 
-/// Functions with many tiny sections.
+/// The findings about functions with many tiny sections.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()
@@ -28,8 +28,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
-/// The sites of one function that are used equally often, with the same locks, most calls first.
-/// Empty if some of the sections may lie within others.
+/// The sites in one function that take all locks of the family about equally often, those with most
+/// calls first. Empty if some of their sections may lie within others.
 fn together(process: &Process, family: &Family) -> Vec<usize> {
     let main = family.main_site();
     let function = |site: usize| process.function_of(&process.sites[site]);
@@ -47,8 +47,8 @@ fn together(process: &Process, family: &Family) -> Vec<usize> {
     if one_within_another(process, &sites) { Vec::new() } else { sites }
 }
 
-/// Whether some of the sections may lie within others, and so be on different locks: a section
-/// calls functions, or nesting was recorded.
+/// Whether some of the sections may lie within others, and so be on different locks: because a
+/// section calls functions, or because nesting was recorded.
 fn one_within_another(process: &Process, sites: &[usize]) -> bool {
     let calls = |section: &Section| !section.calls.is_empty();
     let within = |site: usize| sites.contains(&site);

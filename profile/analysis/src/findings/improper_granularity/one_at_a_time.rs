@@ -1,11 +1,11 @@
-//! One thread does pieces of work that sleep, one after the other, while several others wait: a pool
-//! of one worker, or an event loop that a request blocks.
+//! One thread does pieces of work that sleep, one after the other, while several other threads
+//! wait: a pool of one worker, or an event loop that a request blocks.
 //!
 //! The rule looks for one thread that sleeps during most of the run, while hardly any thread has a
 //! processor, and at least two threads of one kind wait during most of their time. If only one
 //! thread waited, there would be nothing to do at the same time. The waiting threads must also use
 //! some processor time for each sleep: the threads of an idle server, whose housekeeping sleeps, do
-//! not. And the function must sleep once in each call: a loop that sleeps may look for something
+//! not. And the function must sleep once in each call: a loop that sleeps may poll for something
 //! ([`polling-sleep`](crate::model::Rule::PollingSleep)), or simulate arrivals.
 
 use std::collections::BTreeMap;
@@ -24,11 +24,12 @@ const OFTEN: u64 = 100;
 /// The least processor time for each sleep, in seconds, of the threads that wait: about what it
 /// takes to send a request and receive the answer.
 const A_REQUEST: f64 = 10e-6;
-/// If the mean sleep is longer, in seconds, the thread is a clock.
+/// If the mean sleep is longer than this, in seconds, the thread is a timer.
 const LONGEST: f64 = 0.1;
 /// The least number of threads that wait.
 const FEWEST: usize = 2;
-/// The least share of its time that such a thread waits: in the kernel, in futexes or for events.
+/// A thread counts as waiting if it waits for at least this share of its time: in the kernel, in
+/// futexes or for events.
 const WAITS: f64 = 0.5;
 
 /// The call site with most sleeping, if one thread sleeps there while several others wait for it.

@@ -6,16 +6,17 @@
 //! give   lock the mutex; mark it free; signal the condition; unlock
 //! ```
 //!
-//! Threads hardly ever wait for the mutex, and threads that wait for the condition look as if they
-//! had nothing to do. Such a lock differs from a queue in that each thread gives back what it took:
-//! it locks the mutex as often in the function that takes the lock as in the functions that release
-//! it. A queue has threads that put and threads that take; at a barrier everything happens in one
-//! function, at one call site. If a compiler has inlined both functions into one, and no debug
-//! information separates them, the two call sites have to be used as often as the condition is
-//! signalled.
+//! Threads hardly ever wait for the mutex itself, and threads that wait for the condition look as
+//! if they had no work. Such a lock differs from a queue in that each thread gives back what it
+//! took: it locks the mutex as often in the function that takes the lock as in the functions that
+//! release it. At a queue, some threads put and others take; at a barrier everything happens in one
+//! function, at one call site. A compiler may have inlined both functions into one, and no debug
+//! information may separate them. Then each of the two call sites has to be used as often as the
+//! condition is signalled.
 //!
-//! Threads may wait in line at another mutex for their turn at the condition, as PyPy's do: one
-//! thread at a time waits for the condition, with that mutex held. The line is part of the lock.
+//! Threads may wait in line at a second mutex for their turn at the condition, as PyPy's do: one
+//! thread at a time waits for the condition, and holds the second mutex meanwhile. The line is part
+//! of the lock.
 //!
 //! A thread may also hand such a lock over and wait in line for it again, in one function that locks the
 //! mutex once, as OCaml's `yield` does. It signals the condition and waits for it as often as it locks
@@ -33,19 +34,18 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 
 /// The least share of the threads' time that they wait for such a lock.
 const FLOOR: f64 = 0.05;
-/// At least two threads must take the lock this often.
+/// At least two threads must take the lock this many times.
 const OFTEN: u64 = 4;
-/// The share of all acquisitions that may not be balanced by a release, beyond the last one of each
-/// thread: waits may have been given up.
+/// At most this share of all acquisitions may lack a release, besides the last acquisition of each
+/// thread: a thread may have given up its wait.
 const UNEVEN: f64 = 0.01;
-/// The share of all acquisitions for which no release may have been seen, if taking and releasing
-/// are different functions: if no thread waits, an atomic instruction may release the lock, without
-/// the mutex.
+/// Like `UNEVEN`, if different functions take and release the lock: if no thread waits, an atomic
+/// instruction may release the lock without the mutex, and that release is not recorded.
 const GIVEN_IN_SILENCE: f64 = 0.1;
 /// A mutex that is held during this share of the acquisitions is the line in front of such a lock.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Locks of the program's own for which threads wait.
+/// The findings about locks of the program's own for which threads wait.
 pub fn find(process: &Process) -> Vec<Finding> {
     let conditions = process.locks.iter().enumerate().filter(|(_, lock)| {
         let figures = &lock.figures;
@@ -55,7 +55,7 @@ pub fn find(process: &Process) -> Vec<Finding> {
     });
     let mut findings: Vec<Finding> = Vec::new();
     for found in conditions.filter_map(|(number, condition)| finding(process, number, condition)) {
-        // A lock may have a condition for each thread that waits.
+        // A lock may have one condition for each waiting thread.
         match findings.iter_mut().find(|finding| finding.sites[0] == found.sites[0]) {
             Some(finding) => finding.locks.extend(found.locks),
             None => findings.push(found),
@@ -159,8 +159,9 @@ impl Side {
         Side::of(condition.uses(class).filter(here))
     }
 
-    /// The sides if one call site locks a mutex as often as the condition is waited for and
-    /// signalled: this call site, and the signals.
+    /// The two sides of a lock with one call site: the call site in `function` that locks the mutex
+    /// as often as `condition` is waited for and as often as it is signalled there, and the
+    /// signals. `None` if there is no such call site.
     fn of_one_place(
         process: &Process,
         mutex: &Lock,
@@ -175,8 +176,9 @@ impl Side {
         Some([takes, signals])
     }
 
-    /// Two call sites in one function, each of which locks a mutex as often as the condition is
-    /// signalled.
+    /// The two sides of a lock that is taken and released in one function: two call sites there,
+    /// each of which locks the mutex as often as the condition is signalled. `None` if there are no
+    /// such call sites.
     fn of_one_function(
         process: &Process,
         mutex: &Lock,
@@ -224,8 +226,8 @@ fn balanced([takes, gives]: &[Side; 2], silent: f64) -> bool {
     often >= 2 && gives_back_all_but(takes, gives, silent)
 }
 
-/// Whether each thread does both equally often, apart from its last time, and from the few
-/// operations on other objects at these call sites.
+/// Whether each thread gives back as often as it takes, except for its last acquisition and for the
+/// share `UNEVEN` of all acquisitions.
 fn gives_back(takes: &Side, gives: &Side) -> bool {
     gives_back_all_but(takes, gives, UNEVEN)
 }
@@ -249,13 +251,14 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// The number of findings if threads lock the mutex this often in each of two functions, wait
-    /// for a condition in the first, and signal it in the second.
+    /// The number of findings if threads wait for a condition in one function, and signal it in
+    /// `give`. `calls` has, for each thread, how often it locks the mutex in the first and in the
+    /// second.
     fn found(calls: &[(u64, u64)], give: &str) -> usize {
         find(&drawn(calls, give)).len()
     }
 
-    /// Like `found`, with another object's mutex locked this often at each call site.
+    /// Like `found`, with another object's mutex locked `others` times at each call site.
     fn beside(others: u64, sampled: bool) -> usize {
         let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
         let other = drawn.lock(Primitive::Mutex, "other.mutex");
@@ -318,8 +321,9 @@ mod tests {
         assert_eq!(waits.map(|waits| waits.value), Some(800.0));
     }
 
-    /// The number of findings if threads lock the mutex, signal the condition and wait for it this
-    /// often each, all in one function, and occasionally signal it in another.
+    /// The number of findings if threads lock a mutex, signal a condition and wait for it, all in
+    /// one function. `calls` has the number of each for each thread. The condition is also
+    /// signalled three times in another function.
     fn handed_over(calls: &[[u64; 3]]) -> usize {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("interpret", calls.len(), 10.0);

@@ -11,13 +11,14 @@
 //! function's caller, so it is recorded with the caller's frame. Several queues of the same code
 //! are one finding.
 //!
-//! A request and its reply use the same two conditions, but there each side waits every time. At a
-//! queue of one element, one side may also wait nearly every time, but not both sides.
+//! A request and its reply also use two conditions in this way, but there each side waits every
+//! time. At a queue of one element, one side may also wait nearly every time, but not both sides.
 //!
-//! Conditions that a program or a library builds of futexes, as GLib does, look the same: a futex
-//! for each. These are mostly signalled only if a thread waits, so the number of elements is not
-//! known, and a queue of one element can't be distinguished from a request and its reply. But in
-//! both cases each element costs a sleep and a wake-up, and several at a time would cost one.
+//! Conditions that a program or a library builds from futexes, as GLib does, look the same, with
+//! one futex for each condition. These are mostly signalled only if a thread waits, so the number
+//! of elements is not known, and a queue of one element can't be distinguished from a request and
+//! its reply. But in both cases each element costs a sleep and a wake-up, and several elements
+//! passed at a time would cost only one.
 
 use std::ops::Range;
 
@@ -31,10 +32,11 @@ use crate::options::Thresholds;
 
 /// The least share of the run time that the sleeps and wake-ups take.
 const FLOOR: f64 = 0.02;
-/// The share of the elements for which the side that sleeps less often sleeps. Below, a short queue
-/// does not matter; above, the sides wait for answers.
+/// For this share of the elements the side that sleeps less often must sleep. Below the range, a
+/// short queue does not matter; above it, the two sides wait for each other's answers.
 const SLEEPS: Range<f64> = 0.02..0.9;
-/// With at least this share, nearly each element costs both sides a sleep.
+/// If the side that sleeps less often sleeps for at least this share of the elements, nearly each
+/// element costs both sides a sleep.
 const NEARLY_EACH: f64 = 0.8;
 
 /// No side of one queue sleeps more often than this for each element; a site that does so serves
@@ -43,7 +45,7 @@ const MOST_SLEEPS: f64 = 1.5;
 
 /// A side of a queue: it waits for one condition, and signals the other.
 struct Side {
-    /// The condition.
+    /// The index of the condition that it waits for.
     condition: usize,
     /// The call site that waits for it.
     site: usize,
@@ -54,11 +56,11 @@ struct Side {
     threads: usize,
 }
 
-/// Queues whose two sides both sleep.
+/// The findings about queues whose two sides both sleep.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let conditions = process.locks.iter().enumerate();
-    // Conditions with fewer waits than this are skipped: there may be thousands, and a queue needs
-    // more to be found.
+    // Conditions with fewer waits can't be part of a finding. They are skipped at once, since there
+    // may be thousands.
     let fewest = SLEEPS.start * thresholds.acquisitions_per_second * process.seconds;
     let conditions = conditions.filter(|(_, lock)| {
         matches!(lock.primitive, Primitive::Condvar | Primitive::Futex)
@@ -84,8 +86,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     of_one_code.iter().map(|queues| finding(process, queues)).collect()
 }
 
-/// The side that waits for one condition, and in the same function signals the other without
-/// waiting for it.
+/// The side that waits for the condition `mine`, and in the same function signals `other`. `None`
+/// if the function also waits for `other`, or if it is unknown.
 fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Option<Side> {
     let waits = mine.1.uses(Class::Wait).max_by_key(|used| used.calls)?;
     let here = process.function_of(&process.sites[waits.site])?;
@@ -111,12 +113,12 @@ fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Optio
     })
 }
 
-/// Whether `function` calls a site's function.
+/// Whether `function` calls the function that contains a site.
 fn is_called_in(process: &Process, site: usize, function: &str) -> bool {
     callers(process, site).any(|frame| process.frames[frame].whole_function() == function)
 }
 
-/// The frames that call a site's function.
+/// The frames that call the function that contains a site.
 fn callers(process: &Process, site: usize) -> impl Iterator<Item = usize> {
     let site = &process.sites[site];
     site.stacks.iter().filter_map(|&stack| {
@@ -142,8 +144,8 @@ impl Queue {
     }
 }
 
-/// Whether elements pass one by one: nearly each element costs both sides a sleep, or that is not
-/// known, because the condition is a futex.
+/// Whether elements pass one by one: nearly each element costs both sides a sleep, or it is not
+/// known whether it does, because the condition is a futex.
 fn one_by_one(process: &Process, queue: &Queue) -> bool {
     told_if_waited_for(process, &queue.more) || queue.less.sleeps >= NEARLY_EACH * queue.elements
 }
@@ -168,8 +170,8 @@ fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option
     applies.then_some(queue)
 }
 
-/// The finding for queues that the same code puts into and takes from; the one whose sides sleep
-/// most is first.
+/// The finding about queues that are used by the same code. The queue whose sides sleep most is the
+/// first of `queues`.
 fn finding(process: &Process, queues: &[Queue]) -> Finding {
     let Queue { more, less, .. } = &queues[0];
     let elements: f64 = queues.iter().map(|queue| queue.elements).sum();
@@ -226,8 +228,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// The number of findings for a queue in ten seconds, whose sides slept for `puts` and `takes`
-    /// of a million elements.
+    /// The number of findings for a queue that passed a million elements in ten seconds. One side
+    /// slept for `puts` of the elements, the other for `takes`.
     fn queue(puts: u64, takes: u64, taken_in: &str) -> usize {
         made_of(CONDITIONS, puts, takes, taken_in)
     }
@@ -271,8 +273,8 @@ mod tests {
     }
 
     /// The number of locks in each finding, for two queues of the same code in ten seconds. One
-    /// side signals in another function, which `called_in` calls. Both sides slept for each of
-    /// these elements of each queue.
+    /// side signals in another function, which `called_in` calls. `elements` has the number of
+    /// elements of each queue; both sides slept for each.
     fn queues(elements: [u64; 2], called_in: &str) -> Vec<usize> {
         let mut drawn = process(10.0, 2);
         drawn.threads("work", 4, 10.0);
@@ -299,7 +301,7 @@ mod tests {
         assert!(queues([500_000, 0], "other").is_empty());
     }
 
-    /// A signal that ends a function is a jump: it returns to where the function was called from.
+    /// A signal at the end of a function is a jump, so it returns to the function's caller.
     #[test]
     fn a_signal_may_be_the_end_of_its_side() {
         let called_from = |caller: &str| {

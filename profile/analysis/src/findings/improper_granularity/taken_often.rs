@@ -1,10 +1,10 @@
 //! A lock that threads wait for during much of their time, although each section is short and few
 //! acquisitions find it taken.
 //!
-//! If waiters of a mutex sleep, the thread that has just released it may take it again many times
-//! before a woken waiter has a processor. So few acquisitions wait, but those wait long. If the
-//! sections touch little, or the lock belongs to a queue, the lock can't be split; threads should
-//! take it less often.
+//! If the waiters of a mutex sleep, the thread that has just released the mutex may take it again
+//! many times before a woken waiter has a processor. So few acquisitions wait, but those wait long.
+//! If the sections touch little, or the lock belongs to a queue, the lock can't be split; threads
+//! should take it less often.
 
 use crate::findings::blocked_holder::holder::TIME_SLICE;
 use crate::findings::blocked_holder::preempted;
@@ -19,9 +19,11 @@ use crate::options::Thresholds;
 /// The least share of their time for which a lock's threads wait for it. Time in which they are
 /// ready and have no processor does not count.
 const LEAST: f64 = 0.15;
-/// Longer sections, in seconds, are too long rather than too frequent.
+/// The problem of sections that are held longer than this, in seconds, is their length and not
+/// their number.
 const SHORT: f64 = 10e-6;
-/// Fewer acquisitions of a family's locks in a second are no reason to take them less often.
+/// If a family's locks are taken less often than this in a second, it would not help to take them
+/// less often still.
 const OFTEN: f64 = 1000.0;
 /// If the mean wait is longer, threads wait for holders that lost their processors.
 const LONGEST: f64 = TIME_SLICE;
@@ -29,7 +31,7 @@ const LONGEST: f64 = TIME_SLICE;
 /// holders to get processors.
 const MOSTLY_ON: f64 = 0.5;
 
-/// Locks that are taken often and waited for long, one finding for each family.
+/// The findings about locks that are taken often and waited for long, one for each family.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
     families.iter().filter_map(|family| finding(process, family)).collect()
@@ -100,8 +102,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Two threads that in ten seconds take a pool's lock `calls` times, and wait for it for
-    /// `waited` seconds.
+    /// Two threads that in ten seconds take a pool's lock `calls` times, hold it for `held` seconds
+    /// in all, and wait for it for `waited` seconds.
     fn pool(calls: u64, waited: f64, held: f64) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("allocate", 2, 10.0);

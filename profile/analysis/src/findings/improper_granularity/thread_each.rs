@@ -13,17 +13,19 @@ use crate::options::Thresholds;
 /// Seconds of processor time that creating and ending a thread takes, without its work: a program
 /// that creates and joins threads that do nothing takes 20 to 40 microseconds for each.
 pub const A_THREAD: f64 = 25e-6;
-/// The least share that the threads' creation and end must take of the run time, or of the
-/// processor time if that is less: a program that waits for others does little else meanwhile.
+/// The creation and end of threads must take at least this share of the run time, or of the
+/// processor time if that is less. A program that mostly waits for others has little processor
+/// time, and the threads may cost much of it.
 const FLOOR: f64 = 0.02;
-/// The least share of the run time, however little processor time the program has.
+/// They must also take at least this share of the run time, however little processor time the
+/// program has.
 const FLOOR_OF_RUN: f64 = 0.005;
-/// Fewer threads than this are not created for each piece of work.
+/// With fewer threads than this, a program does not create one for each piece of work.
 const FEWEST: u64 = 100;
-/// Threads with a higher mean processor time are worth their creation.
+/// Threads with a higher mean processor time, in seconds, are worth their creation.
 const LARGE: f64 = 20.0 * A_THREAD;
 
-/// Call sites that create threads for small pieces of work.
+/// The findings about call sites that create threads for small pieces of work.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let all = process.sites.iter().enumerate();
     let creations = all.filter(|(_, site)| site.op == Op::ThreadCreate);
@@ -67,7 +69,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// A process of ten seconds with this many threads, one after the other, each of which runs for
+    /// A process of ten seconds with `threads` threads, one after the other, each of which runs for
     /// `each` seconds.
     fn made(threads: u32, each: f64) -> Drawn {
         let mut drawn = process(10.0, 4);

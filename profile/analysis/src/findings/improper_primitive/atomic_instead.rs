@@ -1,5 +1,5 @@
-//! Sections that only read, or read and change, one word. An atomic instruction does the
-//! same, and no thread has to wait (SyncPerf, Table 1, row 1).
+//! Sections that only read one word, or read and change it. An atomic instruction does the same,
+//! and no thread has to wait for it (SyncPerf, Table 1, row 1).
 //!
 //! The rule applies only if the instructions of the sections were read, or the sections were
 //! traced: no counted figure distinguishes one word from two.
@@ -18,7 +18,7 @@ const NEGLIGIBLE: f64 = 0.01;
 /// two calls become one instruction.
 const SAVED: f64 = 0.6;
 
-/// Families of locks that an atomic instruction could replace.
+/// The findings about families of locks that an atomic instruction could replace.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()
@@ -29,8 +29,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether each section touches one word, or changes nothing. If most sections only look, the rule
-/// of [`super::look`] applies instead.
+/// Whether each section touches only one word, or changes nothing. False if most sections change
+/// nothing: then the rule of [`super::look`] applies.
 fn one_word(process: &Process, family: &Family) -> bool {
     let site = |site: &usize| &process.sites[*site];
     let (looks, others): (Vec<usize>, Vec<usize>) = family.sites.iter().partition(|&number| {
@@ -101,7 +101,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::Section;
 
-    /// A lock around a counter, with this many acquisitions in a second.
+    /// A lock around a counter, with `calls_per_second` acquisitions. Also returns their call site.
     fn counter(calls_per_second: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);
@@ -159,7 +159,8 @@ mod tests {
         assert!(found(&drawn).is_empty());
     }
 
-    /// volrend's queues: a number is drawn from each, and a thread without work looks at two words.
+    /// Modelled on volrend's queues: a section draws a number, and a thread without work looks at
+    /// two words.
     #[test]
     fn sections_that_change_nothing_are_asked_about_unless_they_are_most() {
         let (mut drawn, _) = counter(1_000_000);

@@ -3,7 +3,7 @@
 //!
 //! No recorded call takes such a lock. Threads that wait for it sleep in the C library's own
 //! `__lll_lock_wait`, and samples of sleeping threads show that function, the library's function
-//! that called it, and the program's call of the latter.
+//! that called it, and the program's call of that function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +14,20 @@ use crate::options::Thresholds;
 /// The least share of their time for which threads sleep in one family of functions. Time in which
 /// threads are ready and have no processor does not count.
 const LEAST: f64 = 0.05;
-/// Less than this, in seconds, says nothing about a run.
+/// If threads sleep there for less than this, in seconds, that says nothing about a run.
 const FLOOR: f64 = 0.3;
-/// Less than this, in seconds, rests on a single sample.
+/// A sampled sleep of less than this, in seconds, is a single sample.
 const TWO_LOOKS: f64 = 0.15;
-/// The most call sites that are named besides the first.
+/// The advice names at most this many call sites besides the first.
 const MOST_NAMED: usize = 4;
-/// The C library's file.
+/// The beginning of the name of the C library's file.
 const LIBRARY: &str = "libc.so";
-/// Its functions that sleep until a lock is free.
+/// A part of the names of the C library's functions that sleep until a lock is free.
 const WAITS: &str = "lll_lock_wait";
 
 /// Functions that take the same locks, and what to do instead.
 struct Family {
-    /// How their names begin, without leading underscores.
+    /// Prefixes of the functions' names, without leading underscores.
     functions: &'static [&'static str],
     /// What the lock protects.
     protects: &'static str,
@@ -135,16 +135,16 @@ const OTHER: Family = Family {
     advice: "Call it less often, and keep its results for each thread",
 };
 
-/// The sleeping of threads in functions of one family.
+/// How long threads slept in the functions of one family, and where.
 #[derive(Default)]
 struct Sleeping<'a> {
-    /// The call sites, with the function that is called.
+    /// The call sites, each with the function that it calls.
     calls: Vec<(&'a Asleep, &'a str)>,
     seconds: f64,
     threads: BTreeSet<usize>,
 }
 
-/// Functions of the C library in which threads wait for one another.
+/// The findings about functions of the C library in which threads wait for one another.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let mut families: BTreeMap<usize, Sleeping> = BTreeMap::new();
     for asleep in &process.asleep {
@@ -170,7 +170,8 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
 }
 
 /// The seconds for which these threads sleep here, as a part of their time in the kernel. That time
-/// is exact, and samples divide it; a short run has few samples.
+/// is exact, and is divided in the proportions of the samples. (A short run has too few samples to
+/// count these alone.)
 fn in_kernel(process: &Process, sleeping: &Sleeping) -> f64 {
     let here = |asleep: &&Asleep| asleep.threads.iter().any(|t| sleeping.threads.contains(t));
     let looked: f64 = process.asleep.iter().filter(here).map(|asleep| asleep.seconds).sum();
@@ -201,7 +202,7 @@ fn family(function: &str) -> usize {
 
 fn finding(family: usize, sleeping: Sleeping, could_run: f64) -> Finding {
     let Family { protects, advice, .. } = FAMILIES.get(family).unwrap_or(&OTHER);
-    // The list of a process has most time first.
+    // The list of a process begins with the calls that took most time.
     let (first, function) = sleeping.calls[0];
     Finding {
         rule: Rule::LibraryLock,
@@ -246,8 +247,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// Four threads of ten seconds that sleep for `seconds` in all, in this call of the kernel,
-    /// below functions of the C library with these names, the innermost first.
+    /// Four threads of ten seconds that sleep for `seconds` in all in the system call `call`. It is
+    /// made by the functions `inside` of the C library, the innermost first.
     fn sleeping(call: &str, seconds: f64, inside: &[&str]) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("draw", 4, 10.0);

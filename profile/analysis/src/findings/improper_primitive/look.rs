@@ -1,6 +1,6 @@
-//! Sections that only look at a word or two, and that are most of a lock's sections: a thread that
-//! has no work asks a queue for some, again and again, and takes its lock each time (radiosity's
-//! and volrend's, of Splash-3). A look at an atomic word needs no lock.
+//! Locks most of whose sections only look at a word or two. In radiosity and volrend of Splash-3,
+//! for example, a thread that has no work asks a queue for some again and again, and takes the
+//! queue's lock each time. A look at an atomic word needs no lock.
 //!
 //! The rule applies to locks that are also taken by sections that change something. If all sections
 //! touch one word, [`super::atomic_instead`] applies instead.
@@ -11,15 +11,16 @@ use crate::model::{Finding, Process, Remedy, Rule, Section, Site};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
 
-/// The most words that a section looks at: a queue's head, and whether all is done.
+/// A section that only looks reads at most this many words, such as a queue's head and whether all
+/// work is done.
 const FEW_WORDS: usize = 3;
-/// The most instructions of a section that looks, on all paths together.
+/// A section that only looks has at most this many instructions, on all paths together.
 const FEW_INSTRUCTIONS: usize = 48;
 /// With at least this many looks for each other section of the same locks, most looks find nothing
 /// new.
 pub const LOOKS: f64 = 4.0;
 
-/// Locks that are mostly taken for a look.
+/// The findings about locks that are mostly taken for a look.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
     families.iter().filter_map(|family| looked_under(process, family, thresholds)).collect()
@@ -90,7 +91,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 
-    /// Four threads that look for work in a queue `looks` times, and take some `taken` times.
+    /// Four threads that look for work in a queue `looks` times, and take work from it `taken`
+    /// times. Also returns the call site of the looks.
     fn queue(looks: u64, taken: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

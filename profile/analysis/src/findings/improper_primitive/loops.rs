@@ -1,9 +1,10 @@
 //! Threads that poll a word in a loop.
 //!
-//! No call shows which thread releases them, nor how often they wait; samples show where they are
-//! and for how long. Such a loop is the quickest way to wait while the other thread runs, but if
-//! there are more threads than processors, it takes the processor that the other thread needs. A
-//! runtime library may spin for the program: OpenMP's between two parallel regions.
+//! There is no call that would show which thread ends their wait, or how often they wait; samples
+//! show where they spin and for how long. Such a loop is the quickest way to wait while the other
+//! thread runs, but if there are more threads than processors, it takes the processor that the
+//! other thread needs. A runtime library may spin for the program, as OpenMP's does between two
+//! parallel regions.
 
 use syncline_recording::Op;
 
@@ -13,13 +14,13 @@ use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// The least share of all threads' processor time that such loops take. Time without a processor,
-/// which is long if processors are short, does not count.
+/// The least share of all threads' processor time that such loops take. Time without a processor
+/// does not count.
 const LEAST_SHARE: f64 = 0.2;
 /// The least processor time in such loops as a share of the run time: a thread that waits
 /// occasionally costs little.
 const LEAST_OF_RUN: f64 = 0.02;
-/// Less than this, in seconds, says nothing about a run: it is some ten samples.
+/// If loops take less than this, in seconds, that says nothing about a run: it is some ten samples.
 const FLOOR: f64 = 0.05;
 /// If threads are ready to run without a processor for this share of the time, processors are
 /// scarce.
@@ -45,7 +46,7 @@ const LIBRARIES: [(&str, &str); 4] = [
     ("libopenblas", "OPENBLAS_NUM_THREADS says how many threads OpenBLAS has"),
 ];
 
-/// Call sites where threads spin.
+/// The finding about call sites where threads spin, if they spin enough.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let all = || process.sites.iter().enumerate().filter(|(_, site)| site.op == Op::Spin);
     let lost: f64 = all().map(|(_, site)| site.figures.lost()).sum();
@@ -94,8 +95,7 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
         advice,
         sites: numbers,
         open_question: None,
-        // If processors are short, other work gets the processor time that the loops would have
-        // used.
+        // If processors are scarce, other work gets the processor time that the loops used.
         remedy: if short { Remedy::FreeProcessors { seconds: lost } } else { Remedy::Unknown },
         gain: None,
     }

@@ -3,10 +3,11 @@
 use crate::findings::family::descending;
 use crate::model::Site;
 
-/// A call site with less than this share of the time at the first one is not named.
+/// A call site where less than this share of the first call site's time is lost is not named.
 pub const LEAST_OF_MOST: f64 = 0.1;
 
-/// The call sites that a finding about polling names, with their indices: most time first.
+/// The call sites that a finding about polling names, with their indices, those with most time lost
+/// first.
 pub fn where_most_is_lost<'a>(
     sites: impl Iterator<Item = (usize, &'a Site)> + Clone,
 ) -> Vec<(usize, &'a Site)> {

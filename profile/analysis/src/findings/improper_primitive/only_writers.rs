@@ -1,5 +1,6 @@
-//! Locks for readers and writers that are only ever taken to write. Such a lock counts readers that
-//! never come, which makes each acquisition more expensive than a mutex's.
+//! Locks for readers and writers that are only ever taken to write. Such a lock has to keep a count
+//! of readers although there are none, which makes each acquisition more expensive than that of a
+//! mutex.
 
 use syncline_recording::Primitive;
 
@@ -13,7 +14,7 @@ const HARDLY_ANY: f64 = 0.01;
 /// Seconds that a mutex saves for each acquisition and its release.
 const SAVED: f64 = 8e-9;
 
-/// Families of such locks.
+/// The findings about families of such locks.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()
@@ -66,7 +67,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Accounts that are booked and read this often in a second.
+    /// A lock over accounts that is taken `bookings` times a second to write, and `looks` times to
+    /// read.
     fn accounts(bookings: u64, looks: u64) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("keep_books", 4, 10.0);

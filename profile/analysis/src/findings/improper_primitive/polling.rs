@@ -1,15 +1,15 @@
 //! Locks that threads try to take again and again.
 //!
-//! A try is meant for a thread that has something else to do if the try fails. Repeated until it
-//! succeeds, it burns a processor that the holder may need (SyncPerf, Table 1, row 4). If many
-//! locks are tried at one call site, a refused thread continues with the next lock, which is the
-//! purpose of a try.
+//! A try is meant for a thread that has something else to do if the try fails. If the try is
+//! repeated until it succeeds, it uses up a processor that the holder may need (SyncPerf, Table 1,
+//! row 4). If many locks are tried at one call site, a refused thread continues with the next lock,
+//! which is the purpose of a try.
 //!
 //! A home-made barrier is a counter under a lock: threads add to it, then look at it under the same
 //! lock until it is complete. There are many more looks than arrivals, and most looks even get the
-//! lock. The rule recognises this because both are in one function. Another kind of barrier
-//! (PARSEC's) polls for the lock itself, to see whether all have arrived and to sleep if they have
-//! not: the rule recognises it because threads meet at the lock.
+//! lock. The rule recognises this because arrivals and looks are in one function. In another kind
+//! of barrier (PARSEC's), threads poll for the lock itself, to see whether all have arrived, and to
+//! sleep if they have not. The rule recognises it because threads meet at the lock (see `Meeting`).
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -26,14 +26,14 @@ use crate::options::Thresholds;
 /// If at least this share of tries is refused, threads try again rather than do something else:
 /// streamcluster's barrier has 69 %, fluidanimate's 77 % (SyncPerf, Table 2).
 const MOSTLY_REFUSED: f64 = 0.5;
-/// If threads meet at a lock, at least this many tries for each arrival show that they only try in
-/// order to see whether all have arrived. Whether they then find the lock taken or go to sleep is
-/// random.
+/// If threads meet at a lock, at least this many tries for each arrival show that the tries only
+/// check whether all have arrived. Whether a try then finds the lock taken, or the thread goes to
+/// sleep, is random.
 const TRIES_PER_ARRIVAL: f64 = 0.1;
 /// If at least this share of the tries for one of many locks is refused, threads poll that lock.
 const NEARLY_ALL: f64 = 0.9;
-/// The share by which a thread's arrivals may be fewer than another's if all meet: a thread may
-/// skip some meetings.
+/// If all threads meet, the arrivals of one may be fewer than those of another by this share: a
+/// thread may skip some meetings.
 const UNEQUAL: f64 = 0.05;
 /// With at least this many looks for each arrival, threads poll. A thread that works on pieces
 /// which others prepare also looks at each piece several times (x265's rows of a picture: 4.5).
@@ -44,13 +44,13 @@ const USE_A_BARRIER: &str = "Use a barrier: pthread_barrier_wait, or std::barrie
      is shorter than a microsecond and each thread has a processor, an atomic counter that waiters \
      watch is quicker still.";
 
-/// Call sites that poll.
+/// The findings about call sites that poll.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
     let polling = |family: &Family| {
         barrier(process, family, thresholds).or_else(|| tries(process, family, thresholds))
     };
-    // A function that tries for many call sites is one problem, whatever the locks.
+    // A function that tries on behalf of many call sites gets one finding, whatever the locks.
     let mut said = HashSet::new();
     let new = |finding: &Finding| {
         !said.contains(&finding.sites[0]) && {
@@ -109,14 +109,14 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
     })
 }
 
-/// Whether the threads at a site use the same locks: fewer locks than threads, or mostly one.
-/// Pieces of work have more locks, one for each piece.
+/// Whether the threads at a site use the same locks: there are fewer locks than threads, or the
+/// tries are mostly for one lock. Pieces of work have more locks, one for each piece.
 fn is_at_few_locks(process: &Process, number: usize, site: &Site) -> bool {
     site.locks < site.threads || is_at_one_lock(process, number)
 }
 
 /// Whether all threads come to a site equally often, as they do at a barrier; a thread that steals
-/// work comes whenever there is some.
+/// work comes whenever there is work.
 fn arrive_equally(site: &Site) -> bool {
     let calls = || site.by_thread.iter().map(|&(_, calls)| calls);
     let (Some(least), Some(most)) = (calls().min(), calls().max()) else { return true };
@@ -147,7 +147,7 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
         .filter(|(_, site)| site.op.class() == Class::Try)
         .filter(|&(number, site)| {
             meets(site) && looks(site) as f64 >= TRIES_PER_ARRIVAL * family.calls() as f64
-                // If it never got the lock, and no time was spent polling, the thread went on
+                // If no try got the lock, and no time was spent polling, the threads went on
                 // without the lock.
                 || site.figures.refused >= FEWEST_TAKEN
                     && (site.figures.calls > 0 || site.figures.spun > 0.0)
@@ -192,8 +192,8 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
 }
 
 /// Whether the refused tries of a site are mostly for one lock, which is hardly ever free at the
-/// first try: a thread that continues with another lock when one is taken does not return to it so
-/// often.
+/// first try: a thread that continues with another lock when it finds one taken does not return to
+/// that one so often.
 fn is_at_one_lock(process: &Process, site: usize) -> bool {
     let uses = process.locks.iter().flat_map(|lock| &lock.sites).filter(|used| used.site == site);
     let Some(most) = uses.max_by_key(|used| used.refused) else { return false };
@@ -214,7 +214,7 @@ struct Tries<'a> {
 }
 
 impl<'a> Tries<'a> {
-    /// The tries of the function that makes a site's tries, whatever their locks.
+    /// All tries of the function that makes the tries of `site`, whatever their locks.
     fn of(process: &'a Process, site: usize) -> Tries<'a> {
         let call = process.call_of(&process.sites[site]);
         let figures = |site: &usize| &process.sites[*site].figures;
@@ -248,8 +248,8 @@ impl<'a> Tries<'a> {
         shared.map_or_else(|| site.place.clone(), |frame| self.process.frames[frame].place())
     }
 
-    /// The processor time of refused tries can be saved if processors are short; otherwise the
-    /// waiters would wait as long.
+    /// If processors are scarce, the processor time of refused tries can be saved; otherwise the
+    /// threads would wait for as long without them.
     fn remedy(&self, threads: usize) -> Remedy {
         let short = self.process.processors.is_some_and(|processors| processors < threads);
         if short && self.calls > 0 {
@@ -270,7 +270,8 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process};
     use crate::model::Section;
 
-    /// Threads that try a lock this often in a second, and are refused this share of the times.
+    /// Threads that try a lock `per_second` times a second; the share `refused` of the tries is
+    /// refused.
     fn tried(per_second: f64, refused: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("render", 4, 10.0);
@@ -316,7 +317,7 @@ mod tests {
         assert!(rules(&drawn).is_empty());
     }
 
-    /// A function that is inlined everywhere takes all locks of memcached 1.4.15.
+    /// In memcached 1.4.15, one function takes all locks; it is inlined everywhere.
     #[test]
     fn of_many_locks_one_may_be_polled() {
         let tries = |of_one: u64, of_others: u64| {
@@ -336,8 +337,8 @@ mod tests {
         assert_eq!(tries(20_000, 100), 0, "two tries for each time");
     }
 
-    /// The rules and call sites found if threads meet at a lock with this many tries that succeed,
-    /// and this many that are refused.
+    /// The rules and call sites found if threads meet at a lock; `tries` of their tries succeed,
+    /// and `refused` are refused.
     fn meet(tries: u64, refused: u64) -> Vec<(Rule, String)> {
         let mut drawn = process(10.0, 4);
         drawn.threads("cluster", 3, 10.0);

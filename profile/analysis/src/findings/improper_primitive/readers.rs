@@ -1,8 +1,8 @@
 //! Sections that only read, under an exclusive lock: readers wait for readers (SyncPerf, Table 1,
 //! row 3).
 //!
-//! A lock for readers and writers costs more than a mutex, and its readers still write to its count
-//! of readers. So the rule requires waits, and sections that are longer than an acquisition.
+//! A reader-writer lock costs more than a mutex, and its readers still write to its count of
+//! readers. So the rule requires waits, and sections that are longer than an acquisition.
 
 use syncline_recording::{Class, Op};
 
@@ -18,10 +18,10 @@ const READ_MOSTLY: f64 = 0.9;
 /// Below this mean time held, an acquisition to read takes as long as the section
 /// (`docs/locks.md`: "A read lock is not free").
 const LONG_ENOUGH: f64 = 100e-9;
-/// If this share of the waiting was for readers, readers are in the way.
+/// Readers must be holders for at least this share of the readers' waiting.
 const BEHIND_READERS: f64 = 0.5;
 
-/// Families whose sections mostly read.
+/// The findings about families whose sections mostly read.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let busy = |family: &&Family| family.calls_per_second() > thresholds.acquisitions_per_second;
     Family::all(process)
@@ -35,9 +35,9 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 struct Readers<'a> {
     process: &'a Process,
     family: &'a Family<'a>,
-    /// Sites that only read, most waiting first.
+    /// Sites that only read, those with most waiting first.
     sites: Vec<usize>,
-    /// Their share of all acquisitions.
+    /// The share of all acquisitions that is made at these sites.
     of_calls: f64,
     /// The share of the waiting at these sites that was for a thread in a section of these sites.
     behind_readers: f64,
@@ -134,7 +134,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 
-    /// A table with this many reads and changes in a second, and this many seconds of waiting.
+    /// A table with `reads` and `changes` in a second, whose readers wait for `waited` seconds in
+    /// all. Also returns the call site of the reads.
     fn table(reads: u64, changes: u64, waited: f64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("forward", 4, 10.0);

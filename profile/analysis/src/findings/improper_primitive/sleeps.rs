@@ -1,21 +1,21 @@
 //! A loop that sleeps and looks again, while the end of the run waits for it.
 //!
-//! An event that the loop waits for is seen half a sleep too late on average, and the whole program
-//! stands still in the meantime. The rule requires three facts: the sleeps are much of the critical
-//! path, hardly anything else has a processor meanwhile, and the function that sleeps does so in a
-//! loop. A sleep that is a part of a piece of work (for a device, say) is not in a loop of its own
-//! function. If other threads run while one sleeps in such a loop, it waits for them, and would
-//! wait as long without the loop. And a thread that holds a lock while it sleeps waits for nothing
-//! that the others could do: [`Rule::SleepingHolder`].
+//! The loop notices the event that it waits for half a sleep too late on average, and the whole
+//! program stands still in the meantime. The rule requires three facts: the sleeps are much of the
+//! critical path, hardly any other thread has a processor meanwhile, and the function that sleeps
+//! does so in a loop. A sleep that is a part of a piece of work (for a device, say) is not in a
+//! loop of its own function. If other threads run while one sleeps in such a loop, that thread
+//! waits for them, and would wait as long without the loop. If a thread holds a lock while it
+//! sleeps, [`Rule::SleepingHolder`] applies instead.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// If the mean sleep is longer than this, in seconds, the thread is a clock.
+/// If the mean sleep is longer than this, in seconds, the thread is a timer.
 const LONGEST: f64 = 0.1;
 
-/// The call site where a loop sleeps and the run waits for it, if there is one.
+/// The finding about the call site where a loop sleeps and the run waits for it, if there is one.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     finding(process).into_iter().collect()
 }

@@ -1,8 +1,8 @@
 //! Short sections under a mutex that threads hardly ever wait for. A mutex has to handle sleepers,
-//! and a spinlock does not; for short sections that are entered often, the calls of the lock are
-//! most of the cost (SyncPerf, Table 1, row 2).
+//! and a spinlock does not; for short sections that are entered often, acquiring and releasing the
+//! lock is most of the cost (SyncPerf, Table 1, row 2).
 //!
-//! Under a spinlock, waiters burn their processors. So the rule does not apply to locks that are
+//! Waiters of a spinlock keep their processors busy. So the rule does not apply to locks that are
 //! contended, nor to mutexes that condition variables use.
 
 use syncline_recording::Primitive;
@@ -13,7 +13,7 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// If its instructions were not read, a section counts as short up to this mean time held: about as
+/// A section whose instructions were not read counts as short up to this mean time held: about as
 /// long as the acquisition itself takes.
 const SHORT: f64 = 100e-9;
 /// Sites with a smaller share of the calls do not decide whether sections are short.
@@ -22,7 +22,7 @@ const NEGLIGIBLE: f64 = 0.01;
 /// the release, and some branches.
 const SAVED: f64 = 4e-9;
 
-/// Families of mutexes that could be spinlocks.
+/// The findings about families of mutexes that could be spinlocks.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()
@@ -55,7 +55,8 @@ fn is_short(process: &Process, family: &Family, touches: Touches) -> bool {
     }
 }
 
-/// Whether a section calls functions other than those of locks, as far as it was read.
+/// Whether a section of the family calls functions other than pthread's, as far as its instructions
+/// were read.
 fn calls_others(process: &Process, family: &Family) -> bool {
     let sections = family.sites.iter().filter_map(|&site| process.sites[site].section.as_ref());
     let mut calls = sections.flat_map(|section| &section.calls);
@@ -118,7 +119,8 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::Section;
 
-    /// A lock with this many acquisitions in a second, held for 40 ns each time.
+    /// A lock with `calls_per_second` acquisitions, held for 50 ns each time. Also returns their
+    /// call site.
     fn queue(calls_per_second: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 8);
         drawn.threads("worker", 4, 10.0);

@@ -1,10 +1,10 @@
 //! Threads that poll a condition and yield the processor in between.
 //!
-//! They wait for a word of their own memory, so it is not known which thread releases them: it may
-//! be a side of a queue that is full or empty, a worker without work, or a lock of the program's
-//! own. Each yield is a call of the kernel, and if processors are short, it also costs a switch to
-//! another thread and back. But the thread is never asleep, so no other figure shows the waiting or
-//! its cost.
+//! They wait for a word in memory to change, so it is not known which thread ends their wait. They
+//! may be one side of a queue that is full or empty, workers without work, or waiters of a lock of
+//! the program's own. Each yield is a system call, and if processors are scarce, it also costs a
+//! switch to another thread and back. But the thread is never asleep, so no other figure shows the
+//! waiting or its cost.
 
 use syncline_recording::{Op, Primitive};
 
@@ -15,16 +15,17 @@ use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
-/// The least share of all threads' time that is spent yielding. The cost for other threads is a
-/// part of that time.
+/// Yielding must take at least this share of all threads' time. That time includes what yields cost
+/// other threads.
 const LEAST_SHARE: f64 = 0.05;
-/// Less than this, in seconds, says nothing about a run.
+/// Yielding for less than this, in seconds, says nothing about a run.
 const FLOOR: f64 = 0.01;
 /// A thread polls if it spends this share of its life yielding. If only one thread yields, it may
 /// be the quicker side of a queue, which has nothing else to do.
 const POLLS: f64 = 0.1;
 
-/// Call sites where threads yield again and again.
+/// The finding about call sites where threads yield again and again, if they lose enough time
+/// there.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let all = || {
         let sites = process.sites.iter().enumerate();
@@ -82,8 +83,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// A queue's two sides, which in ten seconds together yield `calls` times, for `put` and `take`
-    /// seconds.
+    /// The two sides of a queue, which in ten seconds together yield `calls` times. One side spends
+    /// `put` seconds on yields, the other `take` seconds.
     fn queue(calls: u64, put: f64, take: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("side", 2, 10.0);

@@ -1,13 +1,13 @@
-//! How many threads each group should have, so that the threads of the busiest group have as little
-//! to do as possible. The numbers are nearly in proportion to the groups' work, at least 1, and in
-//! all as many as before.
+//! How many threads each group should have, so that a thread of the busiest group has as little
+//! work as possible. Each number is at least 1 and nearly in proportion to the group's work; the
+//! sum stays the same.
 
-/// The number of threads for each group, by the groups' work. In total these are `threads`, or as
-/// many as groups if there are more groups.
+/// The number of threads for each group, given the groups' work. The sum is `threads`, or the
+/// number of groups if that is larger.
 ///
-/// One by one, each further thread goes to the group whose threads have most to do (the divisor
-/// method with the divisors 1, 2, 3, …). With shares in proportion to the work and the largest
-/// remainders rounded up, the busiest group's threads may have more to do than necessary.
+/// Each group gets one thread. Then each further thread goes to the group whose threads have most
+/// work at that point (the divisor method with the divisors 1, 2, 3, …). The method of largest
+/// remainders would be worse: it may leave the busiest group's threads more work than necessary.
 pub fn proportional(work: &[f64], threads: usize) -> Vec<usize> {
     let mut assigned = vec![1; work.len()];
     for _ in work.len()..threads {
@@ -30,7 +30,7 @@ pub fn busiest(work: &[f64], threads: &[usize]) -> f64 {
 mod tests {
     use super::*;
 
-    /// The least that the busiest thread can have to do, by trying all assignments.
+    /// The least possible work of the busiest thread, found by trying all assignments.
     fn best(work: &[f64], threads: usize) -> f64 {
         let [first, rest @ ..] = work else { return 0.0 };
         let most = if rest.is_empty() { threads } else { threads - rest.len() };
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_stages_of_ferret_and_dedup() {
-        // SyncPerf, section 4.4.5, where 1-1-3-11 was the best of all assignments tried.
+        // From SyncPerf, section 4.4.5: 1-1-3-11 was the best of all assignments tried there.
         assert_eq!(proportional(&[1.0, 0.2, 2.5, 12.2], 16), [1, 1, 3, 11]);
         assert_eq!(proportional(&[2.4, 1.2, 8.4], 12), [2, 2, 8]);
         assert_eq!(proportional(&[0.0, 0.0], 3).iter().sum::<usize>(), 3, "no work at all");

@@ -1,13 +1,14 @@
 //! Threads with the same start function that lived at the same time, and their work.
 //!
-//! A library for thread pools has one start function and one line that creates threads, but each
-//! pool's threads do something else. Threads are of one pool if they were created by the same
-//! calls, all the way from the outermost, or use a lock, or another object that threads wait for,
-//! which no other thread but the process's first uses. Threads that both sleep use no such object.
+//! A library for thread pools has one start function and one line that creates threads, but the
+//! threads of different pools do different work. Threads are of one pool if they were created by
+//! the same calls, all the way from the outermost. They are also of one pool if they share a lock,
+//! or another object that threads wait for, which no other thread but the process's first uses.
+//! Sleeping and yielding are not such objects.
 //!
-//! A thread's work is its processor time. If threads had a processor for less than half of the time
-//! that they waited neither for recorded objects nor for a processor, they sleep or wait for
-//! devices. Then a thread's work is the time that it did not wait.
+//! A thread's work is its processor time. But consider the time in which the threads waited neither
+//! for recorded objects nor for a processor. If they had a processor for less than half of it, they
+//! sleep or wait for devices; then a thread's work is the time that it did not wait.
 
 use std::collections::BTreeMap;
 
@@ -16,51 +17,53 @@ use syncline_recording::Primitive;
 use crate::findings::family::Sets;
 use crate::model::{Group, Process, Thread};
 
-/// The run must take at least this many times as long as necessary: SyncPerf's 20 %.
+/// The busiest threads must have at least this many times the work that they would have if the work
+/// were divided evenly: SyncPerf's 20 %.
 pub const TIMES: f64 = 1.2;
-/// The least share of the run time to be gained.
+/// An even division must save at least this share of the run time.
 pub const FLOOR: f64 = 0.05;
 
-/// The least share of the time worked that must be processor time if processor time is to measure
-/// the work.
+/// Processor time measures the work only if it is at least this share of the time worked.
 const ON_CPU: f64 = 0.5;
 
-/// A thread with less work than this, in seconds, did nothing but begin and end.
+/// A thread with less work than this, in seconds, only began and ended.
 const HARDLY_RAN: f64 = 1e-3;
-/// The least share of the time for which a pool lives that an idle thread waits; and of the
-/// threads' work that the first thread takes part in.
+/// An idle thread waits for at least this share of the time for which its pool lives. The first
+/// thread belongs to a pool if it takes part in this share of the pool's work.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Threads of one start function and one pool that lived at the same time, two at least.
+/// At least two threads of one start function and one pool that lived at the same time.
 pub struct Crew {
     /// The start function.
     pub start_function: String,
     /// Indices of the threads.
     pub threads: Vec<usize>,
-    /// Work of each of them, in seconds.
+    /// The work of each thread, in seconds.
     pub work: Vec<f64>,
     /// Whether work is the time that the threads did not wait, because the processor time of some
     /// is unknown (threads that never end) or too little. Then work includes sleep, and also time
     /// without a processor if the kernel doesn't report that time.
     pub inexact: bool,
-    /// The first thread's work, if that is one of the threads and its part is known.
+    /// The work of the process's first thread for this pool; `None` if it does not belong to the
+    /// pool, or if that work is unknown.
     pub first: Option<f64>,
-    /// Seconds that each of them did not wait.
+    /// The seconds for which each thread did not wait.
     pub active: Vec<f64>,
-    /// Seconds from the start of the first to the end of the last.
+    /// Seconds from the start of the first of the threads to the end of the last.
     pub lived: f64,
-    /// When the last one ended, as [`Thread::started`].
+    /// When the last of the threads ended, in seconds since the recording began, as
+    /// [`Thread::started`].
     pub ended: f64,
 }
 
 impl Crew {
-    /// Work of all its threads, in seconds.
+    /// The work of all the crew's threads, in seconds.
     pub fn sum(&self) -> f64 {
         self.work.iter().sum()
     }
 
-    /// Seconds that its threads are known to have spent on their work: processor time, and sleeps
-    /// of given lengths. If a thread's processor time is unknown, all of its work.
+    /// Seconds that the crew's threads are known to have spent on their work: processor time, and
+    /// sleeps of given lengths. Of a thread whose processor time is unknown, all work counts.
     pub fn seen_at_work(&self, process: &Process) -> f64 {
         let seen = |(&thread, &work): (&usize, &f64)| {
             let thread = &process.threads[thread];
@@ -69,14 +72,14 @@ impl Crew {
         self.threads.iter().zip(&self.work).map(seen).sum()
     }
 
-    /// Work of the busiest thread, in seconds.
+    /// The work of the busiest thread, in seconds.
     pub fn busiest(&self) -> f64 {
         self.work.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Whether most of its threads did nothing but wait for work, for as long as the pool lived. A
-    /// thread that waits at a barrier, or ends while others still work, does not count: it may have
-    /// had too small a share.
+    /// Whether most of the crew's threads only waited for work, for as long as the pool lived. A
+    /// thread that waits at a barrier, or ends while others still work, does not count as idle: it
+    /// may have had too small a share.
     pub fn is_mostly_idle(&self, process: &Process) -> bool {
         let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
         let idle = |&(&thread, work): &(&usize, &f64)| {
@@ -87,13 +90,13 @@ impl Crew {
         2 * self.threads.iter().zip(&self.work).filter(idle).count() > self.threads.len()
     }
 
-    /// The share of time for which its threads did not wait. The time from a thread's end to the
-    /// end of the last counts as waiting.
+    /// The share of time for which the crew's threads did not wait. The time from a thread's end to
+    /// the end of the last counts as waiting.
     pub fn active_share(&self) -> f64 {
         self.active.iter().sum::<f64>() / (self.lived * self.threads.len() as f64).max(1e-12)
     }
 
-    /// The group as a remedy describes it, with the proposed number of threads.
+    /// The crew as a group of a remedy, with the proposed number of threads.
     pub fn group(&self, proposed: usize) -> Group {
         Group {
             start_function: self.start_function.clone(),
@@ -105,8 +108,8 @@ impl Crew {
     }
 }
 
-/// All groups of threads. Left out are groups whose threads come in several batches, one after the
-/// other, and groups with a record that stands for several threads.
+/// All crews of a process. A group of threads is left out if its threads come in several batches,
+/// one after the other, or if one of its records stands for several threads.
 pub fn crews(process: &Process) -> Vec<Crew> {
     let groups = pools(process);
     let thread = |place: usize| &process.threads[place];
@@ -135,8 +138,8 @@ pub fn crews(process: &Process) -> Vec<Crew> {
             _ => thread(t).active(),
         };
         let active: Vec<f64> = threads.iter().map(active).collect();
-        // A group whose own processor times are known can be measured by them even if others are
-        // unknown, such as those of servers that never end.
+        // A group whose own processor times are known can be measured by these even if those of
+        // other threads are unknown, such as those of servers that never end.
         let known = known(threads);
         let by_cpu = all_by_cpu || known && by_cpu(threads);
         let work = |&t: &usize| match thread(t).cpu {
@@ -158,8 +161,8 @@ pub fn crews(process: &Process) -> Vec<Crew> {
 }
 
 /// Threads with the same start function that were created at the same call site, divided into
-/// pools. The first thread has no start function; it belongs to OpenMP's threads if it meets them
-/// at their barrier.
+/// pools. The process's first thread has no start function. It is added to OpenMP's threads if it
+/// meets them at their barrier, and to threads whose work it shares.
 fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
@@ -179,7 +182,7 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     groups.map(with_first).collect()
 }
 
-/// Whether the first thread takes part in what these threads do nearly all of the time.
+/// Whether the first thread takes part in nearly all of the work of these threads.
 fn shares_with_first(process: &Process, threads: &[usize]) -> bool {
     let ran = |&t: &usize| process.threads[t].ran();
     let all: f64 = threads.iter().map(ran).sum();
@@ -187,8 +190,8 @@ fn shares_with_first(process: &Process, threads: &[usize]) -> bool {
     all > 0.0 && shared.map(ran).sum::<f64>() >= NEARLY_ALL * all
 }
 
-/// The processor time that the first thread spent in the work of these threads, if it is one of
-/// them, and if that time is known. Otherwise its work includes what it did alone.
+/// The processor time that the first thread spent on the work of these threads. `None` if the first
+/// thread is not one of them, or if that time is unknown; then its work includes what it did alone.
 fn first_part(process: &Process, threads: &[usize]) -> Option<f64> {
     let parts = threads.iter().filter_map(|&t| process.threads[t].first.as_ref());
     let part = parts.map(|part| part.seconds).reduce(f64::max)?;

@@ -1,10 +1,10 @@
 //! Groups with the wrong numbers of threads, such as a pipeline whose stages have equal numbers of
-//! threads and unequal work. One group's threads are always busy, and others, which pass work to
-//! them or get it from them, wait.
+//! threads and unequal work. The threads of one group are always busy, and threads of other groups,
+//! which pass work to them or get work from them, wait.
 //!
-//! Threads are moved between groups of two and more; a single thread may be single for a
-//! reason, such as the order of what it writes. Groups that use no lock or other object together
-//! have nothing to do with each other: a timer that sleeps by design is not short of work.
+//! The rule proposes to move threads between groups of two threads and more. A single thread may be
+//! single for a reason, such as the order of what it writes. Groups that share no lock or other
+//! object have nothing to do with each other: a timer that sleeps by design is not short of work.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,17 @@ use super::crew::{Crew, FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
 use crate::model::{Finding, Process, Remedy, Rule};
 
-/// The least share of their time that the threads of the busiest group do not wait.
+/// The threads of the busiest group must not wait for at least this share of their time.
 const BUSY: f64 = 0.7;
-/// The least share of the busiest group's work that must be on processors, or in sleeps of given
-/// lengths. A server's thread that sleeps in the kernel until a request comes does not have more to
-/// do than others, but looks like a thread that waits for a device.
+/// At least this share of the busiest group's work must be processor time, or sleeps of given
+/// lengths. A server's thread that sleeps in the kernel until a request comes looks like a thread
+/// that waits for a device, but has no work meanwhile.
 const SEEN: f64 = 0.1;
-/// The largest share of their time that threads of a group may be active for the group to give some
-/// away.
+/// A group gives threads away only if its threads are active for at most this share of their time.
 const IDLE: f64 = 0.7;
 
 /// The finding about groups whose threads are unequally busy, with the numbers of threads that they
-/// should have; `None` if there is none.
+/// should have; `None` if no group is short of threads.
 pub fn unequal(process: &Process, crews: &[Crew]) -> Option<Finding> {
     let load = |crew: &Crew| crew.sum() / crew.threads.len() as f64;
     let slowest = (0..crews.len()).max_by(|&a, &b| load(&crews[a]).total_cmp(&load(&crews[b])))?;
@@ -88,8 +87,8 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
     }
 }
 
-/// A group, and the groups that are connected to it: directly, or through other groups, they use
-/// the same locks or other objects that threads wait for.
+/// The group `with`, and all groups that are connected to it. Two groups are connected if they use
+/// the same lock, or another object that threads wait for, or are both connected to a third group.
 fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> {
     let crew_of = |thread: usize| crews.iter().position(|crew| crew.threads.contains(&thread));
     let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {
@@ -120,8 +119,8 @@ mod tests {
     use crate::model::{Finding, Remedy};
     use crate::options::Thresholds;
 
-    /// A pipeline of ten seconds on eight processors: stages with this many threads, each of which
-    /// works for this many seconds, and for the rest waits at its queues.
+    /// A pipeline of ten seconds on eight processors. Each stage has a name, a number of threads,
+    /// and the seconds for which each of them works; for the rest it waits at its queues.
     fn pipeline(stages: &[(&str, usize, f64)]) -> Drawn {
         let mut drawn = process(10.0, 8);
         drawn.waited(0, Primitive::Thread, 10.0);
@@ -167,7 +166,7 @@ mod tests {
         assert!(
             found(&pipeline(&[("load", 3, 8.0), ("extract", 3, 8.5), ("rank", 3, 9.9)])).is_empty()
         );
-        // A single thread is not a group, and can't be given away.
+        // A stage with a single thread is not a group, and gives no thread away.
         assert!(
             found(&pipeline(&[("load", 1, 1.0), ("extract", 1, 1.5), ("rank", 7, 9.9)])).is_empty()
         );
@@ -183,7 +182,7 @@ mod tests {
         assert_eq!(found(&drawn).len(), 1);
     }
 
-    /// More threads than processors: while others run, a thread of the slowest stage has no
+    /// More threads than processors: while other threads run, a thread of the slowest stage has no
     /// processor, and that time is not its work.
     #[test]
     fn to_wait_for_a_processor_is_no_work() {

@@ -12,10 +12,10 @@ mod threads;
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
-/// The least run time, in seconds, that says anything: threads start at different times,
-/// and a run that has just begun is always unequal.
+/// A shorter run, in seconds, says nothing: threads start at different times, so their shares are
+/// always unequal at first.
 const SHORTEST_RUN: f64 = 0.1;
-/// Unequal groups, and groups of unequal threads.
+/// The findings about unequal groups, and about groups of unequal threads.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     if process.seconds < SHORTEST_RUN {
         return Vec::new();

@@ -1,15 +1,16 @@
 //! Threads of one group with unequal shares: one is busy all the time, and the others wait
 //! for it at barriers and joins, or have ended.
 //!
-//! Threads that take work from a common queue also do unequal amounts of it. If there is always
-//! more work, they are all busy; if not, even the busiest waits. Neither is a finding.
+//! Threads that take work from a common queue may also do unequal amounts of work. If there is
+//! always more work, all threads are busy; if not, even the busiest thread waits. Neither is a
+//! finding.
 
 use super::crew::{Crew, FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
 use crate::findings::family::descending;
 use crate::model::{Finding, Process, Remedy, Rule};
 
-/// The least share of the group's time for which its busiest thread does not wait.
+/// The busiest thread must not wait for at least this share of the time for which the group lived.
 const BUSY: f64 = 0.7;
 /// The busiest thread's active time must be at least this many times the mean. Active time is less
 /// exact than processor time: threads that wait for a processor count as active.
@@ -24,8 +25,9 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let mean_active = crew.active.iter().sum::<f64>() / threads;
     let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let after = mean.max(least);
-    // A thread that sleeps, or waits for a processor that another program has, has no more to do.
-    // The first thread's work may include what it did alone, and then says nothing.
+    // A thread that sleeps, or waits for a processor that another program has, does not have more
+    // work than others. The work of the first thread may include what it did alone, and then says
+    // nothing.
     let of_team =
         crew.first.is_some() || process.threads[crew.threads[busiest]].start_function.is_some();
     let applies = of_team
@@ -68,7 +70,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     })
 }
 
-/// Barriers where the threads wait for each other, most waiting first.
+/// The call sites of barriers where the threads wait for each other, those with most waiting first.
 fn meeting_places(process: &Process, crew: &Crew) -> Vec<usize> {
     let barriers = process.locks.iter().filter(|lock| {
         lock.primitive.is_barrier() && lock.threads.iter().any(|(t, _)| crew.threads.contains(t))
@@ -90,8 +92,8 @@ mod tests {
     use crate::model::{Finding, Rule, TakingPart};
     use crate::options::Thresholds;
 
-    /// The findings for threads that each work for this many of ten seconds, on this many
-    /// processors, and wait at a barrier in the rest.
+    /// The findings for threads on `processors` processors. Each works for its number of `work` of
+    /// ten seconds, and waits at a barrier for the rest.
     fn threads(work: &[f64], processors: usize) -> Vec<Finding> {
         find(&drawn(work, processors), &Thresholds::default())
     }
@@ -111,7 +113,7 @@ mod tests {
         drawn
     }
 
-    /// Time in which threads neither wait nor have a processor is not work; nor is time of which
+    /// Time in which threads neither wait nor have a processor is not work; nor is time about which
     /// nothing is known.
     #[test]
     fn sleep_is_no_work_whatever_is_not_known_of_others() {
@@ -133,7 +135,7 @@ mod tests {
         assert_eq!(findings[0].sites, [0]);
     }
 
-    /// A pool may have more threads than it has work for: the others wait for work.
+    /// A pool may have more threads than it has work for; the idle ones wait for work.
     #[test]
     fn threads_that_nobody_told_of_work_have_no_share() {
         let waits_for = |primitive| {
@@ -201,8 +203,8 @@ mod tests {
         assert_eq!(team(3.0, 9.0, Primitive::Barrier), 0, "a barrier of the program's own");
     }
 
-    /// The first thread calls the function that it gives to another one. What it does alone is no
-    /// part of the work.
+    /// The first thread calls the same function that it has another thread run. What the first
+    /// thread does besides is no part of the work.
     #[test]
     fn the_first_thread_has_the_part_that_samples_show() {
         let found = |part: Option<f64>, first: f64, other: f64| {
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(found(Some(1.0), 1.5, 9.0), 1, "the first is idle");
     }
 
-    /// A pool that got one large piece of work: the threads without any end at once.
+    /// A pool got one large piece of work, and the threads without work end at once.
     #[test]
     fn threads_that_end_while_one_works_have_too_small_a_share() {
         let mut drawn = drawn(&[9.5], 2);

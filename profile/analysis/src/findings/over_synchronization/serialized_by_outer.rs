@@ -7,13 +7,13 @@
 //! A1..An, then always B   B brings together what the A keep apart:    remove B
 //! ```
 //!
-//! The third is MySQL's: threads with different locks all called random(), which has a lock
-//! inside. There B is needed as long as its data is shared, so the rule requires that it is
+//! The third is MySQL's: threads with different locks all called random(), which has a lock inside.
+//! In this shape, B is needed as long as its data is shared, so the rule requires that B is
 //! contended.
 //!
-//! The locks that were held are known for the sampled acquisitions: each thread's first at each
-//! call site, one in 128 (fewer of a frequent one), and those that waited. A thread that holds A for
-//! reading does not exclude others, so this does not count as holding A.
+//! The locks that were held are known for the sampled acquisitions. These are each thread's first
+//! at each call site, those that waited, and one in 128 of the others (fewer if they are frequent).
+//! A thread that holds A for reading does not exclude others, so it does not count as holding A.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,17 +24,17 @@ use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
 use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// If this share of the sampled acquisitions had the other lock held, a lock counts as always taken
-/// under it.
+/// A lock counts as always taken under another one if that was held in this share of its sampled
+/// acquisitions.
 const ALWAYS: f64 = 0.99;
-/// With fewer sampled acquisitions of a family's locks, nothing is concluded.
+/// With fewer sampled acquisitions of a family's locks, the rule concludes nothing.
 const FEWEST_SEEN: u64 = 10;
 
-/// Of the acquisitions that did not wait, the sampled ones are one in this many, counted with their
-/// weights.
+/// Of the acquisitions that did not wait, about one in this many is sampled, counted with the
+/// samples' weights.
 const SAMPLED: u64 = 128;
 
-/// Families whose locks are always taken under others.
+/// The findings about families whose locks are always taken under other locks.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     if process.nesting.is_empty() {
         return Vec::new();
@@ -82,12 +82,12 @@ fn join(finding: &mut Finding, other: Finding) {
 struct Inner<'a> {
     process: &'a Process,
     family: &'a Family<'a>,
-    /// Acquisitions that were sampled.
+    /// The number of sampled acquisitions.
     seen: u64,
-    /// The sampled acquisitions of each lock of the family under the outer lock that is held most
-    /// often for it, all together.
+    /// The number of sampled acquisitions under the outer lock that is held most often for the
+    /// acquired lock, summed over the locks of the family.
     under_its_own: u64,
-    /// The sampled acquisitions under any outer lock.
+    /// The number of sampled acquisitions under any outer lock.
     under_any: u64,
     /// The outer locks that are held most often: one for each lock of the family.
     outers: BTreeSet<u64>,
@@ -142,7 +142,8 @@ impl<'a> Inner<'a> {
         if self.seen < FEWEST_SEEN { 0.0 } else { seen as f64 / self.seen as f64 }
     }
 
-    /// Each inner lock is nearly always taken with one and the same outer lock held.
+    /// The finding if each inner lock is nearly always taken with one and the same outer lock held;
+    /// `None` otherwise.
     fn under_one(&self, thresholds: &Thresholds) -> Option<Finding> {
         if self.share(self.under_its_own) < ALWAYS || self.family.cost() < COST_FLOOR {
             return None;
@@ -181,7 +182,7 @@ impl<'a> Inner<'a> {
         })
     }
 
-    /// Many outer locks, and a contended inner lock.
+    /// The finding if there are several outer locks and a contended inner lock; `None` otherwise.
     fn under_many(&self, thresholds: &Thresholds) -> Option<Finding> {
         let family = self.family;
         let applies = self.share(self.under_any) >= ALWAYS
@@ -237,8 +238,8 @@ impl<'a> Inner<'a> {
     }
 }
 
-/// Whether a thread that took the outer lock at its call site excludes others: not if it took it to
-/// read, or took a semaphore.
+/// Whether a thread that took the outer lock at its call site excludes others. False if it took the
+/// lock to read, or took a semaphore.
 fn excludes(process: &Process, outer: &Outer) -> bool {
     let Some(site) = outer.site else { return true };
     !matches!(

@@ -1,8 +1,8 @@
 //! Sections that need no lock: either all their changes are atomic already, or they touch nothing
 //! that other threads can reach (SyncPerf, Table 1, rows 8 and 9).
 //!
-//! Both are found by looking at the sections of all call sites that take the lock: at their
-//! instructions, or at a trace of them.
+//! The rule looks at the sections of all call sites that take the lock: at their instructions, or
+//! at a trace of them.
 
 use crate::findings::evidence::{ask_inspect, count, rate, seconds, share, traced};
 use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
@@ -14,7 +14,7 @@ use crate::options::Thresholds;
 /// asks about them.
 const NEGLIGIBLE: f64 = 0.01;
 
-/// Families of locks whose sections need none.
+/// The findings about families of locks whose sections need no lock.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()
@@ -113,8 +113,8 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::{Data, Inspected, Section};
 
-    /// A process with one lock, which is taken `calls_per_second` times a second around `section`,
-    /// and the call site.
+    /// A process with one lock, which is taken `calls_per_second` times a second around `section`.
+    /// Also returns the lock's call site.
     fn lock(calls_per_second: u64, section: Section) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

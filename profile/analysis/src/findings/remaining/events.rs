@@ -1,4 +1,4 @@
-//! Events, and loops that only wait.
+//! Sentences about events, and about loops that only wait.
 
 use syncline_recording::{Class, Primitive};
 
@@ -10,12 +10,13 @@ use crate::name;
 use crate::name::primitive;
 use syncline_present::number::{counted, duration, percent};
 
-/// Threads poll if a call site has this many sleeps, no longer than this on average, in seconds.
-/// Other sleeps keep a clock, or happen once.
+/// Threads poll if a call site has at least `MANY_SLEEPS` sleeps of at most `SHORT_SLEEP` seconds
+/// on average. Other sleeps are those of a timer, or happen only once.
 const MANY_SLEEPS: u64 = 100;
 const SHORT_SLEEP: f64 = 20e-3;
 
-/// The sentence about a loop that only waits. Its thread uses a processor, so it is not idle.
+/// The sentence about a loop that only waits. The loop's thread uses a processor, so it is not
+/// idle.
 fn spinning(site: &Site, number: usize, seconds: f64, share: f64) -> Remaining {
     let why = format!(
         "{} of processor time, by {}: a loop looks at a word until another thread has changed it",
@@ -35,8 +36,8 @@ fn spinning(site: &Site, number: usize, seconds: f64, share: f64) -> Remaining {
     }
 }
 
-/// The sentence about events at a call site; `None` if it is not about events, or takes too little
-/// time. `meets` says whether threads meet in the function of the call site.
+/// The sentence about events at a call site; `None` if the site's objects are locks, or if the
+/// waits take too little time. `meets` says whether threads meet in the function of the call site.
 pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<Remaining> {
     let site = &process.sites[number];
     if site.kind == Kind::Lock {
@@ -54,7 +55,7 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
         return Some(spinning(site, number, seconds, share));
     }
     let worked = worked(process, site.by_thread.iter().map(|&(thread, _)| thread));
-    // Threads that wait for one another hold each other up, however little they run.
+    // Threads that wait for one another delay each other, however little they run.
     let each_other = wake_each_other(process, site, &objects);
     let (one, waits) = match kind {
         Primitive::Yield => ("yield", site.figures.calls),

@@ -1,7 +1,7 @@
-//! Sentences about time that no finding explains: from which share of time on there is one, and how
+//! What the sentences about unexplained time have in common: the least time for a sentence, and how
 //! its parts are joined.
 
-/// The least share of the threads' time that is reported.
+/// Waiting that takes a smaller share of the threads' time gets no sentence.
 pub const LEAST: f64 = 0.02;
 
 /// The parts, with semicolons between them, as one sentence.

@@ -4,7 +4,8 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, finding, process};
 use crate::model::Rule;
 
-/// Four threads that wait for a lock for this many seconds, of 50 thread-seconds.
+/// Four threads that wait for a lock for `waited` of 50 thread-seconds. Also returns the call site
+/// of the waits.
 fn waits(waited: f64) -> (Drawn, usize) {
     let mut drawn = process(10.0, 4);
     drawn.threads("worker", 4, 10.0);

@@ -34,7 +34,7 @@ pub fn nothing() -> Section {
     Section { reads: 0, writes: 0, words: Some(0), ..few_words() }
 }
 
-/// A section that walks through data, and calls these functions.
+/// A section that walks through data, and calls `functions`.
 pub fn calling(functions: &[&str]) -> Section {
     let calls = functions.iter().map(|name| (*name).to_owned()).collect();
     Section { calls, ..with_a_loop() }

@@ -4,7 +4,7 @@ use super::messages::{AnnotationValue, DebugAnnotation, EventType, TrackEvent};
 use crate::export::parts::{object, thread_name};
 use syncline_analysis::model::{Activity, Process, Span};
 
-/// An event that describes a span.
+/// An event of the given kind, which describes a span.
 pub fn event(kind: EventType, track: u64, process: &Process, span: &Span) -> TrackEvent {
     let object = object(process, span);
     let (name, category) = match (kind, span.activity) {

@@ -1,9 +1,9 @@
-//! The messages of Perfetto's trace format that are written here: packets that describe
-//! tracks, and events on them.
+//! The messages of Perfetto's trace format that the export writes: packets that describe tracks,
+//! and events on tracks.
 
 use prost::{Enumeration, Message, Oneof};
 
-/// A trace: packets one after the other, so pieces of a trace can be concatenated.
+/// A trace: packets one after the other. So pieces of a trace can be written one by one.
 #[derive(Clone, PartialEq, Message)]
 pub struct Trace {
     #[prost(message, repeated, tag = "1")]

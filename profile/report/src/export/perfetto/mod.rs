@@ -1,12 +1,12 @@
-//! A trace for Perfetto: a track for each thread with its waits, tracks below it with what it
-//! holds, and arrows from the holder to the waiter.
+//! A trace for Perfetto: a track for each thread with its waits, tracks below it with its holds,
+//! and arrows from the holder to the waiter.
 //!
-//! The trace has Perfetto's own format, not the older JSON of trace events. That JSON has times in
-//! microseconds as decimal text, is five times as large, and viewers bind its arrows to any slice
-//! that is there at the arrow's moment.
+//! The trace has Perfetto's own format, not the older JSON of trace events. That JSON is five times
+//! as large and has times in microseconds, as decimal text. And viewers attach its arrows to any
+//! slice that covers the arrow's moment.
 //!
-//! Slices of one track must lie within each other. Waits of a thread never overlap; holds
-//! may overlap in any way, so each goes to the first track on which nothing is open.
+//! Slices of one track must lie within each other. Waits of a thread never overlap; holds may
+//! overlap in any way, so each hold goes to the first track on which no other hold is open.
 
 mod event;
 mod messages;
@@ -23,10 +23,10 @@ use messages::{
 use syncline_analysis::Analysis;
 use syncline_analysis::model::{Activity, Process, Span};
 
-/// All packets come from one writer.
+/// The number of the writer of a packet; all packets come from one writer.
 const SEQUENCE: u32 = 1;
-/// Track numbers: each process has `PER_PROCESS` of them, and each of its threads has `PER_THREAD`
-/// of those.
+/// Each process has a range of `PER_PROCESS` track numbers, and each of its threads `PER_THREAD`
+/// numbers of that range.
 const PER_PROCESS: u64 = 1 << 32;
 const PER_THREAD: u64 = 1 << 12;
 
@@ -48,7 +48,7 @@ pub fn perfetto(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
 /// A process in the trace.
 struct Place<'a> {
     process: &'a Process,
-    /// Number of its track.
+    /// The number of the process's track.
     track: u64,
     /// Nanoseconds from the beginning of the trace to the beginning of the process's recording.
     offset: u64,
@@ -73,7 +73,7 @@ struct Held<'a> {
 
 struct Writer<'a, W> {
     out: &'a mut W,
-    /// Arrows so far.
+    /// The number of arrows so far.
     flows: u64,
 }
 
@@ -105,7 +105,7 @@ impl<W: Write> Writer<'_, W> {
         Ok(())
     }
 
-    /// Describes the tracks of a thread, and returns on which of them each hold is.
+    /// Describes the tracks of a thread. Returns the thread's holds, each with its track.
     fn thread<'s>(
         &mut self,
         place: &Place,
@@ -127,7 +127,7 @@ impl<W: Write> Writer<'_, W> {
         let mut holds: Vec<&Span> =
             spans.iter().filter(|span| span.activity == Activity::Hold).collect();
         holds.sort_by(|a, b| a.began.total_cmp(&b.began));
-        // When the latest hold of each track ends.
+        // The end of the latest hold on each track.
         let mut ends: Vec<f64> = Vec::new();
         let mut held = Vec::new();
         for span in holds {
@@ -151,9 +151,9 @@ impl<W: Write> Writer<'_, W> {
         Ok(held)
     }
 
-    /// Writes a wait, with an arrow from the hold that it waited for, or, if that was not recorded,
-    /// from a mark on the holder's track; without an arrow if no other thread is known as the
-    /// holder.
+    /// Writes a wait, with an arrow from the hold for which the thread waited. If that hold was not
+    /// recorded, the arrow starts from a mark on the holder's track. If no other thread is known as
+    /// the holder, there is no arrow.
     fn wait(
         &mut self,
         place: &Place,

@@ -1,6 +1,6 @@
-//! The messages of pprof's `profile.proto` that are written here. Strings are numbers in the
-//! profile's table of strings, which begins with the empty one; numbers of mappings, functions
-//! and locations start at 1.
+//! The messages of pprof's `profile.proto` that the export writes. A string is an index of the
+//! profile's table of strings, which begins with the empty string. Mappings, functions and
+//! locations are numbered from 1.
 
 use prost::Message;
 

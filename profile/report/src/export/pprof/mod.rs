@@ -1,9 +1,9 @@
 //! A profile for pprof, like Go's mutex profile: for each call stack, how often it waited for a
 //! lock (`contentions`), and how long (`delay`, which is shown by default).
 //!
-//! One thing is reversed: Go's profile has the stacks that released the lock, this profile has the
-//! stacks that waited, like Go's block profile. Labels of a sample are the operation, and the
-//! process if there are several.
+//! In contrast to Go's mutex profile, which has the stacks that released the lock, this profile has
+//! the stacks that waited, like Go's block profile. A sample has labels for its operation, and for
+//! its process if there are several.
 
 mod messages;
 
@@ -45,7 +45,7 @@ pub fn pprof(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A profile in the making.
+/// A profile that is being built, and the numbers of its strings and functions.
 #[derive(Default)]
 struct Writer {
     profile: Profile,
@@ -118,7 +118,7 @@ impl Writer {
             self.profile.location.push(Location {
                 id,
                 mapping_id: module.map_or(0, |module| first_mapping + module as u64),
-                // An address within the call; the return address lies behind it.
+                // An address within the call, since the return address lies behind the call.
                 address: address.saturating_sub(1),
                 line,
             });

@@ -13,18 +13,18 @@ const HEIGHT: f64 = 46.0;
 const COLUMN: f64 = WIDTH + 100.0;
 const ROW: f64 = HEIGHT + 44.0;
 const MARGIN: f64 = 8.0;
-/// Above the first row: room for the arrow from a call site to itself.
+/// The space above the first row, for the arrow from a call site to itself.
 const ABOVE: f64 = 40.0;
-/// How far an arrow that passes columns goes below them.
+/// How far below the boxes an arrow passes that skips columns.
 const DETOUR: f64 = HEIGHT + 26.0;
-/// The widest arrow.
+/// The width of the widest arrow.
 const WIDEST: f64 = 9.0;
 /// The number of characters that fit into a box.
 const FITTING: usize = 28;
-/// Arrows with less than this share of the widest arrow's waiting have no number.
+/// An arrow with less than this share of the widest arrow's waiting has no number.
 const WORTH_A_NUMBER: f64 = 0.04;
 
-/// The picture as SVG. `sites` is the beginning of the ids of the rows that boxes link to.
+/// The picture as SVG. Boxes link to table rows whose ids begin with `sites`.
 pub fn picture(nodes: &[Node], arrows: &[Arrow], places: &[Place], sites: &str) -> String {
     let columns = 1 + places.iter().map(|p| p.layer).max().unwrap_or(0);
     let rows = 1 + places.iter().map(|p| p.row).max().unwrap_or(0);
@@ -82,7 +82,8 @@ impl Curve {
             let slope = (end.0 - start.0) * 0.15;
             [start, (start.0 + slope, below), (end.0 - slope, below), end]
         } else {
-            // An arrow back to the left runs lower, so that a pair of arrows is two lines.
+            // An arrow that points to the left is drawn lower, so that a pair of arrows is two
+            // lines.
             let (start, end, height) = match right {
                 true => (x1 + WIDTH, x2 - 2.0, HEIGHT * 0.3),
                 false => (x1, x2 + WIDTH + 2.0, HEIGHT * 0.75),

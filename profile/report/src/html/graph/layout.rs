@@ -1,35 +1,35 @@
-//! The positions of the nodes of a small directed graph: in layers from left to right, so that
-//! heavy edges point to the right.
+//! The positions of the nodes of a small directed graph. The nodes are in layers from left to
+//! right, so that heavy edges point to the right.
 //!
-//! The classic method in its simplest form (Sugiyama, Tagawa and Toda, 1981): edges are taken in
-//! order of weight, and an edge that would close a cycle is ignored; a node's layer is the length
-//! of the longest path to it; within its layer a node moves to the middle of its neighbours. Equal
-//! input gives equal output.
+//! This is the method of Sugiyama, Tagawa and Toda (1981) in its simplest form. Edges are added in
+//! the order of their weights, and an edge that would close a cycle is ignored. A node's layer is
+//! the length of the longest path to the node. Within its layer, a node moves to the middle of its
+//! neighbours. Equal input gives equal output.
 
 /// The number of sweeps over all layers; more sweeps change nothing at this size.
 const SWEEPS: usize = 6;
 
-/// An edge between nodes, given by their numbers.
+/// An edge between two nodes, which are given by their indexes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
     /// The node at which it begins.
     pub from: usize,
     /// The node at which it ends.
     pub to: usize,
-    /// How much it matters.
+    /// How important it is that the edge points to the right.
     pub weight: f64,
 }
 
 /// The position of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Column, from 0 at the left.
+    /// The column, from 0 at the left.
     pub layer: usize,
-    /// Row in its column, from 0 at the top.
+    /// The row in the column, from 0 at the top.
     pub row: usize,
 }
 
-/// The positions of `nodes` nodes.
+/// Computes the positions of `nodes` nodes.
 pub fn layout(nodes: usize, edges: &[Edge]) -> Vec<Place> {
     let forward = without_circles(nodes, edges);
     let layers = layers(nodes, &forward);
@@ -61,7 +61,8 @@ fn number(columns: &[Vec<usize>], rows: &mut [f64]) {
     }
 }
 
-/// The weighted middle of a node's neighbours on one side; its own row if it has none.
+/// The weighted mean of the rows of a node's neighbours on one side; the node's own row if it has
+/// none.
 fn middle(node: usize, from_left: bool, edges: &[Edge], rows: &[f64]) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for edge in edges {
@@ -74,8 +75,8 @@ fn middle(node: usize, from_left: bool, edges: &[Edge], rows: &[f64]) -> f64 {
     if weights > 0.0 { sum / weights } else { rows[node] }
 }
 
-/// The edges without those that would close a cycle, so that all can point to the right; the
-/// heaviest first.
+/// The edges in the order of their weights, the heaviest first, without those that would close a
+/// cycle. So all can point to the right.
 fn without_circles(nodes: usize, edges: &[Edge]) -> Vec<Edge> {
     let mut sorted = edges.to_vec();
     sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight));
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_at_one_height() {
-        // 0 -> 3 and 1 -> 2 would cross if rows were in the order of the numbers.
+        // 0 -> 3 and 1 -> 2 would cross if rows were in the order of the nodes.
         let places = layout(4, &[edge(0, 3, 1.0), edge(1, 2, 1.0)]);
         assert_eq!(places[0].row, places[3].row);
         assert_eq!(places[1].row, places[2].row);

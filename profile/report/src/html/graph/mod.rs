@@ -12,12 +12,12 @@ use parts::{Arrow, Node};
 use syncline_analysis::model::Process;
 use syncline_analysis::name;
 
-/// The number of boxes, which keeps the picture readable. The call sites with least waiting share
-/// the last.
+/// The most boxes, so that the picture stays readable. The call sites with least waiting share the
+/// last box.
 const NODES: usize = 20;
 
-/// The section: the picture; empty if no thread was in the way of another. The table of call sites
-/// has rows whose ids begin with `sites`.
+/// The section with the picture; empty if no waits for known holders were recorded. Boxes link to
+/// table rows whose ids begin with `sites`.
 pub fn section(process: &Process, sites: &str) -> String {
     let (nodes, arrows) = graph(process);
     if arrows.is_empty() {
@@ -67,7 +67,8 @@ fn graph(process: &Process) -> (Vec<Node>, Vec<Arrow>) {
     (all.into_iter().map(|(node, _)| node).collect(), arrows)
 }
 
-/// Cuts the nodes down to those with most waiting; returns the new index of each.
+/// Keeps only the nodes with most waiting, and adds one for all others. Returns the new index of
+/// each old node.
 fn keep(all: &mut Vec<(Node, f64)>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[b].1.total_cmp(&all[a].1));

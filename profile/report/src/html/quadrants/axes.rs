@@ -1,5 +1,5 @@
-//! The axes of the quadrants. Both are logarithmic; locks and call sites without contention are on
-//! a line below the lowest share.
+//! The axes of the quadrants. Both axes are logarithmic. Locks and call sites without contention
+//! are drawn on a line below the lowest share.
 
 use std::fmt::Write;
 
@@ -21,16 +21,16 @@ const NONE: f64 = 292.0;
 /// The y coordinate of the field's lower end.
 pub const BOTTOM: f64 = 306.0;
 
-/// The powers of ten at the ends of the horizontal axis.
+/// The horizontal axis, by the exponents of the powers of ten at its ends.
 pub struct Axes {
-    /// At the left end.
+    /// The exponent at the left end.
     pub low: f64,
-    /// At the right end.
+    /// The exponent at the right end.
     pub high: f64,
 }
 
 impl Axes {
-    /// Axes that have room for these figures and for the thresholds.
+    /// Creates axes that include the rates of all figures and the thresholds.
     pub fn new<'a>(figures: impl Iterator<Item = &'a Figures>, thresholds: &Thresholds) -> Axes {
         let threshold = thresholds.acquisitions_per_second.max(1.0);
         let mut range = (threshold / 100.0, threshold * 100.0);
@@ -40,13 +40,13 @@ impl Axes {
         Axes { low: range.0.max(0.01).log10().floor(), high: range.1.min(1e12).log10().ceil() }
     }
 
-    /// The x coordinate of a rate of acquisitions.
+    /// The x coordinate of a number of acquisitions in a second.
     pub fn x(&self, per_second: f64) -> f64 {
         let power = per_second.max(1e-9).log10().clamp(self.low, self.high);
         LEFT + (power - self.low) / (self.high - self.low) * (RIGHT - LEFT)
     }
 
-    /// The y coordinate of a share of contention.
+    /// The y coordinate of a contention, a share from 0 to 1.
     pub fn y(&self, contention: f64) -> f64 {
         if contention <= 0.0 {
             return NONE;

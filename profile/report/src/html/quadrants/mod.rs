@@ -1,8 +1,8 @@
-//! SyncPerf's figure 1: contention over acquisitions in a second, both on logarithmic axes,
-//! with a point for each lock and for each call site.
+//! The picture of the quadrants, SyncPerf's figure 1. It shows contention over acquisitions in a
+//! second, both on logarithmic axes, with a point for each lock and each call site.
 //!
-//! Thousands of quiet locks lie on top of each other. Points that would share a spot become one,
-//! with the name of the point with most waiting, and the number of the others.
+//! Thousands of quiet locks would lie on top of each other. Points that would share a spot become
+//! one point, which has the name of the one with most waiting, and the number of the others.
 
 mod axes;
 
@@ -16,7 +16,7 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{counted, duration, grouped, percent, rate};
 
-/// Side of the square that holds one point, in the picture's units.
+/// The side of the square that has at most one point, in the picture's units.
 const SPOT: f64 = 5.0;
 
 /// A lock or a site in the picture.

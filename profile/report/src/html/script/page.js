@@ -1,4 +1,4 @@
-// Links into folded parts and to rows far down, copying commands, printing.
+// Opens folded parts and adds later rows for links, copies commands, and prepares printing.
 {
   const reveal = () => {
     const id = decodeURIComponent(location.hash.slice(1));
@@ -8,7 +8,7 @@
     table?.reveal(id);
   };
   addEventListener("hashchange", reveal);
-  // A second click on the same link changes no hash.
+  // A second click on the same link does not change the hash.
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href^='#']");
     if (link && link.getAttribute("href") === location.hash) reveal();

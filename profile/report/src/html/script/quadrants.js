@@ -1,8 +1,9 @@
-// Names the points of the quadrants: under the pointer, or by the arrow keys.
+// Shows the name of a point of the quadrants: that under the pointer, or one chosen by the arrow
+// keys.
 for (const picture of document.querySelectorAll(".quadrants")) {
   const svg = picture.querySelector("svg");
   const status = picture.querySelector(".status");
-  // From left to right, so that the keys go where they point.
+  // The points are sorted from left to right, so that the keys go in the direction of their arrows.
   const middle = (dot) => dot.getBBox().x + dot.getBBox().width / 2;
   let dots = null;
   let chosen = null;

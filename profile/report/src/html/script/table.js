@@ -1,5 +1,5 @@
-// Sorts, filters and extends the tables. A row is an element of the page, or data from which its
-// element is made when it comes into view: thousands of elements would be slow.
+// Sorts, filters and extends the tables. A row is an element of the page, or data from which an
+// element is made when the row comes into view, since thousands of elements would be slow.
 
 class Row {
   constructor(table, element, data, number) {
@@ -70,7 +70,7 @@ class Row {
 }
 
 class Table {
-  // Rows that are made at a time.
+  // The number of rows that are made at a time.
   static BATCH = 100;
 
   constructor(box) {
@@ -151,7 +151,7 @@ class Table {
     this.prolong();
   }
 
-  // Makes more rows when the last one comes near.
+  // Makes more rows when the last one comes near the visible part.
   prolong() {
     const { scrollTop, clientHeight, scrollHeight } = this.scroller;
     if (this.made >= this.shown.length || scrollTop + 2 * clientHeight < scrollHeight) return;

@@ -1,6 +1,6 @@
 // The timeline's data and its picture. Times are in nanoseconds since the recording began.
 
-// The kinds of pieces, by their number in the data; the names are those of the colours.
+// The kinds of pieces, by their numbers in the data. The names are those of the colours.
 const KINDS = ["wait", "futex", "event", "hold"];
 const WORDS = ["waited for a lock", "waited in a futex", "waited for an event", "held a lock"];
 const LANE = 26;
@@ -12,7 +12,8 @@ class Lane {
     const count = pieces.length / 8;
     this.from = new Float64Array(count);
     this.to = new Float64Array(count);
-    // The latest end of a piece and all before it, for a binary search for visible pieces.
+    // For each piece, the latest end of it and all pieces before it, for a binary search for
+    // visible pieces.
     this.reach = new Float64Array(count);
     this.rest = pieces;
     let at = 0;
@@ -41,7 +42,7 @@ class Lane {
     return low;
   }
 
-  // The first and one past the last piece that may be visible.
+  // The index of the first piece that may be visible, and one past that of the last.
   within(from, to) {
     return [Lane.search(this.reach, from), Lane.search(this.from, to)];
   }
@@ -85,7 +86,7 @@ class Timeline {
     return this.from + ((x - this.left) / (this.width - this.left)) * (this.to - this.from);
   }
 
-  // The piece that is drawn at a point: the shortest there, since it lies on top.
+  // The piece that is drawn at a point. Of several, it is the shortest, which lies on top.
   at(x, y) {
     const lane = this.lanes[Math.floor((y - AXIS) / LANE)];
     if (!lane || x < this.left) return null;
@@ -178,7 +179,7 @@ class Timeline {
       const [a, b] = [clamp(this.x(from)), clamp(this.x(to))];
       if (b > a || (from >= this.from && from <= this.to)) context.fillRect(a, y, Math.max(b - a, 1), height);
     };
-    // Between waits: a band each for what the thread did then, as high as its share of that time.
+    // Between waits, each kind of time has a band, as high as its share of that time.
     if (lane.ended >= this.from && lane.began <= this.to) {
       const [running, ready] = lane.between.map((share) => 7 * share / 1000);
       for (const [kind, y, height] of [["kernel", 0, 7], ["ready", 7 - running - ready, ready], ["run", 7 - running, running]]) {
@@ -186,7 +187,7 @@ class Timeline {
         if (height > 0) bar(lane.began, lane.ended, top + 7 + y, height);
       }
     }
-    // Pieces narrower than a pixel are added up for each pixel.
+    // Pieces narrower than a pixel are summed for each pixel.
     const columns = Math.max(1, Math.ceil(right - this.left));
     const sums = KINDS.map(() => null);
     const [first, last] = lane.within(this.from, this.to);
@@ -225,8 +226,8 @@ class Timeline {
     }
   }
 
-  // Top and height of a kind's strip: waits above, holds below, so that their position
-  // distinguishes them as well as their colour.
+  // Top and height of the strip of a kind: waits above, holds below, so that not only their colour
+  // distinguishes them.
   static strip(kind, top) {
     if (kind === 3) return [top + 18, 5];
     return kind === 2 ? [top + 6, 9] : [top + 3, 15];

@@ -22,7 +22,7 @@ class View {
     });
   }
 
-  // Shows in words the visible range and what is chosen.
+  // Shows a text about the visible range and the chosen piece.
   tell() {
     const { from, to, lane, piece, lanes } = this.timeline;
     const range = `${duration(from / 1e9)} to ${duration(to / 1e9)}`;
@@ -65,7 +65,7 @@ class View {
     this.draw();
   }
 
-  // Goes to the next or the previous piece of the chosen thread.
+  // Chooses the next or the previous piece of the chosen thread.
   next(step) {
     const { lanes, lane, piece, from, to } = this.timeline;
     const { count } = lanes[lane];
@@ -149,7 +149,8 @@ class View {
   }
 }
 
-// A timeline's data is read when it first comes near the screen, or is printed.
+// The data of a timeline is read when the timeline first comes near the visible part of the page,
+// or is printed.
 {
   const boxes = [...document.querySelectorAll(".timeline")];
   const views = new Map();

@@ -3,9 +3,9 @@
 /// A row's value in a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// For a column of text.
+    /// A text, for a column of text.
     Text(String),
-    /// For a column of numbers.
+    /// A number, for a column of numbers.
     Number(f64),
     /// A number that is not known.
     Unknown,
@@ -16,12 +16,12 @@ pub fn text(text: impl Into<String>) -> Cell {
     Cell::Text(text.into())
 }
 
-/// A row.
+/// A row of a table.
 pub struct Row {
     /// The cells, one for each column.
     pub cells: Vec<Cell>,
     /// The details of the row, shown when it is opened, as HTML.
     pub details: String,
-    /// The details in a few lines of text, for a row that is written as data.
+    /// The details as a few lines of text, for a row that is written as data.
     pub brief: Vec<String>,
 }

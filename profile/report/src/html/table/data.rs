@@ -7,8 +7,8 @@ use super::cell::{Cell, Row};
 use syncline_present::page::Json;
 use syncline_present::page::number::compact;
 
-/// Rows as JSON: lists of numbers, in which a text is its index in the list of texts; the lines of
-/// the brief follow the cells.
+/// Rows as JSON. Each row is a list of numbers: first the cells, then the lines of the row's brief.
+/// A text is given by its index in a list of texts.
 pub fn data(rows: impl Iterator<Item = Row>) -> String {
     let mut texts: HashMap<String, usize> = HashMap::new();
     let mut list = String::new();

@@ -1,8 +1,8 @@
 //! Tables that can be sorted and searched.
 //!
-//! The first rows are HTML, so that they are visible without the script and on paper. A
-//! program may have many thousand locks, so the other rows are data: the script makes a row
-//! from the data when the row comes into view. Both kinds are written from the same [`Cell`]s.
+//! The first rows are HTML, so that they are visible without the script and on paper. A program may
+//! have many thousand locks, so the other rows are data: the script makes a row from the data when
+//! the row comes into view. Both kinds of rows are made from the same [`Cell`]s.
 
 mod cell;
 mod data;
@@ -32,7 +32,7 @@ pub enum Format {
     Count,
     /// A number of things in a second.
     Rate,
-    /// A share of one.
+    /// A share from 0 to 1.
     Percent,
 }
 
@@ -41,7 +41,7 @@ impl Format {
         !matches!(self, Format::Text | Format::Words | Format::Quadrant)
     }
 
-    /// Its name in the script.
+    /// The format's name in the script.
     fn name(self) -> &'static str {
         match self {
             Format::Text => "text",
@@ -71,19 +71,19 @@ pub type Column = (&'static str, &'static str, Format);
 pub struct Table<'a> {
     /// What the table lists.
     pub caption: &'a str,
-    /// A noun for one of its rows, in the singular.
+    /// A noun for a row of the table, in the singular.
     pub one: &'a str,
-    /// The beginning of its rows' ids; their number follows.
+    /// The beginning of the rows' ids; the row's number follows it.
     pub id: String,
-    /// The columns. The first holds text; a click on it opens the row.
+    /// The columns. The first column has text; a click on it opens the row.
     pub columns: &'a [Column],
     /// The column by which the rows are sorted, largest first.
     pub sorted: Option<usize>,
 }
 
 impl Table<'_> {
-    /// The HTML of the table. `row` makes a row from its number; it gets whether the row will be
-    /// HTML or data, and may leave out what only the other kind needs.
+    /// The HTML of the table. `row` makes a row from the row's number. Its second argument says
+    /// whether the row will be HTML, not data; so it may leave out what only the other kind needs.
     pub fn html(&self, rows: usize, row: impl Fn(usize, bool) -> Row) -> String {
         if rows == 0 {
             return format!("<p class=\"empty\">There is no {}.</p>\n", self.one);

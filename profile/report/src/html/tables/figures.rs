@@ -1,9 +1,9 @@
-//! Figures that locks and call sites have in common.
+//! The columns that the tables of locks and of call sites have in common.
 
 use crate::html::table::{Cell, Column, Format, text};
 use syncline_analysis::model::{Figures, Quadrant};
 
-/// The columns.
+/// The columns' titles, meanings and formats.
 pub const FIGURES: [Column; 8] = [
     ("waited", "time that threads waited, all together", Format::Duration),
     ("longest", "the longest wait", Format::Duration),

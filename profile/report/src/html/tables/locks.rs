@@ -1,4 +1,4 @@
-//! Locks and other objects that threads wait for.
+//! The table of locks, and of other objects that threads wait for.
 
 use std::fmt::Write;
 
@@ -14,10 +14,10 @@ use syncline_present::page::number::{count, duration, percent};
 const NAMES: [Column; 2] =
     [("lock", "its name", Format::Text), ("kind", "what it is", Format::Words)];
 
-/// The number of call sites and holders that an opened row lists.
+/// The most call sites, and the most holders, that an opened row lists.
 const LISTED: usize = 8;
 
-/// How many call sites the brief row of a lock far down the table names.
+/// The most call sites that a row names if it is written as data.
 const LISTED_IN_BRIEF: usize = 3;
 
 /// The table of a process's locks. Its rows have ids that begin with `id`.

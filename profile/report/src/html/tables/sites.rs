@@ -13,7 +13,7 @@ const NAMES: [Column; 3] = [
     ("locks", "locks that were used there", Format::Count),
 ];
 
-/// How many call stacks an opened row shows.
+/// The most call stacks that an opened row shows.
 const STACKS: usize = 3;
 
 /// The table of a process's call sites. Its rows have ids that begin with `id`.
@@ -48,7 +48,7 @@ fn details(process: &Process, site: &Site) -> String {
     }
 }
 
-/// What the instructions of a critical section do, in a sentence.
+/// A sentence about what the instructions of a critical section do.
 fn section(section: &Section) -> String {
     let how = if section.complete { "" } else { ", as far as it could be followed" };
     let loops = if section.loops { " with a loop" } else { "" };

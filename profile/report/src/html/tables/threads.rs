@@ -48,8 +48,8 @@ pub fn threads(process: &Process, id: String) -> String {
     })
 }
 
-/// Where a thread started, in words. A start function whose lines are unknown, mostly one of a
-/// library, says little: then the call site that created the thread is shown.
+/// Where a thread started, as text. If the lines of the start function are unknown, it is mostly a
+/// library's function, which says little. Then the text is the call site that created the thread.
 fn start(process: &Process, thread: &Thread) -> String {
     match (&thread.start_function, thread.created_at) {
         (None, _) => "main thread".to_owned(),

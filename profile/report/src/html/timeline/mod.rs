@@ -1,7 +1,7 @@
-//! The timeline of each thread: waiting, holding, running.
+//! The timeline of each thread: when it waited, held locks and ran.
 //!
-//! The script draws the picture, since it can be zoomed; its data is included once, in whole
-//! nanoseconds. A table has the same in numbers.
+//! The script draws the picture, since users can zoom it. The picture's data is included in the
+//! page, in whole nanoseconds. A table has the timeline in numbers.
 
 mod reduce;
 mod table;
@@ -16,10 +16,11 @@ use syncline_present::page::Json;
 use syncline_present::page::number::{compact, counted, duration};
 use table::title;
 
-/// The number of threads that are drawn: those that waited and held most.
+/// The most threads that are drawn: those that waited and held locks for longest.
 const LANES: usize = 128;
 
-/// A timeline with at least this share of the run is complete: its first moments have no window.
+/// A timeline with at least this share of the run counts as complete, since the first moments of a
+/// run are in no window.
 const WHOLE: f64 = 0.999;
 
 /// The section about the timeline. Its ids begin with `id`.
@@ -98,7 +99,8 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     }
 }
 
-/// The threads to draw, those that waited and held most, in the order of their creation.
+/// The threads to draw, in the order of their creation: those that waited and held locks for
+/// longest.
 fn lanes(process: &Process, pieces: &[Vec<Piece>]) -> Vec<usize> {
     let busy = |thread: usize| pieces[thread].iter().map(|piece| piece.busy).sum::<f64>();
     let known = pieces.len().min(process.threads.len());
@@ -111,11 +113,11 @@ fn lanes(process: &Process, pieces: &[Vec<Piece>]) -> Vec<usize> {
     lanes
 }
 
-/// The data for the script. Each thread has its name, its life, what it did between waits, and
-/// eight numbers for each piece: nanoseconds since the piece before it began, nanoseconds that it
-/// took, its kind, the number of spans that it stands for, the share of its time that these take in
-/// thousandths, and the indices of the names of its lock, its site and the other thread in the list
-/// of texts, 0 for none.
+/// The data for the script. Each thread has its name, its start and end, what it did between waits,
+/// and eight numbers for each piece. These are the nanoseconds from the start of the previous piece
+/// to the start of this one, the piece's length in nanoseconds, its kind, the number of spans that
+/// it represents, the share of its time that these spans take, in thousandths, and three indexes of
+/// the list of texts, 0 for none: the names of the lock, of the site and of the other thread.
 fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) -> String {
     let mut texts = Texts { places: HashMap::from([(String::new(), 0)]), list: "\"\"".to_owned() };
     let mut threads = Vec::new();
@@ -162,8 +164,8 @@ fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) ->
     )
 }
 
-/// What a thread did between its waits, in thousandths of that time: on a processor, and ready
-/// without one. At which times it did these is not recorded.
+/// What a thread did between its waits, in thousandths of that time: on a processor, then ready
+/// without one. It is not recorded at which moments it did these.
 fn between(times: &Times) -> String {
     let running = times.running + times.spinning;
     let all = running + times.ready + times.kernel + times.unknown;
@@ -171,7 +173,7 @@ fn between(times: &Times) -> String {
     format!("{},{}", share(running), share(times.ready))
 }
 
-/// The list of texts, each of them once, and their indices in it.
+/// The list of texts, each text once, and the index of each text.
 struct Texts {
     places: HashMap<String, usize>,
     list: String,
@@ -199,7 +201,7 @@ fn thousandths(piece: &Piece) -> u64 {
     if length > 0.0 { (1000.0 * (piece.busy / length).min(1.0)).round() as u64 } else { 1000 }
 }
 
-/// The script's number of a kind of span.
+/// The script's number for a kind of span.
 fn code(span: &Span) -> u8 {
     match What::of(span) {
         What::Wait(Kind::Lock) => 0,

@@ -1,27 +1,27 @@
-//! Reduces a thread's log to what a screen can show.
+//! Reduces the logs of threads to what a screen can show.
 //!
-//! A log may have millions of waits and holds, most of them shorter than a point of the screen at
-//! any zoom that a person would choose. Time is cut into cells. A span that is as long as a cell
-//! stays as it is; shorter spans are summed, cell by cell, into a [`Piece`] that says how much of
-//! its time they take, and has the longest of them.
+//! A log may have millions of waits and holds, most of them shorter than a pixel at any zoom that a
+//! user would choose. So time is divided into cells. A span that is at least as long as a cell
+//! stays as it is. The shorter spans of a cell are summed to a [`Piece`] for each kind, which says
+//! how much of its time they take, and has the longest of them.
 
 use std::collections::HashMap;
 
 use syncline_analysis::model::{Activity, Kind, Span, Timeline};
 
-/// The most pieces of a whole timeline; about 2 MB of page.
+/// The most pieces of a whole timeline, which take about 2 MB of the page.
 pub const MOST: usize = 50_000;
 
-/// The first cell to be tried is this many times shorter than a cell that keeps any log within the
-/// limit.
+/// A certain cell would keep any log within the limit. The first one that is tried is this many
+/// times shorter.
 const FINER: f64 = 64.0;
 
 /// What a thread did, apart from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
-    /// It waited.
+    /// The thread waited for an object of this kind.
     Wait(Kind),
-    /// It held a lock.
+    /// The thread held a lock.
     Hold,
 }
 
@@ -35,23 +35,23 @@ impl What {
     }
 }
 
-/// A wait or a hold, or many short ones that lie close together.
+/// A wait or a hold, or several short ones that are close together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// When it began, in seconds since the recording began.
+    /// When the piece began, in seconds since the recording began.
     pub began: f64,
-    /// When it ended.
+    /// When the piece ended, in seconds since the recording began.
     pub ended: f64,
-    /// Seconds of that time that the spans take.
+    /// The total seconds of the spans.
     pub busy: f64,
-    /// How many spans it stands for.
+    /// How many spans the piece represents.
     pub count: u64,
-    /// One of them, the longest.
+    /// The longest of the spans.
     pub longest: Span,
 }
 
-/// The pieces of each thread in the order of their beginnings, and the seconds of a cell: 0 if no
-/// spans were summed.
+/// The pieces of each thread, ordered by their beginnings; at most `most` in all, if possible. Also
+/// returns the length of a cell in seconds, 0 if no spans were summed.
 pub fn reduce(timeline: &Timeline, most: usize) -> (Vec<Vec<Piece>>, f64) {
     let run = timeline.to.max(f64::MIN_POSITIVE);
     let kinds = 4.0 * timeline.threads.len() as f64;

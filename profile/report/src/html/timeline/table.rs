@@ -1,4 +1,4 @@
-//! The timeline in numbers, for readers who don't see the picture.
+//! The timeline as a table of numbers, for users who can't see the picture.
 
 use super::reduce::What;
 use crate::html::table::{Cell, Column, Format, Row, Table, text};
@@ -52,7 +52,7 @@ fn covered<'a>(spans: impl Iterator<Item = &'a Span>) -> f64 {
     sum
 }
 
-/// A thread's name and number.
+/// A thread's name and ID.
 pub fn title(thread: &Thread) -> String {
     format!("{} {}", thread.name, thread.tid)
 }

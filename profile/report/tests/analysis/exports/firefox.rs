@@ -1,5 +1,5 @@
 //! The Firefox Profiler's format: every reference in its tables must lead to a row that exists, and
-//! its figures must equal the analysis's.
+//! its figures must equal those of the analysis.
 
 use serde_json::Value;
 use syncline_analysis::model::Activity;
@@ -15,7 +15,7 @@ fn profile() -> (syncline_analysis::Analysis, Value) {
     (analysis, profile)
 }
 
-/// A column of a table. Its length must be the table's.
+/// A column of a table, which must be as long as the table says.
 fn column<'a>(table: &'a Value, name: &str) -> &'a [Value] {
     let column = table[name].as_array().unwrap_or_else(|| panic!("{name} in {table}"));
     assert_eq!(Some(column.len() as u64), table["length"].as_u64(), "{name}");

@@ -1,5 +1,5 @@
-//! Perfetto's format, taken apart byte by byte: fields are looked up by the numbers that its
-//! definition gives them.
+//! Perfetto's format, parsed byte by byte. Fields are looked up by their numbers in the format's
+//! definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use syncline_report::export;
 
 use super::{kitchen, spans};
 
-/// A message: the numbers of its fields, with their values.
+/// A message: the number and the value of each field.
 struct Message(Vec<(u64, Field)>);
 
 enum Field {
@@ -96,7 +96,7 @@ struct Event {
     to: Vec<u64>,
 }
 
-/// The tracks with their names and parents, and the events as a viewer sorts them.
+/// The tracks with their names and parents, and the events in the order of time.
 fn trace() -> (BTreeMap<u64, (String, u64)>, Vec<Event>) {
     let mut out = Vec::new();
     export::perfetto(&kitchen().load(), &mut out).unwrap();
@@ -187,8 +187,8 @@ fn arrows_lead_from_the_holder_to_the_one_who_waits() {
         }
     }
     let arrow = |name: &str, track: &str, moment| (name.to_owned(), track.to_owned(), moment);
-    // An arrow starts at the hold that was waited for, or, if no hold was recorded, at a mark on
-    // the holder's thread.
+    // An arrow starts at the hold for which the thread waited, or, if no hold was recorded, at a
+    // mark on the holder's track.
     let expected = [
         arrow("kitchen+0x7000", "holds", 13_000_000),
         arrow("in the way: kitchen+0x7000", "ben", 30_000_000),

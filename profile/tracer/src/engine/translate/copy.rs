@@ -8,7 +8,7 @@ use crate::engine::context::spill_offset;
 use crate::engine::emit::{RCX, RSP};
 
 impl Translator<'_> {
-    /// Encodes an instruction; false if that can't be done.
+    /// Encodes an instruction and writes it into the cache; returns false if it can't be encoded.
     pub fn encode(&mut self, instruction: &Instruction) -> bool {
         let done = self.encoder.encode(instruction, self.emit.at).is_ok();
         let bytes = self.encoder.take_buffer();
@@ -18,8 +18,8 @@ impl Translator<'_> {
         done
     }
 
-    /// Copies an instruction. An operand relative to the instruction pointer is adjusted to refer
-    /// to the same address.
+    /// Copies an instruction. If an operand is relative to the instruction pointer, it is adjusted
+    /// to refer to the same address as before.
     pub fn copy(&mut self, start: u64, one: &Decoded) {
         let instruction = &one.instruction;
         let length = instruction.len();
@@ -40,16 +40,17 @@ impl Translator<'_> {
             self.emit.bytes(&copy[..length]);
             return;
         }
-        // The distance is too large, so the address goes through a register. It must be one that is
-        // encoded without a REX prefix, since the instruction may use a register such as ah.
+        // The distance does not fit into 32 bits, so the address is put into a register. This must
+        // be a register that is encoded without a REX prefix, since the instruction may use a
+        // register such as ah, which can't be encoded with one.
         let used = self.used_by(instruction) | 1 << RSP;
         let through = match self.free {
             Some((_, work)) if work < 8 => work,
             _ => (0..8).find(|r| used >> r & 1 == 0).unwrap_or(RCX),
         };
         let is_work = self.free.is_some_and(|(_, work)| work == through);
-        // The register taken may hold the address of the log's entry. So its value is saved in a
-        // slot that holds no program's value: that of rsp.
+        // If this register holds the address of the log entry, its own slot already holds the
+        // program's value. So its value is saved in the slot of rsp, which is not used otherwise.
         let aside = spill_offset(RSP);
         if !is_work {
             self.emit.store_field(aside, through);

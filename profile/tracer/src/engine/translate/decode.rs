@@ -8,17 +8,18 @@ use crate::engine::emit::{RSP, Reg};
 use crate::engine::exits;
 use crate::engine::operands::{number, operands};
 
-/// The most instructions of a block, which is limited because it needs room in the log and in the
-/// cache.
+/// The most instructions of a block. There must be a limit because a block has to fit into the room
+/// that is kept for it in the log and in the cache.
 const LONGEST: usize = 32;
 
 impl Translator<'_> {
-    /// The instructions from an address of the program to the end of their block.
+    /// The instructions of the block that starts at this address of the program, and how the block
+    /// ends.
     pub fn decode(&mut self, start: u64) -> (Vec<Decoded>, End) {
-        /// Bytes of the longest instruction.
+        /// The bytes of the longest instruction that there is.
         const LONGEST_INSTRUCTION: usize = 15;
-        // SAFETY: the program is about to execute this. The decoder reads no byte behind the last
-        // instruction that it decodes.
+        // SAFETY: the program is about to execute these instructions, so they can be read. The
+        // decoder reads no byte behind the last instruction that it decodes.
         let code = unsafe {
             core::slice::from_raw_parts(start as *const u8, LONGEST * LONGEST_INSTRUCTION)
         };
@@ -50,8 +51,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Two registers that no instruction of the block uses: for the log's entry, and to work with;
-    /// `None` if there are no two.
+    /// Two registers that no instruction of the block uses. The first is for the address of the log
+    /// entry, the second is to work with. `None` if fewer than two are unused.
     pub fn free_registers(&mut self, decoded: &[Decoded]) -> Option<(Reg, Reg)> {
         let mut used: u16 = 1 << RSP;
         for one in decoded {
@@ -62,14 +63,14 @@ impl Translator<'_> {
         Some((free.next_back()?, work))
     }
 
-    /// The general registers that an instruction uses, a bit each.
+    /// The general-purpose registers that an instruction reads or writes, a bit each.
     pub fn used_by(&mut self, instruction: &Instruction) -> u16 {
         let registers = self.factory.info(instruction).used_registers().iter();
         let general = registers.map(|r| r.register().full_register()).filter(|r| r.is_gpr64());
         general.fold(0, |used, r| used | 1 << number(r))
     }
 
-    /// The general registers that an instruction may change, a bit each.
+    /// The general-purpose registers that an instruction may change, a bit each.
     pub fn changed_by(&mut self, instruction: &Instruction) -> u16 {
         let only_read = |r: &&UsedRegister| {
             matches!(r.access(), OpAccess::None | OpAccess::Read | OpAccess::CondRead)

@@ -9,33 +9,35 @@ use crate::engine::operands::Operand;
 pub struct Decoded {
     /// The instruction.
     pub instruction: Instruction,
-    /// The offsets of its constants in its bytes.
+    /// Where its constants lie in its bytes.
     pub offsets: ConstantOffsets,
     /// Its operands in memory.
     pub operands: Vec<Operand>,
 }
 
-/// How a block ends.
+/// How a block ends, and so where the program continues.
 pub enum End {
     /// Continues at this address: the block ends with a direct jump, or was cut because it is long.
     Direct(u64),
-    /// Jumps to this address under a condition.
+    /// Jumps to this address under a condition; otherwise continues behind the block.
     Conditional(u64),
-    /// Calls an address.
+    /// Calls the function at this address.
     Call(u64),
-    /// Jumps or calls through an operand; a call has the address to return to.
+    /// Jumps to an address that an operand has, or calls it. For a call, this is the address to
+    /// return to; `None` for a jump.
     Indirect(Option<u64>),
     /// Returns, and removes this many more bytes from the stack.
     Return(u16),
-    /// Continues as if a transaction had been aborted at its beginning.
+    /// Begins a transaction. Continues at this address, as if the transaction had been aborted at
+    /// once.
     Abort(u64),
     /// A system call.
     SystemCall,
-    /// The program continues natively, for this reason.
+    /// Tracing stops for this reason, and the program continues natively.
     Stop(u32),
 }
 
-/// Whether an instruction only jumps: then it isn't copied.
+/// Whether an instruction is an unconditional jump. Then it isn't copied into the cache.
 pub fn is_jump(one: &Decoded) -> bool {
     one.instruction.flow_control() == FlowControl::UnconditionalBranch
 }
@@ -45,10 +47,12 @@ pub fn end_of(instruction: &Instruction) -> Option<End> {
     let next = instruction.next_ip();
     match instruction.mnemonic() {
         Mnemonic::Syscall => return Some(End::SystemCall),
-        // Any transaction may be aborted, and what was logged in it would be lost with it.
+        // No transaction is run, because what was logged in one would be lost if it was aborted. A
+        // program must expect that any transaction is aborted.
         Mnemonic::Xbegin => return Some(End::Abort(instruction.near_branch_target())),
-        // Not followed: the ends of transactions, `sysenter`, privileged instructions, and those
-        // that change what an access means (protection keys, the bases of FS and GS).
+        // At these instructions tracing stops: the ends of transactions, `sysenter`, privileged
+        // instructions, and those that change what an access means (protection keys, the bases of
+        // FS and GS).
         Mnemonic::Xend
         | Mnemonic::Xabort
         | Mnemonic::Sysenter

@@ -1,4 +1,4 @@
-//! The end of a block: a jump, call or return is replaced by other instructions.
+//! Translates the end of a block: other instructions take the place of its jump, call or return.
 
 use core::mem::offset_of;
 
@@ -19,8 +19,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Writes code that has the effects of the block's last instruction and continues at its
-    /// target.
+    /// Writes code that does what the block's last instruction does and continues at its target.
+    /// `next` is the address behind the block.
     pub fn end(
         &mut self,
         end: &End,
@@ -37,8 +37,8 @@ impl Translator<'_> {
                 self.restore();
                 let Some(last) = last else { return };
                 self.branch(last);
-                // If the branch is not taken, a jump of five bytes runs, which a taken branch
-                // skips.
+                // The branch is followed by a jump of five bytes to the code for a branch that is
+                // not taken. A taken branch skips this jump.
                 let over = self.emit.at;
                 self.emit.jump(over);
                 exits.link(&mut self.emit, to);
@@ -71,7 +71,8 @@ impl Translator<'_> {
                 exits.look_up(&mut self.emit);
             }
             End::Abort(to) => {
-                /// No abort code is set, so the program won't retry.
+                /// The abort status has no bit set, not even the one for "may succeed on a retry",
+                /// so the program won't retry.
                 const STATUS: u64 = 0;
                 self.restore();
                 self.emit.set(RAX, STATUS);
@@ -89,7 +90,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Runs `make` with a register that the code it writes may change.
+    /// Calls `make` with a register that the code written by `make` may change.
     fn with_work(&mut self, make: impl FnOnce(&mut Emitter, Reg)) {
         match self.free {
             Some((_, work)) => make(&mut self.emit, work),
@@ -108,7 +109,7 @@ impl Translator<'_> {
         });
     }
 
-    /// Writes code that stores the target of an indirect jump or call in the context.
+    /// Writes code that stores the target of the indirect jump or call `last` in the context.
     fn load_target(&mut self, last: &Instruction) {
         let in_fs = last.memory_segment() == Register::FS;
         let place = match last.op0_kind() {
@@ -135,8 +136,8 @@ impl Translator<'_> {
         });
     }
 
-    /// Writes a conditional branch, which skips five bytes if it is taken. Those are a jump to the
-    /// code for a branch that is not taken.
+    /// Writes a conditional branch with the condition of `last`. If taken, it skips the next five
+    /// bytes, which the caller fills with a jump.
     fn branch(&mut self, last: &Instruction) {
         // SAFETY: the instruction was decoded from these bytes.
         let bytes = unsafe { core::slice::from_raw_parts(last.ip() as *const u8, last.len()) };

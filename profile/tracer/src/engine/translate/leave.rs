@@ -1,4 +1,4 @@
-//! Writes the exits of translated code: into another block, into the engine, into the program.
+//! Writes the exits of translated code: into another block, into the engine, and into the program.
 
 use core::mem::offset_of;
 
@@ -7,7 +7,7 @@ use crate::engine::emit::{Emitter, RAX, RCX, RDX, RSP};
 use crate::engine::exits::{Exit, Exits, Link, Site};
 
 impl Exits {
-    /// Writes the code that all exits of a cache share, at its start.
+    /// Writes the code that all exits share, at the start of the cache.
     pub fn begin(&mut self, e: &mut Emitter) {
         self.links.clear();
         self.sites.clear();
@@ -22,8 +22,9 @@ impl Exits {
         self.look_up(e);
     }
 
-    /// Writes a call of a function of this library. The function runs natively; its return address
-    /// is replaced by that of code that resumes tracing.
+    /// Writes code that jumps to an interposed function of this library, which the program has
+    /// called. The function runs natively. Its return address is replaced by the address of code
+    /// that resumes tracing.
     pub fn call_library(&self, e: &mut Emitter, function: u64) {
         e.store_field(spill_offset(RAX), RAX);
         e.load(RAX, RSP, 0);
@@ -36,29 +37,32 @@ impl Exits {
         e.jump_far(function);
     }
 
-    /// Writes an exit into the engine, at which all registers have the program's values.
+    /// Writes an exit into the engine, for a place at which all registers have the program's
+    /// values.
     fn leave(&self, e: &mut Emitter, exit: Exit, argument: u32) {
         e.set_field(offset_of!(Context, exit), exit as u32);
         e.set_field(offset_of!(Context, argument), argument);
         e.jump(self.common);
     }
 
-    /// Like [`Exits::leave`], at a block's entry, where rax and rcx are saved.
+    /// Like [`Exits::leave`], but for a block's entry, where rax and rcx have to be restored first.
     pub fn leave_from_entry(&self, e: &mut Emitter, exit: Exit, argument: u32) {
         e.load_field(RAX, spill_offset(RAX));
         e.load_field(RCX, spill_offset(RCX));
         self.leave(e, exit, argument);
     }
 
-    /// Writes the way to an address of the program that is known at translation.
+    /// Writes the way to `target`, an address of the program that is known at translation. At first
+    /// it leads into the engine, which later links it directly to the target's block.
     pub fn link(&mut self, e: &mut Emitter, target: u64) {
         let at = e.at;
-        e.jump(at + 5); // to what follows, until it is linked
+        e.jump(at + 5); // to the code that follows, until the engine links it
         self.leave(e, Exit::Link, self.links.len() as u32);
         self.links.push(Link { at, target });
     }
 
-    /// Writes the way to [`Context::target`], through the table.
+    /// Writes the way to the program's address in [`Context::target`], through the context's table
+    /// of translated blocks.
     pub fn look_up(&self, e: &mut Emitter) {
         e.store_field(spill_offset(RAX), RAX);
         e.store_field(spill_offset(RCX), RCX);
@@ -70,7 +74,8 @@ impl Exits {
         e.load(RCX, RDX, 0);
         e.complement_rcx();
         e.difference_to_rcx();
-        // A jrcxz that skips the exit into the engine; the exit's length is patched in below.
+        // A jrcxz that skips the exit into the engine if the table's entry is the one looked for.
+        // The exit's length is patched in below.
         e.bytes(&[0xe3, 0]);
         let from = e.at;
         e.load_field(RDX, spill_offset(RDX));
@@ -91,13 +96,13 @@ impl Exits {
         self.leave(e, Exit::BeforeCall, number);
         self.sites.push(Site { instruction, next, host: e.at });
         e.bytes(&[0x0f, 0x05]);
-        // The kernel has left the address of the next instruction in rcx: here the program's, not
-        // the copy's.
+        // The kernel leaves the address of the next instruction in rcx. The program expects its own
+        // address there, not that of the copy.
         e.set(RCX, next);
         self.leave(e, Exit::AfterCall, number);
     }
 
-    /// Writes the end of tracing; the program continues at `at`.
+    /// Writes an exit that ends tracing for the reason `why`. The program continues at `at`.
     pub fn stop(&mut self, e: &mut Emitter, at: u64, why: u32) {
         self.leave(e, Exit::Stop, self.stops.len() as u32);
         self.stops.push((at, why));

@@ -6,13 +6,14 @@
 //!              entry with the block's number
 //!   body       for each instruction, code that notes its addresses if they aren't known, then the
 //!              instruction itself (operands relative to the instruction pointer are rewritten)
-//!   end        replaces the jump, call or return, and continues in the next block
+//!   end        does what the jump, call or return does, and continues in the next block
 //! ```
 //!
 //! Added code uses two registers that the block does not use. They are saved at its entry and
-//! restored at its end; without two such registers, some are saved around each use. Added code
-//! changes no flag and uses no stack, so the program's red zone is safe, and a signal handler may
-//! run between any two instructions.
+//! restored at its end; If there are no two such registers, some are saved and restored around each
+//! use. Added code changes no flag and uses no stack. So the program's red zone (the bytes below
+//! the stack pointer that a function may use) is safe, and a signal handler may run between any two
+//! instructions.
 
 mod copy;
 mod decode;
@@ -33,36 +34,38 @@ use super::replay::entry_number;
 use super::rseq::Rseq;
 use decoded::{End, is_jump};
 
-/// The most bytes of any block, in the cache and in its log entry.
+/// The most bytes that a block takes, in the cache and in the log.
 pub const BLOCK_ROOM: u64 = 48 << 10;
 
 /// Translates one block.
 pub struct Translator<'a> {
     /// Where code is written.
     pub emit: Emitter,
-    /// Whether the program's code is not writable.
+    /// Whether the program's code can't be written to, so that it need not be compared at every
+    /// entry.
     steady: bool,
     /// Recognises restartable sequences.
     rseq: Rseq,
-    /// Finds the memory and the registers that an instruction uses.
+    /// Tells which memory and which registers an instruction uses.
     pub factory: &'a mut InstructionInfoFactory,
     /// Encodes instructions.
     pub encoder: &'a mut Encoder,
     accesses: Vec<Access>,
     slots: u16,
-    /// The register with the log entry's address, and one to work with; `None` if no two are free.
+    /// The register with the log entry's address, and one to work with; `None` if the block leaves
+    /// no two registers unused.
     free: Option<(Reg, Reg)>,
-    /// Noted addresses, and their slots; removed when a register changes on which the address
-    /// depends.
+    /// Addresses that have been noted, and the slots with their values. An address is removed when
+    /// a register changes on which it depends.
     noted: Vec<(Memory, u16)>,
-    /// Values to note after the instruction, and their slots: a register's, or the zero flag's if
-    /// `None`.
+    /// Values to note after the instruction, and the slots for them. A value is that of a register,
+    /// or of the zero flag if `None`.
     after: Vec<(Option<Reg>, u16)>,
     step: u16,
 }
 
 impl<'a> Translator<'a> {
-    /// Prepares to write at the emitter's position in a context's cache.
+    /// Prepares to write translated code at the emitter's position in a context's cache.
     pub fn new(
         emit: Emitter,
         steady: bool,
@@ -85,7 +88,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Translates the block at an address of the program.
+    /// Translates the block that starts at this address of the program; `id` is the block's number.
     pub fn block(&mut self, start: u64, id: u32, exits: &mut exits::Exits) -> Block {
         let (decoded, end) = self.decode(start);
         let length = decoded.last().map_or(0, |d| d.instruction.next_ip() - start);
@@ -104,7 +107,7 @@ impl<'a> Translator<'a> {
         }
         let last = decoded.last().map(|d| &d.instruction);
         self.end(&end, start + length, last, exits);
-        // Now the number of slots is known.
+        // Only now is the number of slots known, which the entry's code needs.
         let size = 8 * (i32::from(self.slots) + 1);
         slot_count.set(size, entry_number(id, self.slots));
         let memory_steps = decoded.iter().filter(|d| !d.operands.is_empty()).count();
@@ -122,7 +125,8 @@ impl<'a> Translator<'a> {
 
     fn entry(&mut self, start: u64, length: u32, id: u32, exits: &exits::Exits) -> (u64, Patch) {
         let e = &mut self.emit;
-        // The exits of the entry's checks come first, so that their addresses are known.
+        // The exits that the entry's checks jump to are written first, so that their addresses are
+        // known.
         let stale = e.at;
         exits.leave_from_entry(e, Exit::Stale, id);
         let full = e.at;
@@ -147,8 +151,8 @@ impl<'a> Translator<'a> {
             }
         }
         e.load_byte_field_to_rcx(LOG_ROOM);
-        // If rcx is 0, jrcxz skips the short jump, so the jump to `full` runs; otherwise the short
-        // jump skips that.
+        // If rcx is 0, the jrcxz skips the short jump, so the jump to `full` is executed. Otherwise
+        // the short jump skips the jump to `full`.
         e.bytes(&[0xe3, 2, 0xeb, 5]);
         e.jump(full);
         e.load_field(RAX, offset_of!(Context, log));
@@ -180,7 +184,8 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// The addresses at which the log entry's size and number are written when they are known.
+/// The addresses in the translated code at which the log entry's size and number have to be filled
+/// in.
 struct Patch {
     lea: u64,
     number: u64,
@@ -198,18 +203,18 @@ impl Patch {
     }
 }
 
-/// Writes code that goes to `stale` if the program's code is not what it is now, at translation.
-/// That code changes rax and rcx, which must have been saved.
+/// Writes code that jumps to `stale` if the program's code has changed since its translation. The
+/// written code changes rax and rcx, which must have been saved.
 fn compare(e: &mut Emitter, start: u64, length: u32, stale: u64) {
     let mut done = 0;
     while done < length {
         let left = length - done;
-        // The last piece may overlap the one before it.
+        // Compared in pieces of 8, 4, 2 or 1 bytes; the last piece may overlap the one before it.
         let size = if left >= 8 { 8 } else { 1 << left.ilog2() };
         let size = if done >= 8 { 8 } else { size };
         let at = if done + size > length { length - size } else { done };
         let from = start + u64::from(at);
-        // SAFETY: these bytes were decoded.
+        // SAFETY: these bytes were decoded, so they can be read.
         let now = unsafe {
             let mut bytes = [0; 8];
             let count = size as usize;

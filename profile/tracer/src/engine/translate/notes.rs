@@ -1,5 +1,5 @@
-//! Writes code that notes the addresses, masks and other values of operands in the block's log
-//! entry.
+//! Writes code that notes the addresses, masks and other values of operands in the slots of the
+//! block's log entry.
 
 use core::mem::offset_of;
 
@@ -18,8 +18,8 @@ impl Translator<'_> {
         self.slots - 1
     }
 
-    /// Notes a value in a slot: `make` writes code that puts the value into the register that it
-    /// gets.
+    /// Writes code that notes a value in a slot. `make` writes the part that puts the value into
+    /// the given register.
     fn record(&mut self, slot: u16, make: impl FnOnce(&mut Emitter, Reg)) {
         let at = i32::from(slot) * 8;
         let e = &mut self.emit;
@@ -37,8 +37,9 @@ impl Translator<'_> {
         e.load_field(RAX, spill_offset(RAX));
     }
 
-    /// Notes an address, unless it follows from one with the same registers that was noted after
-    /// they last changed.
+    /// Returns where the address is found, and writes code that notes it if necessary. That is not
+    /// necessary if an address with the same registers was noted since they last changed: the two
+    /// differ by a constant.
     fn address(&mut self, memory: Memory) -> Address {
         let alike = self.noted.iter().find_map(|(noted, slot)| {
             let same = (noted.base, noted.index) == (memory.base, memory.index);
@@ -53,7 +54,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Forgets the addresses that depend on registers which an instruction changes.
+    /// Forgets the noted addresses that depend on a register which the instruction changes.
     pub fn forget(&mut self, instruction: &Instruction) {
         let changed = self.changed_by(instruction);
         let hangs = |r: Reg| changed >> r & 1 != 0;
@@ -62,7 +63,7 @@ impl Translator<'_> {
         });
     }
 
-    /// Notes the values of an operand that must be read before the instruction.
+    /// Writes code that notes those values of an operand that must be read before the instruction.
     pub fn note(&mut self, instruction: &Instruction, operand: &Operand) {
         let address = match operand.place {
             Place::Known(at) => Address::Known(at),
@@ -109,7 +110,7 @@ impl Translator<'_> {
         self.accesses.push(Access { step, by, how, in_fs, address, shape });
     }
 
-    /// Notes the values that must be read after the instruction.
+    /// Writes code that notes those values that must be read after the instruction.
     pub fn note_after(&mut self) {
         for (register, slot) in core::mem::take(&mut self.after) {
             self.record(slot, |e, to| match register {

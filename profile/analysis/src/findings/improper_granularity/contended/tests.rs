@@ -6,8 +6,9 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 use crate::model::{Data, HolderTime, Inspected};
 
-/// A lock that is taken `calls` times in ten seconds, `waits` of them after a wait, with `waited`
-/// seconds of waiting, and held for `held` seconds each time. Returns its call site as well.
+/// A lock that is taken `calls` times in ten seconds, `waits` times after a wait, with `waited`
+/// seconds of waiting in all, and held for `held` seconds each time. Also returns the lock's call
+/// site.
 fn lock(calls: u64, waits: u64, waited: f64, held: f64) -> (Drawn, usize) {
     let mut drawn = process(10.0, 16);
     drawn.threads("worker", 4, 10.0);
@@ -83,7 +84,7 @@ fn contention_waits_and_their_number_each_have_a_floor() {
 
 #[test]
 fn on_a_busy_machine_the_time_held_shows_a_lock_that_few_find_taken() {
-    // Five threads work 50 seconds, and are in the section for this many of them.
+    // Five threads work for 50 seconds, and are in the section for `seconds` of these.
     let held = |seconds: f64| lock(1_000_000, 1_000, 4.0, seconds / 1e6 + 10e-9);
     assert_eq!(rules(&held(13.0).0), [Rule::TooLongSection]);
     assert!(rules(&held(11.0).0).is_empty(), "1.1 of them at once");

@@ -1,11 +1,12 @@
 //! Semaphores that are used as locks: each thread posts as often as it waits.
 //!
-//! If a semaphore counts elements or free slots, one side waits for it and the other posts it. A
-//! semaphore that begins with a count above 1 may also be posted as often as it is waited for by
-//! each thread, but it limits how many threads use a resource. So only a semaphore that began with
+//! If a semaphore counts elements or free slots, one side waits for it and the other posts it. Each
+//! thread may also post a semaphore that begins with a count above 1 as often as it waits for it,
+//! but such a semaphore limits how many threads use a resource. So only a semaphore that began with
 //! 1 is a lock; if its initial value was not recorded, the rule does not apply. A thread may take
-//! the semaphore on behalf of another, which gives it back. In h5py's lock, the holder only marks
-//! the lock, and the first thread that wants it takes the semaphore twice.
+//! the semaphore on behalf of another thread, which gives it back. In h5py's lock, a holder without
+//! waiters only marks the lock; the first thread that has to wait takes the semaphore twice, once
+//! for the holder.
 
 use syncline_recording::{Class, Primitive};
 
@@ -14,10 +15,10 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Finding, Lock, Process, Remedy, Rule};
 
-/// The share of its acquisitions that threads may make for one another.
+/// Threads may make at most this share of the acquisitions on behalf of other threads.
 const FOR_OTHERS: f64 = 0.3;
 
-/// Semaphores that threads use as locks, and wait for.
+/// The findings about semaphores that threads use as locks, and wait for.
 pub fn find(process: &Process) -> Vec<Finding> {
     let semaphores = process.locks.iter().enumerate().filter(|(_, lock)| {
         let figures = &lock.figures;
@@ -82,8 +83,9 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// The number of findings if threads waited for a semaphore and posted it this often each, and
-    /// waited for `waited` seconds in all.
+    /// The number of findings if threads use a semaphore, and wait for `waited` seconds in all.
+    /// `calls` has, for each thread, how often it waits for the semaphore and how often it posts
+    /// it.
     fn found(calls: &[(u64, u64)], waited: f64) -> usize {
         with_places(1, calls, waited)
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::findings::family::{Family, SEVERAL_AT_A_TIME, few};
 use crate::model::{Evidence, Finding, Process, Remedy, Rule};
 
-/// The least share of the run time that putting threads to sleep and waking them takes.
+/// Putting threads to sleep and waking them must take at least this share of the run time.
 pub const FLOOR: f64 = 0.01;
 
 /// The texts and the evidence of a finding.
@@ -16,8 +16,8 @@ pub struct Said {
     pub advice: String,
 }
 
-/// A finding about the sites where threads wait. It includes the call sites of the locks that
-/// belong to the waits.
+/// A finding about the sites where threads wait, and the call sites that take the locks of
+/// `families`, which belong to the waits.
 pub fn finding(
     process: &Process,
     mut waits: Vec<usize>,

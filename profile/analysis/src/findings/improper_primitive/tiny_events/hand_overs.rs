@@ -1,19 +1,19 @@
-//! Pieces of work that threads hand to one another, and that are small compared with the cost of
-//! waking the thread that gets them. Several pieces handed over at a time would cost one wake-up,
-//! and threads that watch an atomic flag or counter for a moment would see a piece at once.
+//! Threads hand one another pieces of work that are small compared with the cost of waking the
+//! thread that gets them. Several pieces handed over at a time would cost one wake-up, and threads
+//! that watch an atomic flag or counter for a moment would see a piece at once.
 //!
-//! Threads that are occasionally woken for a little work are right to sleep. Their waits delay the
-//! run in three cases:
+//! Threads that are only occasionally woken for a little work are right to sleep. The waits delay
+//! the run in three cases:
 //!
-//! - the waits are short like the work: a thread sleeps only until the next piece comes;
-//! - the threads that wake them also wait: for an answer, for room, or for their turn, so that each
-//!   piece costs one thread after the other a sleep;
-//! - waking others takes a large part of the processor time of the threads that do it.
+//! - the waits are as short as the work: a thread sleeps only until the next piece comes;
+//! - the threads that wake the waiters also wait: for an answer, for room, or for their turn. So
+//!   each piece costs several threads a sleep, one after the other;
+//! - waking others takes a large part of the processor time of the threads that wake.
 //!
-//! Whether a futex is a lock or an event is not known. It counts as an event if each thread that
-//! waits has one of its own, or none of them wakes others there. Locks whose threads sleep in a
-//! futex of their own look the same, and the advice is the same: take the lock less often, for more
-//! work at a time.
+//! Whether a futex is a lock or an event is not known. It counts as an event if each waiting thread
+//! has a futex of its own, or if none of the waiting threads wakes others there. Locks whose
+//! threads sleep in a futex of their own look the same, and the advice is the same: take the lock
+//! less often, for more work at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,22 +28,23 @@ use crate::gain::{WAKE_UP, WAKING};
 use crate::model::{Finding, Process, Site, Thread};
 use crate::options::Thresholds;
 
-/// Waits whose mean is below this are short: threads that have to wait for a processor are woken
-/// later than this.
+/// Waits whose mean is below this, in seconds, are short. Longer ones would include threads that
+/// are woken late because they wait for a processor.
 const SHORT_WAIT: f64 = 200e-6;
-/// The most work between two waits, in seconds: to put a thread to sleep and wake it takes a tenth
-/// of that.
+/// A piece of work is small up to this many seconds. Putting a thread to sleep and waking it takes
+/// a tenth of this.
 const SMALL_PIECE: f64 = 50e-6;
 /// If the threads that wake others wait at least this often for each wait at the site, both sides
 /// delay each other.
 const IN_RETURN: f64 = 0.2;
-/// If waking others takes at least this share of the processor time of the threads that do it, it
-/// is expensive.
+/// Waking others is expensive if it takes at least this share of the processor time of the threads
+/// that wake.
 const MUCH: f64 = 0.1;
 /// Fewer waits than this are not noticeable.
 const FEWEST: u64 = 5_000;
 
-/// Hand-overs of small pieces of work, without the sites that another finding covers.
+/// The findings about hand-overs of small pieces of work. Sites in `said` are left out, since other
+/// findings cover them.
 pub fn find(
     process: &Process,
     families: &[Family],
@@ -87,7 +88,7 @@ impl Waits {
 /// A call site where threads wait for small pieces of work.
 struct HandOver {
     site: usize,
-    /// The family of the locks that are taken in its function, as an index in the list of families.
+    /// The index of the family whose locks are taken in the function of the site.
     family: Option<usize>,
     waiting: BTreeSet<usize>,
     waking: BTreeSet<usize>,
@@ -140,7 +141,7 @@ fn is_herd(process: &Process, site: &Site, objects: &[usize]) -> bool {
     mostly_futile(site) && uses.any(|used| used.op == Op::CondBroadcast)
 }
 
-/// Seconds that a thread works from one wait at the site to its next, on average. Time in which it
+/// The mean seconds that a thread works between two of its waits at the site. Time in which it
 /// waits for locks or for a processor in between is not work.
 fn work(process: &Process, site: &Site) -> f64 {
     let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
@@ -149,20 +150,20 @@ fn work(process: &Process, site: &Site) -> f64 {
     (worked.min(alive - site.figures.waited) / site.figures.waits.max(1) as f64).max(0.0)
 }
 
-/// Seconds that these threads run from one wait to the next, wherever they wait.
+/// The mean seconds that these threads run between two waits, at whatever sites they wait.
 fn piece(process: &Process, waits: &Waits, threads: &BTreeSet<usize>) -> f64 {
     let ran: f64 = threads.iter().map(|&thread| process.threads[thread].ran()).sum();
     ran / threads.iter().map(|&thread| waits.by(thread)).sum::<f64>().max(1.0)
 }
 
-/// Whether the threads that wake others wait themselves, often enough compared with the `waited`
-/// waits at the site.
+/// Whether the threads that wake others also wait themselves, at least `IN_RETURN` times for each
+/// of the `waited` waits at the site.
 fn in_return(waits: &Waits, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
     let returned = wakes.iter().map(|(&thread, &woken)| waits.by(thread).min(woken as f64));
     returned.sum::<f64>() >= IN_RETURN * waited as f64
 }
 
-/// Whether waking others `waited` times takes much of the processor time of the threads that do it.
+/// Whether waking others `waited` times takes much of the processor time of the threads that wake.
 fn waking_is_dear(process: &Process, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
     let ran: f64 = wakes.keys().map(|&thread| process.threads[thread].ran()).sum();
     !wakes.is_empty() && waited as f64 * WAKING >= MUCH * ran
@@ -175,8 +176,8 @@ fn takes_in(process: &Process, family: &Family, site: &Site) -> bool {
         && family.sites.iter().any(|&taken| function(&process.sites[taken]) == function(site))
 }
 
-/// Sites that serve one purpose: their threads wake each other, or their functions take the same
-/// locks.
+/// Groups the sites by purpose: two sites are in one group if their threads wake each other, or if
+/// their functions take the same locks.
 fn together(sites: &[HandOver]) -> BTreeMap<usize, Vec<&HandOver>> {
     let wakes = |a: &HandOver, b: &HandOver| !a.waking.is_disjoint(&b.waiting);
     let mut sets = Sets::new(sites.len());
@@ -227,8 +228,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Two threads that each wait for tasks this often in a second, and work for `work` seconds in
-    /// between.
+    /// Two threads that each wait for tasks `per_second` times a second, and work for `work`
+    /// seconds in between.
     fn tasks(per_second: u64, work: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("solve_pieces", 2, 10.0);
@@ -296,7 +297,7 @@ mod tests {
         assert!(found(&drawn).is_empty());
     }
 
-    /// A thread that hands pieces to `workers` others in ten seconds, and what it waits for in
+    /// A thread that hands pieces of work to three workers in ten seconds, and waits for them in
     /// return.
     struct Handed {
         /// The operations with which threads wait and are woken.

@@ -1,8 +1,8 @@
 //! Threads that meet more often than their work is worth.
 //!
-//! At a barrier, the C library's or one that a program made of a condition, all threads but the
-//! last sleep in each round, however short the wait. So this rule considers the share of the
-//! processor time that goes into sleeping and waking.
+//! At a barrier, all threads but the last sleep in each round, however short the wait is. The
+//! barrier may be the C library's, or one that a program made from a condition. So this rule
+//! considers the share of the processor time that goes into sleeping and waking.
 
 use syncline_recording::Class;
 
@@ -14,10 +14,10 @@ use crate::gain::WAKE_UP;
 use crate::model::{Finding, Lock, Process};
 use crate::options::Thresholds;
 
-/// The least share of the threads' processor time that sleeping and waking at a barrier takes.
+/// Sleeping and waking at a barrier must take at least this share of the threads' processor time.
 const MUCH: f64 = 0.1;
 
-/// Barriers at which threads meet too often.
+/// The findings about barriers at which threads meet too often.
 pub fn find(process: &Process, families: &[Family], thresholds: &Thresholds) -> Vec<Finding> {
     let of_conditions = families.iter().filter_map(|family| Often::at_condition(process, family));
     of_conditions
@@ -28,13 +28,14 @@ pub fn find(process: &Process, families: &[Family], thresholds: &Thresholds) -> 
 
 /// Threads that meet at a barrier, possibly too often.
 struct Often<'a> {
-    /// The locks of a barrier that is made of a condition.
+    /// The locks of a barrier that is made from a condition; `None` for the C library's and
+    /// OpenMP's.
     family: Option<&'a Family<'a>>,
     /// The call sites where threads wait for the others.
     sites: Vec<usize>,
     rounds: u64,
-    /// How often a thread slept there: at a barrier of the C library, the last thread to arrive
-    /// does not.
+    /// How often threads slept there. At a barrier of the C library, the last thread to arrive does
+    /// not sleep.
     sleeps: u64,
     /// How many threads meet.
     threads: usize,
@@ -162,8 +163,8 @@ mod tests {
         assert!(meet(3_000, 0.1).is_empty(), "900 sleeps a second");
     }
 
-    /// The findings if four threads meet at two barriers of the C library in turn, once at each in
-    /// every round.
+    /// The findings if four threads meet at two barriers of the C library in turn, in each of
+    /// `rounds` rounds, and have `worked` seconds of processor time in all.
     fn meet_at_barriers(rounds: u64, worked: f64) -> Vec<Finding> {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("perform", 4, 10.0);

@@ -1,6 +1,6 @@
 //! Events that come so fast that putting threads to sleep and waking them costs much compared with
-//! their work in between (SyncPerf, facesim): threads that meet at a barrier, and pieces of work
-//! that threads hand to one another.
+//! the threads' work in between (as in facesim, see SyncPerf): threads that meet at a barrier, and
+//! pieces of work that threads hand to one another.
 
 mod finding;
 mod hand_overs;
@@ -12,8 +12,8 @@ use crate::findings::family::Family;
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
-/// Threads that sleep for tiny events. If a barrier was reported, its condition is not reported
-/// again.
+/// The findings about threads that sleep for tiny events. If a barrier is reported, its condition
+/// is not reported again.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
     let mut findings = meetings::find(process, &families, thresholds);

@@ -119,8 +119,8 @@ fn several_kinds_of_locks_under_one_are_one_problem() {
     assert_eq!(last, Some(("acquisitions in notify at events.c:40", 50_000.0)));
 }
 
-/// A condition of Boost has a mutex of its own, whose acquisition is inlined into the line that
-/// also takes the lock's mutex.
+/// Modelled on Boost: its conditions have a mutex of their own, whose acquisition is inlined into
+/// the line that also takes the user's mutex.
 #[test]
 fn locks_that_share_a_line_with_their_outer_one_are_not() {
     let mut nested = nested(2, 1);
