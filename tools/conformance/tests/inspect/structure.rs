@@ -155,6 +155,20 @@ fn transactions_do_not_begin() {
     assert_eq!(run.of_lock("lock")[0].record.stopped, STOP_NONE);
 }
 
+/// The engine neither uses nor saves tiles (AMX). An instruction that loads or stores one is unknown
+/// to it.
+#[test]
+fn tiles_are_as_without_tracing() {
+    let run = Run::of("inspect_tiles.c");
+    if run.address.is_empty() {
+        eprintln!("skipped: the processor or the kernel has no tiles");
+        return;
+    }
+    let stopped = |lock| run.of_lock(lock)[0].record.stopped;
+    assert_eq!((stopped("across"), stopped("within")), (STOP_NONE, STOP_UNKNOWN));
+    assert!(run.of_lock("across")[0].record.instructions > 10_000);
+}
+
 /// Only the sections of certain locks and call sites.
 #[test]
 fn what_is_asked_for() {
