@@ -14,6 +14,7 @@ pub mod syscall;
 mod system_calls;
 
 use syncline_trace::layout::{STOP_LIMIT, STOP_OTHER};
+use syncline_trace::writer::modules;
 
 use crate::engine::Engine;
 use crate::engine::block::BLOCKS;
@@ -155,7 +156,14 @@ fn translation(context: &mut Context, target: u64) -> u64 {
         context.engine().at = emit.at;
         host
     } else {
-        context.translate(target)
+        let read = context.engine().code.read();
+        let host = context.translate(target);
+        if context.engine().code.read() != read
+            && let Some(process) = process::current()
+        {
+            modules::note_object_at(process.file, target);
+        }
+        host
     };
     context.engine().index.insert(target, host);
     context.table()[usize::from(target as u16)] = [target, host];

@@ -10,17 +10,24 @@ use crate::files::{Mapping, mappings};
 /// The known executable mappings of the process.
 pub struct Code {
     executable: Vec<Mapping>,
+    read: u64,
 }
 
 impl Code {
     /// Creates a value that knows no mapping yet.
     pub const fn new() -> Code {
-        Code { executable: Vec::new() }
+        Code { executable: Vec::new(), read: 0 }
     }
 
     /// Discards what is known, since it may be outdated.
     pub fn forget(&mut self) {
         self.executable.clear();
+    }
+
+    /// How often the mappings were read. They are read again for an address that is in none, such as
+    /// that of a library that was loaded since.
+    pub fn read(&self) -> u64 {
+        self.read
     }
 
     /// Whether the code at an address is not writable. Unknown memory counts as writable.
@@ -30,6 +37,7 @@ impl Code {
             found.map(|mapping| !mapping.writable)
         };
         of(&self.executable).unwrap_or_else(|| {
+            self.read += 1;
             self.executable = mappings().filter(|mapping| mapping.executable).collect();
             of(&self.executable).unwrap_or(false)
         })

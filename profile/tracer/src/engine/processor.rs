@@ -3,7 +3,9 @@
 
 use core::arch::x86_64::{__cpuid_count, _xgetbv};
 
-/// The state components of x87, SSE and AVX, and the three of AVX-512, a bit each.
+/// The state components of x87, SSE, AVX, and the three of AVX-512. Others, such as tiles and
+/// protection keys, are not saved: neither this library nor the C library's functions that it calls
+/// change them.
 const KNOWN: u64 = 0b1110_0111;
 
 /// The components of [`KNOWN`] that the operating system has enabled, a bit each; 0 if it has not

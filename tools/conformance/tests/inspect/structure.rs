@@ -156,6 +156,37 @@ fn transactions_do_not_begin() {
     assert_eq!(run.of_lock("lock")[0].record.stopped, STOP_NONE);
 }
 
+/// The engine neither uses nor saves tiles (AMX). An instruction that loads or stores one is unknown
+/// to it.
+#[test]
+fn tiles_are_as_without_tracing() {
+    let run = Run::of("inspect_tiles.c");
+    if run.address.is_empty() {
+        eprintln!("skipped: the processor or the kernel has no tiles");
+        return;
+    }
+    let stopped = |lock| run.of_lock(lock)[0].record.stopped;
+    assert_eq!((stopped("across"), stopped("within")), (STOP_NONE, STOP_UNKNOWN));
+    assert!(run.of_lock("across")[0].record.instructions > 10_000);
+}
+
+/// A library that is opened while the program runs, which ends without a notice.
+#[test]
+fn files_of_code_that_was_loaded_later_are_known_at_once() {
+    let library = Program::compile_with("plugin.c", &["-shared", "-fPIC"]);
+    let program = Program::compile("opens.c");
+    let path = library.path().to_str().expect("UTF-8");
+    let traced = trace(program.path(), [path, "now", "1"]);
+    let [trace] = &traced.traces[..] else { panic!("one process") };
+    assert_eq!(trace.header.ended, 0, "its end was not seen");
+    let module = trace.modules.iter().find(|module| module.path() == path);
+    let module = module.expect("the library's file");
+    let its_own = |section: &&Section| {
+        section.steps.iter().any(|step| (module.start..module.end).contains(&step.address))
+    };
+    assert!(trace.sections.iter().filter(its_own).count() > 200);
+}
+
 /// Only the sections of the locks and call sites that `SYNCLINE_INSPECT_SITES` selects are traced.
 #[test]
 fn what_is_asked_for() {
