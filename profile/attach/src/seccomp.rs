@@ -4,7 +4,7 @@
 //! A filter is a small program that decides what happens at a system call, by its number and its
 //! arguments (`man 2 seccomp`). Root may read the filters of a stopped thread
 //! (`PTRACE_SECCOMP_GET_FILTER`). Here they are executed for the calls that attaching and recording
-//! make. If a filter would let such a call fail, that does no harm. If it would end the process, or
+//! make. If a filter would make such a call fail, that is handled. If it would end the process, or
 //! pass the call to a supervisor, the process is refused.
 
 use std::collections::BTreeMap;

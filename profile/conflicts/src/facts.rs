@@ -36,7 +36,7 @@ pub struct Overall {
     /// [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if `independence` is `None`.
     pub uncertainty: f64,
     /// How many of the machine's processors could be kept busy if sections ran optimistically, with
-    /// that independence; `None` if `independence` is.
+    /// that independence; `None` if `independence` is `None`.
     pub busy: Option<f64>,
     /// The same for the 15 processors of Syncchar's machine.
     pub busy_of_15: Option<f64>,

@@ -1,7 +1,7 @@
 //! The address sets of the sections, prepared for comparison.
 //!
-//! Several kinds of recorded accesses are left out. Accesses to the thread's own stack, because
-//! each call uses the same addresses again. And accesses to the words of all locks in the trace,
+//! Several kinds of recorded accesses are left out. Those to the thread's own stack are, because
+//! each call uses the same addresses again. So are those to the words of all locks in the trace,
 //! because every section changes its lock, and other synchronization would do without it (Syncchar,
 //! section 3).
 //!

@@ -19,8 +19,8 @@
 //!
 //! All numbers are in the machine's own byte order, which [`Header::byte_order`] shows. Offsets are
 //! in bytes from the start of the file. Only offsets into the arena are in *units* of 64 bytes from
-//! its start, so that they fit into 32 bits. Times are in ticks of [`Header::clock`], of which
-//! there are [`Header::ticks_per_second`].
+//! its start, so that they fit into 32 bits. Times are in ticks of [`Header::clock`]; a second has
+//! [`Header::ticks_per_second`] of them.
 //!
 //! Many threads write at the same time, and none waits for a reader. Therefore:
 //!

@@ -14,7 +14,7 @@
 //! - [`source`] reads the bytes of such files, and also of the files of traces;
 //! - [`ProcessFile::since`] subtracts an earlier reading, so that the counts of a window of time
 //!   remain, and [`ProcessFile::packed`] makes a file of these;
-//! - [`Windows`] says from which parts of the run a thread's log keeps events;
+//! - [`Windows`] says from which parts of the run a thread's log keeps all events;
 //! - [`writer`] makes a file and writes it, from inside the recorded program, without a lock;
 //! - [`keeper`] keeps the last windows of time as recordings of their own; [`Recent`] reads them;
 //! - [`Writers`] finds the processes that still write to a recording; [`Living`] finds its running

@@ -19,7 +19,7 @@ pub struct Living {
 }
 
 impl Living {
-    /// The running processes of the recording in this folder, which may get more of them.
+    /// The running processes of the recording in this folder. None has been searched for yet.
     pub fn of(folder: &Path) -> Living {
         Living { folder: folder.to_owned(), known: HashMap::new() }
     }

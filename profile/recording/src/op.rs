@@ -65,9 +65,9 @@ pub enum Class {
     /// Waits for an event and not for a lock: `calls` are waits, and each one counts in `waits`
     /// too.
     Wait,
-    /// Lets other threads run before the thread looks again whether it can go on: `calls` are these
-    /// calls. If calls follow each other closely, the thread only polls, and the time between them
-    /// counts as time spent spinning. A call that took long counts as a wait.
+    /// Lets other threads run before the thread checks again whether it can go on: `calls` are
+    /// these calls. If calls follow each other closely, the thread only polls, and the time between
+    /// them counts as time spent spinning. A call that took long counts as a wait.
     Poll,
     /// Wakes other threads: only `calls` counts.
     Notify,

@@ -27,7 +27,7 @@ pub fn says_so(header: &Header) -> bool {
 }
 
 /// The process of a file, if its header says that it runs and it still maps the file. (The process
-/// number alone is not enough, since it may have been reused.) `None` also if this process may not
+/// number alone is not enough, since it may have been reused.) Also `None` if this process may not
 /// inspect the other one. In a container, a process has another number; it is searched for by that
 /// only if the recorder was attached to it.
 pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {

@@ -12,8 +12,8 @@
 //! follow. In a process that has been in a sandbox since its start, as in a container, the library
 //! does not ask, since the answer would always be yes.
 //!
-//! A sandbox that exists before the library is loaded was set up by a parent process. If that
-//! parent is not outside of the inspection, the program is left alone from the start
+//! A sandbox that exists before the library is loaded was set up by a parent process. If the
+//! command `syncline` was not in that sandbox, the program is left alone from the start
 //! ([`is_inherited`]). To find that out, the library opens, reads and closes a file. The loader has
 //! just made the same system calls to load this library, so they are allowed.
 

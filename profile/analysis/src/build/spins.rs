@@ -7,8 +7,8 @@ use super::processor;
 use super::stacks::Stacks;
 use super::tally::Clock;
 
-/// The least share of a thread's processor time that samples must cover to represent all of it. The
-/// sampler may have looked at a thread for only a twentieth of its time.
+/// Samples must cover at least this share of a thread's processor time to represent all of it. (The
+/// sampler may have looked at a thread for only a twentieth of its time.)
 const LEAST_COVERED: f64 = 0.04;
 
 /// A thread in a loop that only waits, with one stack.

@@ -28,12 +28,12 @@ const FEWEST_LOCKS: usize = 4;
 const TIMES: f64 = 2.0;
 /// At most this share of the locks may be hot. If more are hot, there are simply too few locks.
 const FEW: f64 = 0.25;
-/// A hot lock has high contention; or more than this many threads, on average, would be in its
-/// sections at once if the lock did not exclude them. If few threads run at a time, few find a lock
-/// taken.
+/// A hot lock has high contention, or on average more than this many threads would be in its
+/// sections at once if the lock did not exclude them. (If few threads run at a time, few find a
+/// lock taken, so contention alone does not show it.)
 const AT_ONCE: f64 = 0.3;
-/// The least share of the distances between neighbouring locks that must be multiples of one
-/// distance, for the locks to count as an array's elements. Some elements may be unused.
+/// Locks count as elements of an array if at least this share of the distances between neighbours
+/// are multiples of one distance. Some elements may be unused.
 const IN_STEP: f64 = 0.8;
 /// Heap blocks lie at multiples of this many bytes.
 const ALIGNMENT: u64 = 16;

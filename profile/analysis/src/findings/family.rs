@@ -29,14 +29,14 @@ const ONE_THREAD: f64 = 1.2;
 /// The share of their processor time that threads spend in calls for locks if they do little else.
 /// In our workloads (`docs/accuracy.md`), about this share was saved when the calls were removed.
 const MOST_OF_TIME: f64 = 0.7;
-/// The least share of the run time that calls must take to be a finding, if the section's
-/// instructions show what to do. That is 10,000 acquisitions a second of a shared lock: each of the
-/// bugs of SyncPerf's Table 2 has more, and both false alarms of its section 4.3 (1,252 and 1,916 a
+/// If the section's instructions show what to do, calls are a finding if they take at least this
+/// share of the run time. That is 10,000 acquisitions a second of a shared lock: each of the bugs
+/// of SyncPerf's Table 2 has more, and both false alarms of its section 4.3 (1,252 and 1,916 a
 /// second) have less.
 pub const COST_FLOOR: f64 = 0.001;
 /// Like [`COST_FLOOR`], if the advice is a guess.
 pub const UNSURE_COST_FLOOR: f64 = 0.01;
-/// The least share of the run time that waits of all threads together must take to be a finding.
+/// Waits are a finding if those of all threads together take at least this share of the run time.
 /// The smallest saving in SyncPerf's Table 2 was canneal's: half a second of 51.
 pub const WAITED_FLOOR: f64 = 0.005;
 /// With fewer waits and refused tries than this, a share of them means nothing.

@@ -95,7 +95,7 @@ impl Touches {
     }
 
     /// The last of the variants that apply to these sites. Only sites that make at least the share
-    /// `least` of the calls count; `None` if it is not known what the sections of one of them
+    /// `least` of the calls count. `None` if for any of these it is not known what its sections
     /// touch.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
         Touches::most(process, sites, least, Touches::of_site)

@@ -37,7 +37,8 @@ pub struct Stuck {
     /// Indices in [`super::Process::threads`]; in a deadlock each thread waits for the next one,
     /// and the last for the first.
     pub threads: Vec<usize>,
-    /// Seconds for which the thread that began to wait last has waited.
+    /// For how many seconds all these threads have waited: the time since the last of them began to
+    /// wait.
     pub seconds: f64,
     /// Which thread waits where, for what, and for which thread.
     pub why: String,

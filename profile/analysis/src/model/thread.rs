@@ -1,4 +1,4 @@
-//! A thread.
+//! A thread of the process, and how it spent its time.
 
 use std::collections::BTreeMap;
 

@@ -40,8 +40,8 @@ pub enum Extent {
     /// For string instructions: from this register's value before the instruction to its value
     /// afterwards, in elements of so many bytes.
     String(Reg, u32),
-    /// For `cmpxchg`: a number of bytes, which are read, and written only if the zero flag is set
-    /// afterwards.
+    /// For the write of `cmpxchg`: a number of bytes, which are written only if the zero flag is
+    /// set afterwards.
     Exchange(u32),
     /// The operand, of this many bytes, that contains the bit whose number is in this register.
     Bit(Reg, u32),

@@ -29,7 +29,7 @@ pub enum Event {
     /// A section began. (The record's counts of allocations and frees are those of the thread up to
     /// this moment.)
     Begin(SectionRecord),
-    /// A section ended, as described.
+    /// A section ended.
     End(End),
     /// The kernel read or wrote memory in a system call.
     Kernel {

@@ -24,7 +24,7 @@ pub struct Touched {
     pub hint: Hint,
     /// The address of the lowest byte that it touched outside of the stack.
     pub low: u64,
-    /// The address of the highest one.
+    /// The address of the highest such byte.
     pub high: u64,
     /// The range of bytes around its address that are all known to be in the set.
     pub covered: Covered,

@@ -40,8 +40,8 @@ mod imp {
     use crate::interpose::{Got, UNTRIED, acquire, release};
     use crate::section::Caller;
 
-    /// The offset of the owner's thread number in a mutex. The offsets are fixed by glibc's ABI,
-    /// since programs contain initialised mutexes.
+    /// The offset of the owner's thread number in a mutex. This offset and the next one are fixed
+    /// by glibc's ABI, since programs contain initialised mutexes.
     const OWNER: usize = 8;
     const KIND: usize = 16;
     /// The value of a mutex's first word while it is held and threads may sleep until its release.

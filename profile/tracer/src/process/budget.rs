@@ -18,8 +18,8 @@ const AGAIN: u64 = 16;
 /// By how many nanoseconds the library makes an acquisition and its release slower if they are
 /// passed over (measured).
 const PER_PAIR: u64 = 3;
-/// By how many nanoseconds more if the acquisition is counted. An allocation and its free cost as
-/// much as both together.
+/// By how many nanoseconds the library makes them slower in addition if the acquisition is counted.
+/// For an allocation and its free, it is the sum of both numbers.
 const PER_LOOK: u64 = 7;
 /// Counting also takes a part of the budget. However much that is, the budget divided by this is
 /// left for tracing, since a user who asks for a trace wants to see something.
@@ -33,7 +33,7 @@ const SEEN: u64 = 2;
 /// milliseconds, during which other threads may wait for the section's end. In a longer section,
 /// tracing is stopped.
 const LONGEST: u64 = 1_000_000;
-/// The same if there is no budget, so that everything is traced whatever it costs.
+/// The same limit if there is no budget, so that everything is traced whatever it costs.
 const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
 /// The time of one instruction in a traced section, in nanoseconds (measured).
 const PER_INSTRUCTION: u64 = 30;
@@ -62,7 +62,7 @@ impl Process {
 
     /// Like [`Process::may_trace_watched`], for sections that are not watched. They must leave the
     /// fraction [`KEPT`] of the budget to watched sections. If those are rare and don't use it, it
-    /// stays reserved; its maximum keeps it from growing.
+    /// stays reserved, but its maximum keeps it from growing.
     pub fn may_trace(&self) -> bool {
         if self.options.budget == 0 || !self.waits.any() {
             return self.may_trace_watched();

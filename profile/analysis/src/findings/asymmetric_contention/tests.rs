@@ -88,7 +88,7 @@ fn locks_that_were_never_taken_count() {
     assert!(found(&drawn).is_empty(), "half of the locks are hot");
     let init = drawn.site(Op::MutexInit, "hashtable_create at table.c:9");
     let creator = drawn.locks[0].created_at.unwrap();
-    // Others are made at the same line, for another table.
+    // The locks of another table are created at the same line.
     drawn.sites[init].stacks.push(creator);
     let made = |calls| Way { calls, ..Way::default() };
     drawn.sites[init].ways = vec![made(8), made(8)];

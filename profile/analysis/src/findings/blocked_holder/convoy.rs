@@ -11,7 +11,7 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
 /// In a convoy, at least this share of the acquisitions wait.
 const CONVOY_CONTENTION: f64 = 0.5;
-/// The least share of the run time in which threads wait for a lock that no thread holds.
+/// For at least this share of the run time, threads must wait for a lock that no thread holds.
 const HAND_OVER_FLOOR: f64 = 0.05;
 
 /// Checks one call site of acquisitions.

@@ -215,7 +215,8 @@ mod tests {
     fn nothing_is_to_be_split_or_shortened_where_the_holder_does_not_run() {
         let contended =
             |drawn: &Drawn| !improper_granularity::find(drawn, &Thresholds::default()).is_empty();
-        // Half of all threads' time, so that it counts as contended however few the waits.
+        // Threads wait for the lock for half of their time, so it counts as contended even though
+        // the waits are few.
         assert!(!contended(&spun(&[(0.5, 50)], 0.1)));
         assert!(contended(&spun(&[(100e-6, 250_000)], 0.1)));
         let mut mutex = spun(&[(0.5, 50)], 0.1);

@@ -15,7 +15,7 @@ use crate::findings::evidence::{count, seconds, share};
 use crate::findings::waking::{are_peers, called_by, is_clock, is_wait, wakes};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
-/// The least share of their time for which the threads wait for their turn.
+/// The threads must wait for their turn for at least this share of their time.
 const FLOOR: f64 = 0.2;
 /// If the threads sleep for this share of the time in which they don't wait, they mostly sleep.
 const MOSTLY: f64 = 0.6;

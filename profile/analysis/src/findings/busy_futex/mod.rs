@@ -25,8 +25,8 @@ use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, R
 use crate::options::Thresholds;
 use known::{Known, OF_LOCK, UNSEEN};
 
-/// The least share of all threads' time that is waited at one call site. Less is not worth a
-/// finding, since the futex may be an event.
+/// Threads must wait at one call site for at least this share of all threads' time. Less is not
+/// worth a finding, since the futex may be an event.
 const LEAST_SHARE: f64 = 0.05;
 /// If the mean wait is longer, the threads have nothing to do: sections of a millisecond are rare.
 const LONGEST_WAIT: f64 = 1e-3;

@@ -9,8 +9,9 @@ use crate::findings::evidence::{count, rate, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// The least share of their lives that the threads at a call site lose there. The share is small,
-/// since their locks' cache lines are contended in the rest of the time as well.
+/// The threads at a call site must lose at least this share of their lives there. It is small
+/// because they lose more time elsewhere: their locks' cache lines are contended in the rest of the
+/// time as well.
 const LEAST_SHARE: f64 = 0.05;
 
 /// Whether threads yield at this site until they get a lock.

@@ -19,7 +19,8 @@ use crate::options::Thresholds;
 use crate::written::written;
 use syncline_code::symbols::CACHE_LINE;
 
-/// Hot lines that locks share, one finding for all locks that are taken at the same call site.
+/// The findings about hot lines that locks share: one for all locks that are taken at the same call
+/// site.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let mut lines: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (number, lock) in process.locks.iter().enumerate() {

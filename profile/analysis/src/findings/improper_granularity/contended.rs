@@ -32,10 +32,10 @@ const MOST_AT_ONCE: f64 = 1.2;
 const WAITED_MUCH: f64 = 0.3;
 /// A lock is also contended if the threads that take it wait for it during this share of their
 /// time, and at least `AT_ONCE` of them would be in its sections at the same time. If fewer would,
-/// they wait for a holder that lost its processor to another program. RocksDB's cache of one shard
-/// has 25 % and 0.37, and only 5 % of its acquisitions wait. A lock whose waits take a time slice
-/// or more on average does not count either: with more threads than processors, threads then wait
-/// for holders that were preempted.
+/// they wait for a holder that lost its processor to another program. In RocksDB's cache of one
+/// shard, these numbers are 25 % and 0.37, although only 5 % of the acquisitions wait. A lock whose
+/// waits take a time slice or more on average does not count either: with more threads than
+/// processors, threads then wait for holders that were preempted.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;
 /// A thread with a smaller share of the acquisitions does not count among a lock's threads.
@@ -55,7 +55,7 @@ const PARTS_PER_THREAD: f64 = 4.0;
 /// measured mostly emptied the section.
 const LEFT_UNKNOWN: f64 = 0.25;
 
-/// Contended locks, one finding for all that are taken at the same call sites.
+/// The findings about contended locks: one for all locks that are taken at the same call sites.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()

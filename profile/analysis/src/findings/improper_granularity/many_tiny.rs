@@ -14,7 +14,7 @@ use crate::options::Thresholds;
 const TINY: f64 = 100e-9;
 /// Sections that are entered together are entered equally often, up to a difference of this share.
 const EQUALLY: f64 = 0.1;
-/// The least share of a lock's acquisitions that must be in these sections.
+/// At least this share of a lock's acquisitions must be in these sections.
 const MOST: f64 = 0.5;
 
 /// The findings about functions with many tiny sections.

@@ -16,8 +16,8 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
-/// The least share of the run that the thread sleeps, minus the processor time of all threads as a
-/// share of the run.
+/// The share of the run for which the thread sleeps, minus the processor time of all threads as a
+/// share of the run, must be at least this.
 const MUCH: f64 = 0.3;
 /// Fewer sleeps than this may be pauses.
 const OFTEN: u64 = 100;

@@ -2,8 +2,8 @@
 //! interpreter (CPython) or of a pool.
 //!
 //! ```text
-//! take   lock the mutex; while it is taken, wait for the condition; mark it taken; unlock
-//! give   lock the mutex; mark it free; signal the condition; unlock
+//! take   lock the mutex; while the flag is set, wait for the condition; set the flag; unlock
+//! give   lock the mutex; clear the flag; signal the condition; unlock
 //! ```
 //!
 //! Threads hardly ever wait for the mutex itself, and threads that wait for the condition look as
@@ -32,7 +32,7 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 
-/// The least share of the threads' time that they wait for such a lock.
+/// The threads must wait for such a lock for at least this share of their time.
 const FLOOR: f64 = 0.05;
 /// At least two threads must take the lock this many times.
 const OFTEN: u64 = 4;

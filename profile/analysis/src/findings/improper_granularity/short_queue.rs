@@ -30,10 +30,10 @@ use crate::gain::WAKE_UP;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 
-/// The least share of the run time that the sleeps and wake-ups take.
+/// The sleeps and wake-ups must take at least this share of the run time.
 const FLOOR: f64 = 0.02;
-/// For this share of the elements the side that sleeps less often must sleep. Below the range, a
-/// short queue does not matter; above it, the two sides wait for each other's answers.
+/// The side that sleeps less often must sleep for a share of the elements that lies in this range.
+/// Below it, a short queue does not matter; above it, the two sides wait for each other's answers.
 const SLEEPS: Range<f64> = 0.02..0.9;
 /// If the side that sleeps less often sleeps for at least this share of the elements, nearly each
 /// element costs both sides a sleep.

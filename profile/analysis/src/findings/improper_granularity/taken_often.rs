@@ -16,8 +16,8 @@ use crate::held::on_processor;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// The least share of their time for which a lock's threads wait for it. Time in which they are
-/// ready and have no processor does not count.
+/// A lock's threads must wait for it for at least this share of their time. Time in which they are
+/// ready and have no processor does not count as theirs.
 const LEAST: f64 = 0.15;
 /// The problem of sections that are held longer than this, in seconds, is their length and not
 /// their number.

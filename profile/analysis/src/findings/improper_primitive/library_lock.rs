@@ -11,16 +11,16 @@ use crate::findings::evidence::{count, seconds, share};
 use crate::model::{Asleep, Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// The least share of their time for which threads sleep in one family of functions. Time in which
-/// threads are ready and have no processor does not count.
+/// Threads must sleep in one family of functions for at least this share of their time. Time in
+/// which they are ready and have no processor does not count as theirs.
 const LEAST: f64 = 0.05;
-/// If threads sleep there for less than this, in seconds, that says nothing about a run.
+/// If threads sleep there for fewer seconds than this in all, that says nothing about a run.
 const FLOOR: f64 = 0.3;
-/// A sampled sleep of less than this, in seconds, is a single sample.
+/// A sleep of fewer seconds than this was seen in only one sample.
 const TWO_LOOKS: f64 = 0.15;
 /// The advice names at most this many call sites besides the first.
 const MOST_NAMED: usize = 4;
-/// The beginning of the name of the C library's file.
+/// The prefix of the name of the C library's file.
 const LIBRARY: &str = "libc.so";
 /// A part of the names of the C library's functions that sleep until a lock is free.
 const WAITS: &str = "lll_lock_wait";

@@ -14,8 +14,8 @@ use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// The least share of all threads' processor time that such loops take. Time without a processor
-/// does not count.
+/// Such loops must take at least this share of all threads' processor time. (Time without a
+/// processor does not count.)
 const LEAST_SHARE: f64 = 0.2;
 /// The least processor time in such loops as a share of the run time: a thread that waits
 /// occasionally costs little.

@@ -30,8 +30,8 @@ const ALWAYS: f64 = 0.99;
 /// With fewer sampled acquisitions of a family's locks, the rule concludes nothing.
 const FEWEST_SEEN: u64 = 10;
 
-/// Of the acquisitions that did not wait, about one in this many is sampled, counted with the
-/// samples' weights.
+/// About one in this many acquisitions that did not wait is sampled, if the samples are counted
+/// with their weights.
 const SAMPLED: u64 = 128;
 
 /// The findings about families whose locks are always taken under other locks.

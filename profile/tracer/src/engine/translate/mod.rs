@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Added code uses two registers that the block does not use. They are saved at its entry and
-//! restored at its end; If there are no two such registers, some are saved and restored around each
+//! restored at its end. If there are no two such registers, some are saved and restored around each
 //! use. Added code changes no flag and uses no stack. So the program's red zone (the bytes below
 //! the stack pointer that a function may use) is safe, and a signal handler may run between any two
 //! instructions.
