@@ -8,3 +8,4 @@ mod loom;
 mod many;
 mod mutants;
 mod shuttle;
+mod tasks;

@@ -38,6 +38,20 @@ macro_rules! reject {
         }
         println!("{}", why.expect("the mutant survived"));
     };
+    (tasks, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks $Channel, stream(Thread, Task, 3))
+    };
+    (restless, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks $Channel, stream(Thread, Restless, 3))
+    };
+    (changing, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks $Channel, stream(Thread, Changing, 3))
+    };
+    (@tasks $Channel:ty, $case:ident($($argument:expr),*)) => {
+        use $crate::tasks::As::*;
+        let case = || $crate::tasks::$case::<$Channel>($($argument),*);
+        println!("{}", $crate::mutants::failure(false, case).expect("the mutant survived"));
+    };
     (to_one, $Channel:ty) => {
         $crate::mutants::reject!(@many $Channel, spread(1, 1, 1, 3), spread(1, 2, 1, 1))
     };

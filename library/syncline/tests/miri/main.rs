@@ -17,6 +17,7 @@ mod locks;
 mod servers;
 mod shared;
 mod tables;
+mod tasks;
 mod transactions;
 
 use std::thread;
