@@ -9,3 +9,4 @@ mod many;
 mod mutants;
 mod shuttle;
 mod tasks;
+mod tasks_of_many;

@@ -76,11 +76,24 @@ impl<M: Engine> Executor<M> {
         self.poll(|cx| future.as_mut().poll(cx))
     }
 
+    /// Like [`run`](Self::run), but polls with a waker that wakes nothing before each poll.
+    pub fn run_restless<R>(&self, future: impl Future<Output = R>) -> R {
+        let mut future = Kept::new(Box::pin(future));
+        self.poll(|cx| twice(cx, |cx| future.as_mut().poll(cx)))
+    }
+
     /// Polls once, and drops the future.
     pub fn try_once<R>(&self, future: impl Future<Output = R>) -> Option<R> {
+        self.try_then(future, || {})
+    }
+
+    /// Polls once, does something, and then drops the future.
+    pub fn try_then<R>(&self, future: impl Future<Output = R>, then: impl FnOnce()) -> Option<R> {
         let waker = Waker::from(Arc::clone(&self.0));
         let mut future = Kept::new(Box::pin(future));
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+        then();
+        match polled {
             Poll::Ready(result) => Some(result),
             Poll::Pending => None,
         }

@@ -83,6 +83,8 @@
 //! and then an error; a sender gets its message back. No end waits for an end that is gone.
 
 #[doc(hidden)]
+pub mod awaited;
+#[doc(hidden)]
 pub mod bell;
 #[doc(hidden)]
 pub mod counted;

@@ -143,7 +143,7 @@ pub fn poll<M: Memory>(bell: &Bell<M>, waker: &Waker, mut look: impl FnMut() -> 
 }
 
 /// Notes that the owner does not wait any more, and drops its waker. A thread that has seen the
-/// waker before may wake the task in vain.
+/// waker before may still wake the task.
 #[cold]
 pub fn withdraw<M: Memory>(bell: &Bell<M>) {
     // Relaxed: as at the end of `sleep`.

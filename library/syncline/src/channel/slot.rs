@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The owner never waits for a thread that rings. If the slot is TAKING, a wake-up is under way, but
-//! perhaps not that of the task that polls now; so this task is told to poll again. The waker stays
+//! perhaps not that of the task that polls now; so this task is woken as well. The waker stays
 //! where it is when it was used. A task that waits again, as most do, then finds its own waker, and
 //! copies nothing.
 //!

@@ -4,25 +4,19 @@
 //! until the task, or a later owner of the end, takes it: a future that is dropped takes nothing with
 //! it but its waker, and the message that it has not sent.
 
-use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use super::awaited::{Awaited, Waiting, expect_sleepers};
 use super::ends::{Receiver, Sender};
 use super::errors::{RecvError, SendError};
 use super::inbox::Inbox;
 use super::raw::{Look, RawChannel};
-use crate::wait::Wait;
-
-/// Ends that are never rung can't be waited for by a task.
-const fn expect_bells<Q: RawChannel>() {
-    assert!(Q::Wait::SLEEPS, "tasks need a channel whose waiting policy sleeps, such as `Park`");
-}
 
 impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     /// Takes a message, or arranges for the task to be woken when there is one. The receiver is
     /// ready again after each message, and stays ready after the error.
     ///
-    /// The waker of the last call is woken; it may be woken in vain. The channel keeps it until
+    /// The waker of the last call is woken, perhaps without a message. The channel keeps it until
     /// another takes its place, this returns the error, or both ends are dropped.
     ///
     /// What [`recv`](Self::recv) promises of order and visibility holds here as well. A channel
@@ -61,7 +55,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     ///
     /// If the sender is gone and all its messages were taken.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, RecvError>> {
-        const { expect_bells::<Q>() };
+        const { expect_sleepers::<Q::Wait>() };
         match self.poll_look(cx.waker()) {
             Look::Ready => Poll::Ready(Ok(self.take())),
             Look::NotYet => Poll::Pending,
@@ -90,7 +84,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// Same errors as [`recv`](Self::recv).
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Result<(usize, T), RecvError>> {
-        const { expect_bells::<Q>() };
+        const { expect_sleepers::<Q::Wait>() };
         self.poll(cx.waker())
     }
 
@@ -136,7 +130,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         cx: &mut Context<'_>,
         message: &mut Option<T>,
     ) -> Poll<Result<(), SendError<T>>> {
-        const { expect_bells::<Q>() };
+        const { expect_sleepers::<Q::Wait>() };
         let look = self.poll_room(cx.waker());
         if look == Look::NotYet {
             return Poll::Pending;
@@ -165,16 +159,6 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     pub fn send_async(&mut self, message: T) -> impl Future<Output = Result<(), SendError<T>>> {
         Waiting::new((self, Some(message)))
     }
-}
-
-/// What a future waits for.
-trait Awaited {
-    type Output;
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Self::Output>;
-
-    /// Forgets the task.
-    fn withdraw(&mut self);
 }
 
 impl<T: Send, Q: RawChannel<Item = T>> Awaited for &mut Receiver<T, Q> {
@@ -211,39 +195,5 @@ impl<T: Send, Q: RawChannel<Item = T>> Awaited for (&mut Sender<T, Q>, Option<T>
 
     fn withdraw(&mut self) {
         self.0.withdraw();
-    }
-}
-
-/// A future that leaves no waker behind.
-struct Waiting<E: Awaited> {
-    end: E,
-    /// Whether its waker is on the bell, or was.
-    waits: bool,
-}
-
-impl<E: Awaited> Waiting<E> {
-    fn new(end: E) -> Self {
-        Self { end, waits: false }
-    }
-}
-
-/// Nothing in it is pinned, such as the message.
-impl<E: Awaited> Unpin for Waiting<E> {}
-
-impl<E: Awaited> Future for Waiting<E> {
-    type Output = E::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<E::Output> {
-        let polled = self.end.poll(cx);
-        self.waits |= polled.is_pending();
-        polled
-    }
-}
-
-impl<E: Awaited> Drop for Waiting<E> {
-    fn drop(&mut self) {
-        if self.waits {
-            self.end.withdraw();
-        }
     }
 }

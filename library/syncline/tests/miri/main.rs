@@ -1,8 +1,8 @@
 //! Nearly everything that the library has, used by a few threads for a few rounds: small enough for
 //! Miri, which sees data races, dangling and aliased pointers, uninitialised memory, leaks and
 //! deadlocks, and shows stores to other threads as late as the orderings allow. Natively the same
-//! runs with more rounds. Not here are channels of many senders, waiting for several receivers, and
-//! windows.
+//! runs with more rounds. Not here are channels of many senders without tasks, waiting for several
+//! receivers, and windows.
 //!
 //! Most values are boxes: one that is lost, dropped twice or read half shows as a faulty pointer. Locks
 //! and delegation locks are those of the catalogues, so a new one is included automatically. `./x

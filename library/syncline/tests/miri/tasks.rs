@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use syncline::channel::{
-    self, Inbox, RawChannel, Receiver, RecvError, Ring, SendError, Sender, Single,
+    self, Inbox, RawChannel, Receiver, RecvError, Ring, SendError, Sender, Single, many,
 };
 use syncline::wait::Park;
 
@@ -248,9 +248,106 @@ fn inline<Q: RawChannel<Item = Box<u64>, Reader: Send> + 'static>() {
     assert_eq!(task.received.load(Relaxed), MESSAGES);
 }
 
+/// Tasks and threads at both sides of a channel of many.
+#[test]
+fn many_of_them() {
+    let (sender, receiver) = many::bounded(1);
+    let sum = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for task in [true, false] {
+            let sender = sender.clone();
+            let receiver = receiver.clone();
+            let sum = &sum;
+            scope.spawn(move || {
+                for number in (0..MESSAGES).map(Box::new) {
+                    let sent = if task {
+                        block_on(sender.send_async(number))
+                    } else {
+                        sender.send(number)
+                    };
+                    sent.expect("the receivers are there");
+                }
+            });
+            scope.spawn(move || {
+                let receive =
+                    || if task { block_on(receiver.recv_async()) } else { receiver.recv() };
+                while let Ok(number) = receive() {
+                    sum.fetch_add(*number, Relaxed);
+                }
+            });
+        }
+        drop((sender, receiver));
+    });
+    assert_eq!(sum.into_inner(), MESSAGES * (MESSAGES - 1));
+}
+
+/// A future that was woken and is dropped passes the wake-up on; one that was not just goes.
+#[test]
+fn passed_on() {
+    let (sender, receiver) = many::bounded(1);
+    let [first, second, third] = [Alarm::new(), Alarm::new(), Alarm::new()];
+    let rings = || {
+        [&first, &second, &third].map(|alarm| (alarm.rings.load(Relaxed), Arc::strong_count(alarm)))
+    };
+    {
+        let mut one = Box::pin(receiver.recv_async());
+        let mut two = Box::pin(receiver.recv_async());
+        let mut three = Box::pin(receiver.recv_async());
+        assert!(poll_once(one.as_mut(), &first).is_pending());
+        assert!(poll_once(two.as_mut(), &second).is_pending());
+        assert!(poll_once(three.as_mut(), &third).is_pending());
+        assert!(poll_once(three.as_mut(), &third).is_pending());
+        assert_eq!(rings(), [(0, 2), (0, 2), (0, 2)]);
+        drop(two);
+        assert_eq!(rings(), [(0, 2), (0, 1), (0, 2)]);
+        sender.send(Box::new(1)).expect("the receiver is there");
+        assert_eq!(rings(), [(1, 1), (0, 1), (0, 2)]);
+        drop(one);
+        assert_eq!(rings(), [(1, 1), (0, 1), (1, 1)]);
+        assert_eq!(poll_once(three.as_mut(), &third), Poll::Ready(Ok(Box::new(1))));
+    }
+    {
+        // One that was woken, and finds nothing, waits again.
+        let mut one = Box::pin(receiver.recv_async());
+        assert!(poll_once(one.as_mut(), &first).is_pending());
+        sender.send(Box::new(2)).expect("the receiver is there");
+        assert_eq!(receiver.recv(), Ok(Box::new(2)));
+        assert!(poll_once(one.as_mut(), &second).is_pending());
+        assert_eq!(rings(), [(2, 1), (0, 2), (1, 1)]);
+        sender.send(Box::new(3)).expect("the receiver is there");
+        assert_eq!(poll_once(one.as_mut(), &second), Poll::Ready(Ok(Box::new(3))));
+    }
+    {
+        // Senders that wait for room.
+        sender.send(Box::new(4)).expect("the receiver is there");
+        let mut one = Box::pin(sender.send_async(Box::new(5)));
+        let mut two = Box::pin(sender.send_async(Box::new(6)));
+        assert!(poll_once(one.as_mut(), &first).is_pending());
+        assert!(poll_once(two.as_mut(), &third).is_pending());
+        assert_eq!(receiver.recv(), Ok(Box::new(4)));
+        drop(one);
+        assert_eq!(rings(), [(3, 1), (1, 1), (2, 1)]);
+        assert_eq!(poll_once(two.as_mut(), &third), Poll::Ready(Ok(())));
+    }
+    assert_eq!(receiver.recv(), Ok(Box::new(6)));
+    drop(sender);
+    assert_eq!(block_on(receiver.recv_async()), Err(RecvError));
+    // The last receiver goes while a sender waits.
+    let (sender, receiver) = many::bounded(1);
+    sender.send(Box::new(1)).expect("the receiver is there");
+    let mut one = Box::pin(sender.send_async(Box::new(2)));
+    assert!(poll_once(one.as_mut(), &first).is_pending());
+    drop(receiver);
+    assert_eq!(rings()[0], (4, 1));
+    assert_eq!(poll_once(one.as_mut(), &first), Poll::Ready(Err(SendError(Box::new(2)))));
+}
+
 /// Futures go from thread to thread if messages may.
 fn go_anywhere(sender: &mut Sender<Box<u64>>, receiver: &mut Receiver<Box<u64>>) {
     fn goes<T: Send + Unpin>(_: T) {}
+    goes(sender.send_async(Box::new(1)));
+    goes(receiver.recv_async());
+    let (sender, receiver) = many::bounded(1);
     goes(sender.send_async(Box::new(1)));
     goes(receiver.recv_async());
 }
