@@ -47,8 +47,8 @@ impl<const N: usize> Numbered for Note<N> {
 pub trait Checked: RawChannel<Item: Numbered, Memory: Engine> + Sized + 'static {}
 impl<Q: RawChannel<Item: Numbered, Memory: Engine> + 'static> Checked for Q {}
 
-type Tx<Q> = Kept<Sender<<Q as RawChannel>::Item, Q>>;
-type Rx<Q> = Kept<Receiver<<Q as RawChannel>::Item, Q>>;
+pub type Tx<Q> = Kept<Sender<<Q as RawChannel>::Item, Q>>;
+pub type Rx<Q> = Kept<Receiver<<Q as RawChannel>::Item, Q>>;
 
 /// An end that disconnects when it is dropped, except in a case that has failed, since the checker
 /// has stopped running the case.
@@ -107,7 +107,7 @@ enum End<Q: RawChannel> {
 }
 
 /// A channel with functions for its sender and its receiver.
-fn pair<Q: Checked>(
+pub fn pair<Q: Checked>(
     capacity: usize,
     send: impl Fn(Tx<Q>, &Arc<()>) + Send + Sync + 'static,
     receive: impl Fn(Rx<Q>) + Send + Sync + 'static,
@@ -275,7 +275,7 @@ pub fn round_trips<Q: Checked>(rounds: u64) {
     });
 }
 
-type Receivers<Q> = Kept<Inbox<<Q as RawChannel>::Item, Q>>;
+pub type Receivers<Q> = Kept<Inbox<<Q as RawChannel>::Item, Q>>;
 
 enum Part<Q: RawChannel> {
     Sends(u64, Tx<Q>),

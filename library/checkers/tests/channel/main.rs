@@ -8,3 +8,5 @@ mod loom;
 mod many;
 mod mutants;
 mod shuttle;
+mod tasks;
+mod tasks_of_many;

@@ -38,6 +38,47 @@ macro_rules! reject {
         }
         println!("{}", why.expect("the mutant survived"));
     };
+    (tasks, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks $Channel, stream(Thread, Task, 3))
+    };
+    (restless, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks $Channel, stream(Thread, Restless, 3))
+    };
+    (changing, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks $Channel, stream(Thread, Changing, 3))
+    };
+    (@tasks $Channel:ty, $case:ident($($argument:expr),*)) => {
+        use $crate::tasks::As::*;
+        let case = || $crate::tasks::$case::<$Channel>($($argument),*);
+        println!("{}", $crate::mutants::failure(false, case).expect("the mutant survived"));
+    };
+    (task_to_task, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks_of_many $Channel, [Task], [Task], 3)
+    };
+    (task_to_restless, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks_of_many $Channel, [Task], [Restless], 2)
+    };
+    (task_to_tasks, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks_of_many $Channel, [Task], [Task, Task], 2)
+    };
+    (receiver_leaves, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks_of_many $Channel, [Task], [Once, Task], 2)
+    };
+    (passed_on, $Channel:ty) => {
+        $crate::mutants::reject!(@tasks_of_many $Channel, passed_on::<Channel>())
+    };
+    (@tasks_of_many $Sender:ty, $senders:expr, $receivers:expr, $messages:literal) => {
+        use $crate::tasks_of_many::Way::*;
+        $crate::mutants::reject!(
+            @tasks_of_many $Sender, spread::<Channel>(&$senders, &$receivers, $messages)
+        )
+    };
+    (@tasks_of_many $Sender:ty, $case:ident::<$Channel:ident>($($argument:expr),*)) => {
+        struct $Channel;
+        $crate::tasks_of_many::many_tasks! { $Channel, $Sender, syncline_checkers::Loom }
+        let case = || $crate::tasks_of_many::$case::<$Channel>($($argument),*);
+        println!("{}", $crate::mutants::failure(false, case).expect("the mutant survived"));
+    };
     (to_one, $Channel:ty) => {
         $crate::mutants::reject!(@many $Channel, spread(1, 1, 1, 3), spread(1, 2, 1, 1))
     };

@@ -1,15 +1,37 @@
 //! What an end sleeps on: `news.rs` says how.
 
+use core::task::Waker;
+
 use super::selector::Selector;
-use crate::memory::{Memory, Padded};
+use crate::memory::{Data, Memory, Padded};
 
 /// The bell of an end, or of an inbox. An inbox has one bell for all its channels. It is written
 /// when its owner falls asleep, is rung or wakes up, and read after each message, which hits the
 /// reader's own cache.
-#[derive(Default)]
 pub struct Bell<M: Memory> {
     /// Whether its owner sleeps.
     pub state: Padded<M::Word>,
     /// What its owner sleeps on, if it sleeps on several bells.
     pub selector: M::Link<Selector<M>>,
+    /// Which thread may use the waker: `slot.rs` says how.
+    pub slot: M::Word,
+    /// Wakes the task that waits for its owner's turn.
+    pub waker: M::Data<Option<Waker>>,
+}
+
+// SAFETY: words and links may be shared. The slot says which thread uses the waker, which is `Send`
+// and `Sync`.
+unsafe impl<M: Memory> Sync for Bell<M> {}
+// SAFETY: as above.
+unsafe impl<M: Memory> Send for Bell<M> {}
+
+impl<M: Memory> Default for Bell<M> {
+    fn default() -> Self {
+        Self {
+            state: Padded::default(),
+            selector: M::Link::default(),
+            slot: M::Word::default(),
+            waker: Data::new(None),
+        }
+    }
 }

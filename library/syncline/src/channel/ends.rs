@@ -6,11 +6,13 @@
 
 use core::fmt;
 use core::mem;
+use core::task::Waker;
 use core::time::Duration;
 
 use super::bell::Bell;
 use super::counted::Counted;
 use super::errors::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use super::news::withdraw;
 use super::patience::Patience;
 use super::raw::{Look, RawChannel, expect_room};
 use super::ring::Ring;
@@ -217,9 +219,29 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         }
     }
 
+    /// Looks for room on behalf of a task, which is woken by this waker if there is none yet.
+    pub(super) fn poll_room(&mut self, waker: &Waker) -> Look {
+        let Channel { queue, receivers, senders, .. } = &*self.channel;
+        // SAFETY: see above; what was written is published before the wait.
+        unsafe {
+            match queue.room(&self.writer) {
+                Look::Ready => Look::Ready,
+                _ => {
+                    queue.publish(&mut self.writer, receivers);
+                    queue.poll_room(&self.writer, waker, senders)
+                }
+            }
+        }
+    }
+
+    /// Forgets the task that waits for room.
+    pub(super) fn withdraw(&mut self) {
+        withdraw(&self.channel.senders);
+    }
+
     /// Sends a message for which there is room.
     #[inline]
-    fn put(&mut self, message: T) {
+    pub(super) fn put(&mut self, message: T) {
         let Channel { queue, receivers, .. } = &*self.channel;
         // SAFETY: see above; there is room. `send_all` has published what it wrote.
         unsafe { queue.send(&mut self.writer, message, receivers) };
@@ -319,9 +341,26 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         unsafe { self.channel.queue.look(&mut self.reader) }
     }
 
+    /// Looks for a message on behalf of a task, which is woken by this waker if there is none yet.
+    pub(super) fn poll_look(&mut self, waker: &Waker) -> Look {
+        match self.look() {
+            Look::Ready => Look::Ready,
+            _ => {
+                let Channel { queue, receivers, .. } = &*self.channel;
+                // SAFETY: see above. The receivers of an inbox are not polled here.
+                unsafe { queue.poll(&mut self.reader, waker, receivers) }
+            }
+        }
+    }
+
+    /// Forgets the task that waits for a message.
+    pub(super) fn withdraw(&mut self) {
+        withdraw(&self.channel.receivers);
+    }
+
     /// Takes a message that is there.
     #[inline]
-    fn take(&mut self) -> T {
+    pub(super) fn take(&mut self) -> T {
         let Channel { queue, senders, .. } = &*self.channel;
         // SAFETY: see above; there is a message.
         unsafe {

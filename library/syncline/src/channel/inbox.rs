@@ -9,6 +9,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::task::{Poll, Waker};
 use core::time::Duration;
 
 use super::bell::Bell;
@@ -16,7 +17,7 @@ use super::counted::Counted;
 use super::ends::with_bell;
 use super::ends::{Receiver, Sender};
 use super::errors::{NoSlot, RecvError, RecvTimeoutError, TryRecvError};
-use super::news::sleep;
+use super::news::{poll, sleep, withdraw};
 use super::patience::Patience;
 use super::raw::{Look, RawChannel, expect_room};
 use super::ring::Ring;
@@ -150,6 +151,25 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
             Found::NotYet => Err(TryRecvError::Empty),
             Found::Gone => Err(TryRecvError::Disconnected),
         }
+    }
+
+    /// Looks for a message on behalf of a task, which is woken by this waker if there is none yet.
+    pub(super) fn poll(&mut self, waker: &Waker) -> Poll<Result<(usize, T), RecvError>> {
+        let slots = self.slots.len();
+        let mut found = self.look(self.next, slots);
+        if !matches!(found, Found::Message(..)) {
+            let bell = self.bell.share();
+            found = match poll(&*bell, waker, || Selectable::look(self)) {
+                Look::NotYet => return Poll::Pending,
+                Look::Ready | Look::Gone => self.look(self.next, slots),
+            };
+        }
+        Poll::Ready(found.message())
+    }
+
+    /// Forgets the task that waits for a message.
+    pub(super) fn withdraw(&mut self) {
+        withdraw(&*self.bell);
     }
 
     /// How many slots there are.

@@ -29,6 +29,50 @@
 //! Sending is an ordinary store under all of them. Under `Park` the sender also reads, from a line
 //! in its own cache, whether the receiver sleeps.
 //!
+//! **Tasks** use the same ends as threads, without a runtime of this crate: [`Receiver::recv_async`],
+//! [`Sender::send_async`] and [`Inbox::recv_async`] are futures, [`Receiver::poll_recv`] and the like
+//! are for streams and executors. One end may be a task's and the other a thread's, and an end may
+//! change between the two from call to call. A future that is dropped loses no message that was
+//! sent, and no wake-up. Only policies that sleep, such as `Park`, have tasks.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::task::{Context, Poll, Wake, Waker};
+//! use std::thread::{self, Thread};
+//! use syncline::channel;
+//!
+//! /// What every runtime has: here, the smallest possible.
+//! struct Unpark(Thread);
+//! impl Wake for Unpark {
+//!     fn wake(self: Arc<Self>) {
+//!         self.0.unpark();
+//!     }
+//! }
+//! fn block_on<R>(task: impl Future<Output = R>) -> R {
+//!     let waker = Waker::from(Arc::new(Unpark(thread::current())));
+//!     let mut task = std::pin::pin!(task);
+//!     loop {
+//!         if let Poll::Ready(result) = task.as_mut().poll(&mut Context::from_waker(&waker)) {
+//!             return result;
+//!         }
+//!         thread::park();
+//!     }
+//! }
+//!
+//! let (mut sender, mut receiver) = channel::bounded(2);
+//! thread::scope(|scope| {
+//!     scope.spawn(move || (0..100_u64).try_for_each(|number| sender.send(number)));
+//!     let sum = block_on(async {
+//!         let mut sum = 0;
+//!         while let Ok(number) = receiver.recv_async().await {
+//!             sum += number;
+//!         }
+//!         sum
+//!     });
+//!     assert_eq!(sum, 4950);
+//! });
+//! ```
+//!
 //! **Messages** of up to 56 bytes travel in a line, by value; several together if they fit.
 //! Larger ones take several lines.
 //!
@@ -38,6 +82,8 @@
 //! **Disconnecting** means dropping an end, also during a panic. A receiver gets all that was sent,
 //! and then an error; a sender gets its message back. No end waits for an end that is gone.
 
+#[doc(hidden)]
+pub mod awaited;
 #[doc(hidden)]
 pub mod bell;
 #[doc(hidden)]
@@ -65,6 +111,9 @@ pub mod selectable;
 #[doc(hidden)]
 pub mod selector;
 mod single;
+#[doc(hidden)]
+pub mod slot;
+mod tasks;
 
 pub use bell::Bell;
 pub use duplex::{Disconnected, Duplex, duplex};

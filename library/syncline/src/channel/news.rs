@@ -18,18 +18,23 @@
 //! cache, and the sender does not wait until the line has arrived, as an atomic exchange or a fence
 //! would.
 //!
+//! A task waits in the same way, but instead of sleeping it leaves its waker on the bell, beside the
+//! state (`slot.rs`), and returns to its executor.
+//!
 //! Source: looking for sleepers after a store and a barrier is what Dekker's mutual exclusion and
 //! event counts do; the barrier of two unequal sides is that of user-space RCU (Desnoyers et al.,
 //! "User-Level Implementations of Read-Copy Update", IEEE TPDS 2012).
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::task::Waker;
 use core::time::Duration;
 
 use super::bell::Bell;
 use super::patience::Patience;
 use super::raw::Look;
 use super::selector::Selector;
+use super::slot::{clear, holds, set, wake};
 use crate::memory::{Link, Memory, Word};
 use crate::wait::Wait;
 
@@ -37,6 +42,8 @@ const AWAKE: u32 = 0;
 const ASLEEP: u32 = 2;
 /// Its owner sleeps, but not on this bell alone.
 const SELECTS: u32 = 4;
+/// Its owner is a task that waits, and its waker is on the bell.
+const POLLED: u32 = 6;
 
 /// Writes a flag, with Release ordering, and wakes the thread that waits for it on this bell.
 #[inline(always)]
@@ -55,8 +62,8 @@ pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
 #[cold]
 fn ring<M: Memory>(bell: &Bell<M>) {
     let address = bell.state.address();
-    // One of the threads that ring wakes the sleeper. Acquire: pairs with the Release of `select`:
-    // the selector is the one that it has noted. The flag carries the message.
+    // One of the threads that ring wakes the sleeper. Acquire: pairs with the Release of `select`
+    // and `poll`: the selector, or the slot, is as it was noted. The flag carries the message.
     match bell.state.swap(AWAKE, Acquire) {
         ASLEEP => M::unpark(address, Some(0), 1),
         SELECTS => {
@@ -65,6 +72,7 @@ fn ring<M: Memory>(bell: &Bell<M>) {
             // is one of them.
             unsafe { Selector::<M>::ring(selector) }
         }
+        POLLED => wake(bell),
         _ => {}
     }
 }
@@ -101,6 +109,46 @@ pub fn sleep<M: Memory>(
     }
     // Relaxed: a thread that rings after this finds the owner awake, or wakes no thread.
     bell.state.swap(AWAKE, Relaxed);
+}
+
+/// Looks for news on behalf of a task. If there is none, a thread that rings wakes the task by this
+/// waker; if there will be none, the bell keeps no waker. The bell is the task's, and known to the
+/// thread that writes the flag.
+pub fn poll<M: Memory>(bell: &Bell<M>, waker: &Waker, mut look: impl FnMut() -> Look) -> Look {
+    match look() {
+        Look::Ready => return Look::Ready,
+        Look::Gone => {
+            withdraw(bell);
+            return Look::Gone;
+        }
+        // Relaxed: if the state is the one that this owner has noted, then a thread that writes the
+        // flag after this look finds the waker, which is there still.
+        Look::NotYet if bell.state.load(Relaxed) == POLLED && holds(bell, waker) => {
+            return Look::NotYet;
+        }
+        Look::NotYet => {}
+    }
+    if !set(bell, waker) {
+        waker.wake_by_ref();
+        return Look::NotYet;
+    }
+    // Release: pairs with the Acquire of `ring`.
+    bell.state.swap(POLLED, Release);
+    M::heavy_barrier();
+    let found = look();
+    if found != Look::NotYet {
+        withdraw(bell);
+    }
+    found
+}
+
+/// Notes that the owner does not wait any more, and drops its waker. A thread that has seen the
+/// waker before may still wake the task.
+#[cold]
+pub fn withdraw<M: Memory>(bell: &Bell<M>) {
+    // Relaxed: as at the end of `sleep`.
+    bell.state.swap(AWAKE, Relaxed);
+    clear(bell);
 }
 
 /// Waits until a flag's value is not [`Look::NotYet`], or the deadline has passed. Calls `fetch`

@@ -2,6 +2,7 @@
 //! one end to the other. The ends, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), are
 //! built on it, and are the same for all algorithms.
 
+use core::task::Waker;
 use core::time::Duration;
 
 use super::bell::Bell;
@@ -77,6 +78,19 @@ pub unsafe trait RawChannel: Send + Sync {
         bell: &Bell<Self::Memory>,
     ) -> Look;
 
+    /// Like [`room`](Self::room). If that is [`Look::NotYet`], this waker is woken when there may be
+    /// another answer.
+    ///
+    /// # Safety
+    ///
+    /// Same requirements as [`wait_for_room`](Self::wait_for_room). The waiting policy sleeps.
+    unsafe fn poll_room(
+        &self,
+        writer: &Self::Writer,
+        waker: &Waker,
+        bell: &Bell<Self::Memory>,
+    ) -> Look;
+
     /// A number of messages that there is room for, if there is room for one.
     fn together(&self, _: &Self::Writer) -> usize {
         1
@@ -138,6 +152,19 @@ pub unsafe trait RawChannel: Send + Sync {
         reader: &mut Self::Reader,
         patience: &mut Patience,
         deadline: Option<Duration>,
+        bell: &Bell<Self::Memory>,
+    ) -> Look;
+
+    /// Like [`look`](Self::look). If that is [`Look::NotYet`], this waker is woken when there may be
+    /// another answer.
+    ///
+    /// # Safety
+    ///
+    /// Same requirements as [`wait`](Self::wait). The waiting policy sleeps.
+    unsafe fn poll(
+        &self,
+        reader: &mut Self::Reader,
+        waker: &Waker,
         bell: &Bell<Self::Memory>,
     ) -> Look;
 

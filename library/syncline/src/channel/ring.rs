@@ -21,11 +21,12 @@
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Release};
+use core::task::Waker;
 use core::time::Duration;
 
 use super::bell::Bell;
 use super::line::{GONE, Position, STEP, Units, number, per_unit};
-use super::news::{post, wait_fetching};
+use super::news::{poll, post, wait_fetching};
 use super::patience::Patience;
 use super::raw::{Look, RawChannel, expect_room};
 use crate::memory::{Memory, Native, Padded, Word};
@@ -190,6 +191,12 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         wait_fetching::<W, M>(&self.taken, bell, patience, None, |_| (), room)
     }
 
+    #[cold]
+    unsafe fn poll_room(&self, writer: &Writer, waker: &Waker, bell: &Bell<M>) -> Look {
+        // SAFETY: our caller's promise.
+        poll(bell, waker, || unsafe { self.room(writer) })
+    }
+
     #[inline(always)]
     fn together(&self, writer: &Writer) -> usize {
         // The receiver makes room in whole units.
@@ -275,6 +282,12 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         wait_fetching::<W, M>(sent, bell, patience, deadline, |_| (), message);
         // SAFETY: our caller's promise. This look finds what the wait has found, or more.
         unsafe { self.look(reader) }
+    }
+
+    #[cold]
+    unsafe fn poll(&self, reader: &mut Reader, waker: &Waker, bell: &Bell<M>) -> Look {
+        // SAFETY: our caller's promise.
+        poll(bell, waker, || unsafe { self.look(reader) })
     }
 
     #[inline]

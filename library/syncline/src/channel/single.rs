@@ -15,11 +15,12 @@
 use core::fmt::{self, Debug};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Acquire;
+use core::task::Waker;
 use core::time::Duration;
 
 use super::bell::Bell;
 use super::line::{Flags, GONE, Position, STEP, Units, number};
-use super::news::{post, wait_fetching};
+use super::news::{poll, post, wait_fetching};
 use super::patience::Patience;
 use super::raw::{Look, RawChannel};
 use crate::memory::{Memory, Native, Word};
@@ -122,6 +123,12 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
         wait_fetching::<W, M>(taken, bell, patience, None, F::fetch::<M>, room)
     }
 
+    #[cold]
+    unsafe fn poll_room(&self, position: &Position, waker: &Waker, bell: &Bell<M>) -> Look {
+        // SAFETY: our caller's promise.
+        poll(bell, waker, || unsafe { self.room(position) })
+    }
+
     #[inline]
     unsafe fn write(&self, position: &mut Position, message: T, bell: &Bell<M>) {
         // SAFETY: there is room, so the slot is empty and ours.
@@ -162,6 +169,12 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
         let sent = &self.flags().sent;
         let message = |sent| Self::message_by(sent, position);
         wait_fetching::<W, M>(sent, bell, patience, deadline, F::fetch::<M>, message)
+    }
+
+    #[cold]
+    unsafe fn poll(&self, position: &mut Position, waker: &Waker, bell: &Bell<M>) -> Look {
+        // SAFETY: our caller's promise.
+        poll(bell, waker, || unsafe { self.look(position) })
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! Nearly everything that the library has, used by a few threads for a few rounds: small enough for
 //! Miri, which sees data races, dangling and aliased pointers, uninitialised memory, leaks and
 //! deadlocks, and shows stores to other threads as late as the orderings allow. Natively the same
-//! tests run with more rounds. Not here are channels of many senders, waiting for several
-//! receivers, and windows.
+//! tests run with more rounds. Not here are channels of many senders without tasks, waiting for
+//! several receivers, and windows.
 //!
 //! Most values are boxes: a box that is lost, dropped twice or read half shows as a faulty pointer.
 //! Locks and delegation locks are those of the catalogues, so a new one is included automatically.
@@ -17,6 +17,7 @@ mod locks;
 mod servers;
 mod shared;
 mod tables;
+mod tasks;
 mod transactions;
 
 use std::thread;

@@ -4,10 +4,12 @@
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::task::{Context, Poll};
 use core::time::Duration;
 
 use super::queue::Queue;
 use super::waiters::Waiters;
+use crate::channel::awaited::{Awaited, Waiting, expect_sleepers};
 use crate::channel::counted::Counted;
 use crate::channel::patience::Patience;
 use crate::channel::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
@@ -167,6 +169,23 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
         }
     }
 
+    /// Waits for room and sends a message, as a task. Receivers may be tasks or threads.
+    ///
+    /// If the future is dropped before it is ready, the message is dropped with it, and was not sent.
+    /// Does not compile for a policy that does not sleep, such as [`Spin`](crate::wait::Spin).
+    ///
+    /// # Errors
+    ///
+    /// Same errors as [`send`](Self::send).
+    ///
+    /// # Panics
+    ///
+    /// If the future is polled after it was ready.
+    pub fn send_async(&self, message: T) -> impl Future<Output = Result<(), SendError<T>>> {
+        const { expect_sleepers::<W>() };
+        Waiting::new(Sending { sender: self, message: Some(message), ticket: None })
+    }
+
     /// Sends a message if there is room.
     ///
     /// # Errors
@@ -231,6 +250,20 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
         found.unwrap_or(Err(RecvTimeoutError::Timeout))
     }
 
+    /// Waits for a message, as a task. Senders may be tasks or threads.
+    ///
+    /// The future takes a message in the call that returns it, so none is lost if the future is
+    /// dropped. Does not compile for a policy that does not sleep, such as
+    /// [`Spin`](crate::wait::Spin).
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone and all their messages were taken.
+    pub fn recv_async(&self) -> impl Future<Output = Result<T, RecvError>> {
+        const { expect_sleepers::<W>() };
+        Waiting::new(Receiving { receiver: self, ticket: None })
+    }
+
     /// Takes a message if there is one.
     ///
     /// # Errors
@@ -244,6 +277,62 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
     /// Messages, until all senders are gone.
     pub fn iter(&self) -> impl Iterator<Item = T> {
         core::iter::from_fn(|| self.recv().ok())
+    }
+}
+
+/// What a task sends, and its ticket while it waits for room.
+struct Sending<'a, T: Send, W: Wait, M: LongMemory> {
+    sender: &'a Sender<T, W, M>,
+    message: Option<T>,
+    ticket: Option<u64>,
+}
+
+impl<T: Send, W: Wait, M: LongMemory> Awaited for Sending<'_, T, W, M> {
+    type Output = Result<(), SendError<T>>;
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { sender, message, ticket } = self;
+        let waiters = &sender.channel.senders.waiters;
+        let sent = waiters.poll(ticket, cx.waker(), || {
+            match sender.try_send(message.take().expect("it was not sent yet")) {
+                Ok(()) => Some(Ok(())),
+                Err(TrySendError::Disconnected(message)) => Some(Err(SendError(message))),
+                Err(TrySendError::Full(back)) => {
+                    *message = Some(back);
+                    None
+                }
+            }
+        });
+        sent.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn withdraw(&mut self) {
+        self.sender.channel.senders.waiters.leave(&mut self.ticket);
+    }
+}
+
+/// A receiver, and the ticket of its task while that waits for a message.
+struct Receiving<'a, T: Send, W: Wait, M: LongMemory> {
+    receiver: &'a Receiver<T, W, M>,
+    ticket: Option<u64>,
+}
+
+impl<T: Send, W: Wait, M: LongMemory> Awaited for Receiving<'_, T, W, M> {
+    type Output = Result<T, RecvError>;
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { receiver, ticket } = self;
+        let waiters = &receiver.channel.receivers.waiters;
+        let received = waiters.poll(ticket, cx.waker(), || match receiver.try_recv() {
+            Ok(message) => Some(Ok(message)),
+            Err(TryRecvError::Disconnected) => Some(Err(RecvError)),
+            Err(TryRecvError::Empty) => None,
+        });
+        received.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn withdraw(&mut self) {
+        self.receiver.channel.receivers.waiters.leave(&mut self.ticket);
     }
 }
 

@@ -23,6 +23,24 @@
 //! sender and one receiver use [`bounded`](super::bounded); with one receiver, an
 //! [`Inbox`](super::Inbox).
 //!
+//! **Tasks** use [`Receiver::recv_async`] and [`Sender::send_async`], under any runtime. Tasks and
+//! threads may wait at the same ends. A future that is dropped loses no message that was sent; if it
+//! was woken for one, another task is woken in its place. This makes a `Stream` of the crate
+//! futures: `stream::unfold(receiver, |end| async move { Some((end.recv_async().await.ok()?, end)) })`.
+//!
+//! ```
+//! use std::pin::pin;
+//! use std::task::{Context, Poll, Waker};
+//! use syncline::channel::many;
+//!
+//! let (sender, receiver) = many::bounded(8);
+//! let mut message = pin!(receiver.recv_async());
+//! let mut cx = Context::from_waker(Waker::noop());
+//! assert_eq!(message.as_mut().poll(&mut cx), Poll::Pending);
+//! sender.send(7).unwrap();
+//! assert_eq!(message.poll(&mut cx), Poll::Ready(Ok(7)));
+//! ```
+//!
 //! **Order:** messages are received in the order in which they were sent, as far as that is
 //! defined: a message whose sending ended before that of another began is taken first. What
 //! happened before a message was sent is visible to the thread that receives it.
@@ -36,6 +54,8 @@ mod ends;
 pub mod queue;
 #[doc(hidden)]
 pub mod waiters;
+#[doc(hidden)]
+pub mod wakers;
 
 pub use ends::{Receiver, Sender};
 

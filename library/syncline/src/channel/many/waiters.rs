@@ -15,12 +15,17 @@
 //! afterwards, the sleeper does not fall asleep, or is woken. A thread that is woken looks once
 //! more, even if its time is over: the wake-up was meant for any of the sleepers.
 //!
+//! Tasks wait in the same way, without sleeping: `wakers.rs` says how. A change wakes a thread and a
+//! task, since it is not known which of them will come first.
+//!
 //! Source: an event count (Reed and Kanodia, "Synchronization with Eventcounts and Sequencers",
 //! CACM 22(2), 1979), with the barrier of two sides that `news` has.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::task::Waker;
 use core::time::Duration;
 
+use super::wakers::{TASKS, Wakers};
 use crate::memory::{Memory, Word};
 
 /// The step of the number of changes: bit 0 stays clear, as in the words that waiting policies wait
@@ -30,29 +35,52 @@ const STEP: u32 = 2;
 /// Threads that wait for messages, or threads that wait for room.
 #[derive(Default)]
 pub struct Waiters<M: Memory> {
-    /// How many sleep, or are about to.
+    /// How many sleep, or are about to. The bit [`TASKS`] says that tasks wait.
     count: M::Word,
     /// Changes that were made while a thread was counted, times [`STEP`].
     changes: M::Word,
+    wakers: Wakers<M>,
 }
 
 impl<M: Memory> Waiters<M> {
-    /// Wakes up to this many threads, after something has changed for them.
+    /// Wakes up to this many threads, and as many tasks, after something has changed for them.
     #[inline]
     pub fn wake(&self, most: u32) {
         M::light_barrier();
         // Relaxed: the barrier orders it behind the change.
-        if self.count.load(Relaxed) != 0 {
-            self.wake_some(most);
+        let waiting = self.count.load(Relaxed);
+        if waiting != 0 {
+            self.wake_some(waiting, most);
         }
     }
 
     #[cold]
-    fn wake_some(&self, most: u32) {
-        // Release: pairs with the Acquire in `sleep`: a thread that sees the number sees the
-        // change.
-        self.changes.fetch_add(STEP, Release);
-        M::unpark(self.changes.address(), Some(0), most);
+    fn wake_some(&self, waiting: u32, most: u32) {
+        if waiting & !TASKS != 0 {
+            // Release: pairs with the Acquire in `sleep`: a thread that sees the number sees the
+            // change.
+            self.changes.fetch_add(STEP, Release);
+            M::unpark(self.changes.address(), Some(0), most);
+        }
+        if waiting & TASKS != 0 {
+            self.wakers.wake(most, &self.count);
+        }
+    }
+
+    /// Looks on behalf of a task. If that finds nothing, the task is woken by this waker after a
+    /// change, and has a ticket for it.
+    pub fn poll<R>(
+        &self,
+        ticket: &mut Option<u64>,
+        waker: &Waker,
+        look: impl FnMut() -> Option<R>,
+    ) -> Option<R> {
+        self.wakers.poll(ticket, waker, &self.count, look)
+    }
+
+    /// Gives a task's ticket back, if it has one. If it was woken, another task is woken for it.
+    pub fn leave(&self, ticket: &mut Option<u64>) {
+        self.wakers.leave(ticket, &self.count);
     }
 
     /// Sleeps until this thread is woken or the deadline has passed (or wakes for no reason),
