@@ -127,12 +127,12 @@ fn send<Q: Checked>(
         As::Dropping => match executor.try_once(sender.send_async(note)) {
             Some(sent) => sent,
             // The message was dropped with the future.
-            None if number % 2 == 0 => sender.send(Q::Item::new(number, token)),
+            None if number.is_multiple_of(2) => sender.send(Q::Item::new(number, token)),
             None => executor.run(sender.send_async(Q::Item::new(number, token))),
         },
         As::Changing => {
             let mut note = Some(note);
-            if number % 2 == 0 {
+            if number.is_multiple_of(2) {
                 match executor.try_once(poll_fn(|cx| sender.poll_send(cx, &mut note))) {
                     Some(sent) => sent,
                     None => sender.send(note.take().expect("it was not sent")),
@@ -157,10 +157,10 @@ fn receive<Q: Checked>(
         As::Restless => executor.poll(|cx| twice(cx, |cx| receiver.poll_recv(cx))),
         As::Dropping => match executor.try_once(receiver.recv_async()) {
             Some(received) => received,
-            None if number % 2 == 0 => receiver.recv(),
+            None if number.is_multiple_of(2) => receiver.recv(),
             None => executor.run(receiver.recv_async()),
         },
-        As::Changing if number % 2 == 0 => {
+        As::Changing if number.is_multiple_of(2) => {
             let polled = executor.try_once(poll_fn(|cx| receiver.poll_recv(cx)));
             polled.unwrap_or_else(|| receiver.recv())
         }
