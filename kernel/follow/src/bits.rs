@@ -40,6 +40,15 @@ pub struct Attempt {
     pub busy: u64,
 }
 
+/// The outcome of an attempt to take a bit spinlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The lock was taken.
+    Taken(Role),
+    /// Another task holds the lock.
+    Busy(Role),
+}
+
 impl Attempt {
     /// The role of an acquisition of this bit.
     pub fn role(&self) -> Role {

@@ -17,7 +17,6 @@ mod broken;
 use crate::bits::Attempt;
 use crate::role::{Action, Kind, Role};
 
-pub use bits::Outcome;
 use broken::tell;
 pub use broken::{Breach, Broken};
 

@@ -5,17 +5,8 @@
 //! release if another task takes the lock, or if this task can no longer hold it.
 
 use super::{Finished, Held, Task};
-use crate::bits::{self, Attempt};
+use crate::bits::{self, Attempt, Outcome};
 use crate::role::{Kind, Role};
-
-/// The outcome of an attempt to take a bit spinlock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The lock was taken.
-    Taken(Role),
-    /// Another task holds the lock.
-    Busy(Role),
-}
 
 impl Task {
     /// The task attempts to take a bit spinlock, whose word has this virtual and physical address.

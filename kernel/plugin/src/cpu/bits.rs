@@ -1,7 +1,7 @@
 //! Bit spinlocks, whose acquisitions and releases are inlined.
 
-use syncline_kernel_follow::bits::Attempt;
-use syncline_kernel_follow::context::{Held, Outcome};
+use syncline_kernel_follow::bits::{Attempt, Outcome};
+use syncline_kernel_follow::context::Held;
 use syncline_kernel_follow::role::Kind;
 
 use super::{Cpu, memory};

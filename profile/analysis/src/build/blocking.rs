@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use syncline_recording::{Primitive, ProcessFile, Row};
 
+use super::clock::Clock;
 use super::ops::wants;
 use super::stacks::Stacks;
-use super::tally::Clock;
 use crate::model::{Blocker, Blocking, Site};
 
 /// A waiter and a holder of one lock.

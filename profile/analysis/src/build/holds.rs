@@ -4,7 +4,10 @@
 //! processor for 4 ms would become half a second. Such a hold counts once, and the others stand for
 //! the rest.
 
-use syncline_recording::layout::Row;
+use syncline_recording::layout::{Row, ThreadRecord};
+
+use super::clock::Clock;
+use super::processor;
 
 /// With more samples than this, the longest hold always counts once.
 const MANY: u64 = 32;
@@ -31,6 +34,15 @@ pub struct Interruptions {
     pub longest: f64,
     /// Ticks in a second.
     pub ticks_per_second: f64,
+}
+
+impl Interruptions {
+    /// What is known of the losses of the thread of this record.
+    pub fn of(record: &ThreadRecord, clock: &Clock) -> Interruptions {
+        let ticks_per_second = clock.ticks_per_second();
+        let longest = processor::ready_at_most(record, clock) * ticks_per_second;
+        Interruptions { longest, ticks_per_second }
+    }
 }
 
 /// The ticks of `calls` holds of which a row timed a sample.

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use syncline_recording::{Class, Op, Primitive};
 
 use super::blocking::Pair;
+use super::clock::Clock;
 use super::stacks::Stacks;
-use super::tally::{Clock, Tally};
+use super::tally::Tally;
 use crate::model::{Blocker, Kind, Lock, Quadrant, SiteUse};
 use crate::name::primitive as primitive_name;
 use crate::options::Thresholds;

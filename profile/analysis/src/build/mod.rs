@@ -7,6 +7,7 @@
 
 mod asleep;
 mod blocking;
+mod clock;
 mod holds;
 mod locks;
 mod nesting;
@@ -31,13 +32,15 @@ use crate::model::{CriticalPath, Process, State, Times, Waiting};
 use crate::options::Options;
 use crate::path;
 use blocking::Pairs;
+pub use clock::Clock;
+pub use holds::Interruptions;
 use locks::Locks;
 use nesting::Nests;
 pub use ops::wants_or_waits;
 use sites::Sites;
 use stacks::Stacks;
 use syncline_code::symbols::Symbols;
-pub use tally::{Clock, Tally, waiting_op};
+pub use tally::{Tally, waiting_op};
 
 /// What is known about a process besides its file.
 pub struct Context<'a> {
@@ -66,7 +69,7 @@ impl Context<'_> {
         let mut pairs = Pairs::default();
         let mut nests = Nests::default();
         for (t, thread) in file.threads.iter().enumerate() {
-            let interruptions = clock.interruptions(&thread.record);
+            let interruptions = Interruptions::of(&thread.record, &clock);
             for row in &thread.rows {
                 let stack = stacks.of_row(row);
                 let tally = Tally::of_row(row, interruptions);

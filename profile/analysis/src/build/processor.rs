@@ -2,7 +2,7 @@
 
 use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
 
-use super::tally::Clock;
+use super::clock::Clock;
 
 /// Whether a record's latest thread was sampled when its process ended, or when the recording was
 /// read.

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use syncline_recording::Op;
 
+use super::clock::Clock;
 use super::ops::takes_lock;
 use super::stacks::Stacks;
-use super::tally::{Clock, Tally};
+use super::tally::Tally;
 use crate::model::{Kind, Quadrant, Site, Way};
 use crate::options::Thresholds;
 

@@ -3,9 +3,9 @@
 use syncline_recording::layout::ThreadRecord;
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
+use super::clock::Clock;
 use super::processor;
 use super::stacks::Stacks;
-use super::tally::Clock;
 
 /// Samples must cover at least this share of a thread's processor time to represent all of it. (The
 /// sampler may have looked at a thread for only a twentieth of its time.)

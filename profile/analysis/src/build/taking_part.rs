@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
+use super::clock::Clock;
 use super::spins::{thread_of, whole};
 use super::stacks::Stacks;
-use super::tally::Clock;
 use crate::model::TakingPart;
 use syncline_code::symbols::Symbols;
 

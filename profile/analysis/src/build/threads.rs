@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use syncline_recording::ProcessFile;
 use syncline_recording::layout::THREAD_EXITED;
 
+use super::clock::Clock;
+use super::holds::Interruptions;
 use super::ops::takes_lock;
 use super::processor::{cpu, lifetime, ready};
 use super::spins::Spin;
 use super::stacks::Stacks;
-use super::tally::{Clock, Tally, waiting_op};
+use super::tally::{Tally, waiting_op};
 use crate::model::{Kind, Lock, TakingPart, Thread, Times, Waiting, WaitingNow};
 
 /// The threads of a process.
@@ -37,7 +39,7 @@ pub fn threads(
         let mut waited_ticks = BTreeMap::new();
         let mut acquisitions = 0u64;
         let mut spun = 0u64;
-        let interruptions = clock.interruptions(record);
+        let interruptions = Interruptions::of(record, clock);
         let rows = thread.rows.iter().map(|row| (row.op, Tally::of_row(row, interruptions)));
         for (op, tally) in rows.chain(Tally::of_wait(record, clock)) {
             let sum: &mut u64 = waited_ticks.entry(op.primitive()).or_default();

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY, ThreadRecord};
 use syncline_recording::{Op, Primitive, ProcessFile, Windows};
 
+use super::clock::Clock;
 use super::sites::Sites;
 use super::stacks::Stacks;
-use super::tally::Clock;
 use crate::model::{Activity, Lock, Span, Timeline};
 
 /// The most windows that are kept. There would be more if a thread waited very often at first and

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use syncline_recording::{Error, Primitive, ProcessFile, process_files};
 
-use crate::build::{Clock, Tally, waiting_op, wants_or_waits};
+use crate::build::{Clock, Interruptions, Tally, waiting_op, wants_or_waits};
 use crate::model::{Kind, Stuck};
 use crate::name::primitive as primitive_name;
 use crate::options::Options;
@@ -162,7 +162,7 @@ fn counters(file: &ProcessFile) -> Counters {
         file.threads.iter().flat_map(|thread| thread.rows.iter().map(move |row| (thread, row)));
     for (thread, row) in all {
         if wants_or_waits(row.op) {
-            let tally = Tally::of_row(row, clock.interruptions(&thread.record));
+            let tally = Tally::of_row(row, Interruptions::of(&thread.record, &clock));
             let key = (row.op.primitive(), row.counts.lock, row.counts.stack);
             let sums = counters.entry(key).or_default();
             for (sum, more) in sums.iter_mut().zip([tally.calls, tally.waits, tally.waited]) {

@@ -22,8 +22,8 @@ const DENSE_LOG2: u32 = 15;
 /// 1024. At that rate sampling costs less than a nanosecond per operation. At a lower one, a sample
 /// that became long because its thread was preempted would stand for too many others.
 const RAREST_LOG2: u32 = 3;
-/// The same two numbers for a row of many locks: 1024 samples at the first rate, and at last 1 in
-/// 512.
+/// What [`DENSE_LOG2`] and [`RAREST_LOG2`] are for a row of many locks: 1024 samples at the first
+/// rate, and at last 1 in 512.
 const DENSE_LOG2_OF_MANY: u32 = 17;
 const RAREST_LOG2_OF_MANY: u32 = 2;
 
