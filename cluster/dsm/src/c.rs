@@ -3,12 +3,12 @@
 //! A panic ends the process with its message, because it must not unwind into C.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::io::{self, Write as _};
 use std::ptr::{NonNull, null_mut};
 
 use crate::node::Counts;
 use crate::pages::Side;
 use crate::program::{self, Error, OutOfMemory, Program, Section};
+use crate::say::say;
 
 type Function = unsafe extern "C" fn(*mut c_void);
 
@@ -30,8 +30,7 @@ impl Call {
 
 fn program() -> &'static Program {
     Program::get().unwrap_or_else(|| {
-        let _ =
-            writeln!(io::stderr(), "syncline: call syncline_dsm_init before any other function");
+        say("syncline: call syncline_dsm_init before any other function");
         std::process::abort()
     })
 }
@@ -62,8 +61,7 @@ pub extern "C" fn syncline_dsm_init(bytes: usize) -> c_int {
     match program::start(bytes) {
         Ok(_) => 0,
         Err(error) => {
-            // Standard error may be closed.
-            let _ = writeln!(io::stderr(), "syncline: no shared memory: {error}");
+            say(&format!("syncline: no shared memory: {error}"));
             number_of(&error)
         }
     }

@@ -3,8 +3,8 @@
 
 use std::io::{Write, stderr};
 
-/// Prints a sentence.
+/// Prints a sentence, in one write: the ranks share their standard error.
 pub fn say(sentence: &str) {
     // An error is ignored: standard error may be closed, and there is no other place for messages.
-    let _ = writeln!(stderr(), "syncline: {sentence}");
+    let _ = stderr().write_all(format!("syncline: {sentence}\n").as_bytes());
 }

@@ -24,13 +24,13 @@ mod start;
 mod threads;
 
 use std::fmt;
-use std::io::Write as _;
 use std::sync::OnceLock;
 
 use syncline_fabric::Fabric;
 
 use crate::node::Counts;
 use crate::pages::Side;
+use crate::say::say;
 use crate::shape::Control;
 pub use allocation::{GlobalMemory, OutOfMemory};
 pub use locks::{LOCKS_BY_NUMBER, Locks, Section};
@@ -142,8 +142,7 @@ impl Program {
             text += &format!(" {name} {count},");
         }
         text.pop();
-        // An error is ignored: standard error may be closed.
-        let _ = writeln!(std::io::stderr(), "{text}");
+        say(&text);
     }
 }
 

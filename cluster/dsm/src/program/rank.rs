@@ -4,7 +4,6 @@
 //! library's locks call functions without a receiver, and the kernel calls the signal handler.
 
 use std::cell::Cell;
-use std::io::Write as _;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,6 +15,7 @@ use syncline_fabric::{Dead, Fabric, Host};
 use crate::carina::{Fence, FenceStep, Rules};
 use crate::node::{Node, Quiet};
 use crate::pages::{Access, Pages, Reserved};
+use crate::say::say;
 use crate::shape::{Control, Layout, PAGE, Shape};
 
 pub(super) type NodeOfRank = Node<Host, Box<dyn Pages + Send>>;
@@ -188,7 +188,7 @@ pub(super) fn halves(word: u64) -> (usize, usize) {
 /// nothing that it computes could be right.
 pub(super) fn reached<R>(result: Result<R, Dead>) -> R {
     result.unwrap_or_else(|dead| {
-        let _ = writeln!(std::io::stderr(), "syncline: shared memory is lost: {dead}");
+        say(&format!("syncline: shared memory is lost: {dead}"));
         // SAFETY: ends this process at once: other threads may be in the middle of anything.
         unsafe { libc::_exit(LOST) }
     })
