@@ -5,10 +5,11 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 
+use syncline_fabric::say;
+
 use crate::node::Counts;
 use crate::pages::Side;
 use crate::program::{self, Error, OutOfMemory, Program, Section};
-use crate::say::say;
 
 type Function = unsafe extern "C" fn(*mut c_void);
 

@@ -21,6 +21,5 @@ pub mod node;
 pub mod pages;
 pub mod program;
 pub mod pyxis;
-mod say;
 pub mod shape;
 pub mod vela;

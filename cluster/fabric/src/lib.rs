@@ -7,6 +7,7 @@
 //!   here        the trait of fabrics on which code can find the rank that it runs in
 //!   process     whether a rank's process is alive
 //!   host        ranks on one machine, processes or threads, over a shared mapping
+//!   say         prints a line on the standard error that the ranks share
 //!   server      messages between processes, and a thread that answers them
 //!   simulated   ranks as coroutines of one thread: delays, queues at ports, reordering, deaths
 //!   window      memory for the lock library: runs the catalogue's locks on a fabric's words
@@ -36,6 +37,7 @@ mod heap;
 mod here;
 pub mod host;
 mod process;
+mod say;
 pub mod server;
 pub mod simulated;
 mod window;
@@ -45,6 +47,7 @@ pub use heap::{Full, Heap};
 pub use here::Here;
 pub use host::Host;
 pub use process::Process;
+pub use say::say;
 pub use simulated::Simulated;
 pub use window::{Distance, Region, Window, WindowData, WindowLink, WindowWord};
 

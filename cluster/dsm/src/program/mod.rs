@@ -26,11 +26,10 @@ mod threads;
 use std::fmt;
 use std::sync::OnceLock;
 
-use syncline_fabric::Fabric;
+use syncline_fabric::{Fabric, say};
 
 use crate::node::Counts;
 use crate::pages::Side;
-use crate::say::say;
 use crate::shape::Control;
 pub use allocation::{GlobalMemory, OutOfMemory};
 pub use locks::{LOCKS_BY_NUMBER, Locks, Section};

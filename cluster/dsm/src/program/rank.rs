@@ -10,12 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use syncline::Mutex;
 use syncline::lock::Futex;
-use syncline_fabric::{Dead, Fabric, Host};
+use syncline_fabric::{Dead, Fabric, Host, say};
 
 use crate::carina::{Fence, FenceStep, Rules};
 use crate::node::{Node, Quiet};
 use crate::pages::{Access, Pages, Reserved};
-use crate::say::say;
 use crate::shape::{Control, Layout, PAGE, Shape};
 
 pub(super) type NodeOfRank = Node<Host, Box<dyn Pages + Send>>;

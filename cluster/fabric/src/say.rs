@@ -1,4 +1,4 @@
-//! Prints this library's messages on standard error.
+//! Prints messages of ranks on standard error.
 
 use std::io::{Write, stderr};
 
