@@ -29,7 +29,9 @@ const LONGEST: Duration = Duration::from_millis(100);
 /// pause if a window may have to end. To be woken costs more than to read.
 const READING: Duration = Duration::from_millis(50);
 const ENDING: Duration = Duration::from_millis(20);
-/// Looks take at most one part in this many of a processor's time.
+/// Looks take at most one part in this many of a processor's time. A look that takes longer than
+/// the one before it may have read a file of unwind information, which is kept, so only what both
+/// took is taken into account.
 const SHARE: u32 = 100;
 
 /// The threads of the sampled processes.
@@ -41,6 +43,8 @@ pub struct Threads<P> {
     looked: Instant,
     next: Instant,
     pause: Duration,
+    /// The processor time that the last look took.
+    cost: Duration,
     /// Whether the kernel has allowed an event so far.
     allowed: bool,
     refused: Option<String>,
@@ -69,6 +73,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             looked: Instant::now(),
             next: Instant::now(),
             pause: FIRST,
+            cost: Duration::ZERO,
             allowed: false,
             refused: None,
         }
@@ -85,7 +90,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         if began < self.next {
             return;
         }
-        let cost = processor_time();
+        let used_before = processor_time();
         let since = (began - self.looked).as_nanos() as u64;
         self.looked = began;
         let mut before = std::mem::take(&mut self.known);
@@ -110,7 +115,8 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             self.known.insert(thread, known);
         }
         self.sample(busy, gathered);
-        self.pause = LONGEST.min(self.pause * 2).max((processor_time() - cost) * SHARE);
+        let cost = processor_time() - used_before;
+        self.pause = pause_after(self.pause, std::mem::replace(&mut self.cost, cost).min(cost));
         self.next = began + self.pause;
     }
 
@@ -211,6 +217,11 @@ impl Known {
     }
 }
 
+/// The pause after a look, if the pause before it was `before` and looks take `cost`.
+fn pause_after(before: Duration, cost: Duration) -> Duration {
+    LONGEST.min(before * 2).max(cost * SHARE)
+}
+
 /// The processor time of the calling thread.
 fn processor_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
@@ -264,6 +275,29 @@ mod tests {
         // lost.
         let (seen, all) = (seen(most) as f64, most.covered as f64);
         assert!(seen > 0.5 * all && seen < 1.2 * all, "{seen} of {all}");
+    }
+
+    /// The first look at a large program reads its files. If only that is expensive, the next look
+    /// comes soon; if each is, looks become rare.
+    #[test]
+    fn one_expensive_look_does_not_make_looks_rare() {
+        let mut looks = 0;
+        let mut threads = Threads::new(|| {
+            looks += 1;
+            let until = processor_time() + Duration::from_millis([20, 0, 20, 20][looks - 1]);
+            while processor_time() < until {}
+            Vec::new()
+        });
+        let mut gathered = Gathered::default();
+        for most in [LONGEST, LONGEST, LONGEST, Duration::MAX] {
+            threads.choose(&mut gathered);
+            let pause = threads.pause();
+            assert!(pause <= most, "{pause:?}");
+            if pause <= LONGEST {
+                thread::sleep(pause);
+            }
+        }
+        assert!(threads.pause() > Duration::from_secs(1), "{:?}", threads.pause());
     }
 
     /// Frames larger than the copy of the stack in a sample do not end the stack.
