@@ -42,6 +42,11 @@ impl Recorder {
         Ok((acquisitions, dropped))
     }
 
+    /// `syncline`, without arguments.
+    pub fn syncline(&self) -> Command {
+        Command::new(&self.syncline)
+    }
+
     /// The folder of the latest recording of a case.
     pub fn recording(&self, case: &str) -> PathBuf {
         self.recordings.join(case.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
@@ -59,7 +64,7 @@ impl Wrapper for Recorder {
             _ => {}
         }
         fs::create_dir_all(&self.recordings)?;
-        let mut command = Command::new(&self.syncline);
+        let mut command = self.syncline();
         command.arg("record").arg("-o").arg(recording).arg("--").arg(program);
         Ok(command)
     }

@@ -9,6 +9,7 @@ mod report;
 mod row;
 mod runs;
 mod verdict;
+mod whatif;
 
 use std::path::Path;
 
@@ -35,8 +36,8 @@ struct Summary {
     false_alarms: usize,
     /// The 75th percentile of the errors of predicted gains, in percentage points.
     gain_error_p75: Option<f64>,
-    /// The 75th percentile of the errors of the gains that `syncline whatif` measures, in
-    /// percentage points. Always `None`: this benchmark does not run `whatif` yet.
+    /// The same percentile of the differences between the bounds that `syncline whatif` measures
+    /// and the gains of the fixes, in percentage points.
     whatif_error_p75: Option<f64>,
 }
 
@@ -46,7 +47,7 @@ pub const FIELDS: &str = "
   found_first_two    those whose problem is among the first two findings in all runs, idle and busy
   false_alarms       programs with a false finding in most runs
   gain_error_p75     error of predicted gains in percentage points: the 75th percentile
-  whatif_error_p75   always null: `whatif` is not measured
+  whatif_error_p75   difference between the bounds of `whatif` and the gains, likewise
 ";
 
 /// Runs all programs of a folder, prints the table, and returns the JSON line. With `markdown` it
@@ -67,14 +68,22 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
     say(report::head());
     for known in programs {
         bar.set_message(known.name.clone());
-        let both = || -> anyhow::Result<(Shown, Shown)> {
+        let all = || -> anyhow::Result<(Shown, Option<f64>, Shown)> {
             let idle = runs::of(&known, times, &lab, &recorder, &bar)?;
+            let bound = match idle.is_first() && !known.mended.is_empty() {
+                true => whatif::bound(&known, &lab, &recorder),
+                false => Ok(None),
+            };
+            let bound = bound.unwrap_or_else(|error| {
+                say(format!("  {}: not measured by whatif: {error:#}", known.name));
+                None
+            });
             let _loops = Busy::new()?;
-            Ok((idle, runs::of(&known, times, &lab, &recorder, &bar)?))
+            Ok((idle, bound, runs::of(&known, times, &lab, &recorder, &bar)?))
         };
-        match both() {
-            Ok((idle, busy)) => {
-                rows.push(Row { known, idle, busy });
+        match all() {
+            Ok((idle, bound, busy)) => {
+                rows.push(Row { known, idle, bound, busy });
                 say(report::text(&rows[rows.len() - 1]));
             }
             // The other programs may have run for an hour, so their results are kept.
@@ -98,14 +107,18 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
 }
 
 fn summary(rows: &[Row]) -> Summary {
-    let mut errors: Vec<f64> = rows.iter().filter_map(Row::gain_error).collect();
-    errors.sort_by(f64::total_cmp);
-    let at = (0.75 * errors.len() as f64).ceil() as usize;
     Summary {
         problems: rows.iter().filter(|row| row.known.has_problem()).count(),
         found_first_two: rows.iter().filter(|row| row.is_found()).count(),
         false_alarms: rows.iter().filter(|row| row.has_false_alarm()).count(),
-        gain_error_p75: errors.get(at.saturating_sub(1)).map(|error| error.round()),
-        whatif_error_p75: None,
+        gain_error_p75: three_quarters(rows.iter().filter_map(Row::gain_error).collect()),
+        whatif_error_p75: three_quarters(rows.iter().filter_map(Row::bound_error).collect()),
     }
+}
+
+/// The 75th percentile; `None` without values.
+fn three_quarters(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let at = (0.75 * values.len() as f64).ceil() as usize;
+    values.get(at.saturating_sub(1)).map(|value| value.round())
 }

@@ -9,16 +9,16 @@ use super::runs::Shown;
 /// The heading above the programs' lines.
 pub fn head() -> String {
     format!(
-        "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7}",
-        "", "idle", "busy", "place", "predicted", "measured", "cost"
+        "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>10}{:>7}",
+        "", "idle", "busy", "place", "predicted", "at most", "measured", "cost"
     )
 }
 
 /// The line of a program, followed by its false findings.
 pub fn text(row: &Row) -> String {
-    let [idle, busy, place, promised, measured, cost] = figures(row);
+    let [idle, busy, place, promised, bound, measured, cost] = figures(row);
     let mut text = format!(
-        "  {:<22}{idle:>8}{busy:>8}{place:>7}{promised:>10}{measured:>10}{cost:>7}",
+        "  {:<22}{idle:>8}{busy:>8}{place:>7}{promised:>10}{bound:>10}{measured:>10}{cost:>7}",
         row.known.name
     );
     for alarm in alarms(row) {
@@ -30,8 +30,8 @@ pub fn text(row: &Row) -> String {
 /// A row for each program, as a Markdown table.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| program | version | what is wrong (source) | found, idle | busy | position in the list | predicted | measured | recording costs |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
+        "| program | version | what is wrong (source) | found, idle | busy | position in the list | predicted | at most | measured | recording costs |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let known = &row.known;
@@ -57,14 +57,15 @@ pub fn markdown(rows: &[Row]) -> String {
 }
 
 /// The figures of a program: in how many runs its problem was found on the idle and on the busy
-/// machine, its position in the list of findings, the predicted and the measured gain, and the cost
-/// of recording.
-fn figures(row: &Row) -> [String; 6] {
+/// machine, its position in the list of findings, the predicted gain, the bound by `whatif`, the
+/// measured gain, and the cost of recording.
+fn figures(row: &Row) -> [String; 7] {
     [
         found(row, &row.idle),
         found(row, &row.busy),
         place(&row.idle),
         share(row.idle.promised()),
+        share(row.bound),
         share(row.idle.gain()),
         format!("{:.2}", row.idle.cost()),
     ]

@@ -8,6 +8,8 @@ use crate::statistics::median;
 pub struct Row {
     pub known: Description,
     pub idle: Shown,
+    /// The share that a fix can gain at most, as `whatif` measured it on the idle machine.
+    pub bound: Option<f64>,
     pub busy: Shown,
 }
 
@@ -26,9 +28,20 @@ impl Row {
         let (promised, measured) = (self.idle.promised()?, self.idle.gain()?);
         Some(100.0 * (promised - measured).abs())
     }
+
+    /// The difference between the bound and the measured gain in percentage points, both on the
+    /// idle machine.
+    pub fn bound_error(&self) -> Option<f64> {
+        Some(100.0 * (self.bound? - self.idle.gain()?).abs())
+    }
 }
 
 impl Shown {
+    /// Whether the problem was the first finding in the latest run.
+    pub fn is_first(&self) -> bool {
+        self.verdicts.last().is_some_and(|verdict| verdict.found == Some(0))
+    }
+
     pub fn hits(&self) -> usize {
         self.verdicts.iter().filter(|verdict| verdict.found.is_some()).count()
     }
