@@ -65,7 +65,7 @@ pub fn short_title(lock: &Lock) -> String {
 
 /// The name of a lock, or the number of locks, with the call site that acquires them.
 pub fn title(lock: &Lock) -> String {
-    let place = lock.sites.first().map_or("unknown place", |site| &site.place);
+    let place = lock.sites.first().map_or("an unknown call site", |site| &site.place);
     let name = lock.name.as_deref().or(lock.lies.as_deref()).unwrap_or(&lock.address);
     match lock.locks {
         1 => format!("{name}, taken at {place}"),
