@@ -63,7 +63,8 @@ fn record(args: &Kernel) -> Result<ExitCode, Failure> {
     match outcome {
         Ok(_) if full => {
             report::print(args, &args.output)?;
-            let message = "the disk was full: this report covers a part of the run, and some names are missing";
+            let message = "the disk was full: this report covers a part of the run, and some names \
+                           are missing";
             Err(Failure::message(REPORT_FAILED, message).hint("choose another folder with -o"))
         }
         Ok(_) => report::print(args, &args.output),
@@ -133,7 +134,8 @@ fn cache() -> Result<PathBuf, Failure> {
     let home = || absolute("HOME").map(|home| home.join(".cache"));
     let cache = absolute("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("syncline"));
     let Some(cache) = cache else {
-        let message = "there is no folder for what is learned about kernels: HOME is no absolute path";
+        let message =
+            "there is no folder for what is learned about kernels: HOME is no absolute path";
         return Err(Failure::message(REPORT_FAILED, message).hint("set HOME or XDG_CACHE_HOME"));
     };
     fs::create_dir_all(&cache).map_err(|error| {
