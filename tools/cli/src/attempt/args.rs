@@ -73,18 +73,18 @@ pub struct Measuring {
     #[arg(long)]
     pub cpu: bool,
 
-    /// Shell command to run against the program, which is a server, when the server is ready
+    /// Treat the program as a server, and run this shell command against it when it is ready
     ///
     /// When the command has ended, the server gets SIGTERM. Runs are compared by the time that the
     /// command takes or by the number that it prints; with --cpu, by the server's processor time.
     #[arg(long, value_name = "COMMAND", requires = "ready")]
     pub load: Option<String>,
 
-    /// With --load: the server is ready when it answers at this port, HOST:PORT or path of a socket
+    /// With --load: port, HOST:PORT or path of a socket at which the server answers when it is ready
     #[arg(long, value_name = "PORT", group = "ready", requires = "load")]
     pub ready_port: Option<String>,
 
-    /// With --load: the server is ready when it has printed a match of this regular expression
+    /// With --load: regular expression that the server's output matches when it is ready
     #[arg(long, value_name = "REGEX", group = "ready", requires = "load")]
     pub ready_line: Option<Regex>,
 }

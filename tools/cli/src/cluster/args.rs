@@ -34,12 +34,12 @@ pub struct Cluster {
     #[arg(long, value_name = "PAGES", default_value_t = 1, value_parser = line)]
     pub line: usize,
 
-    /// Most shared memory that each rank caches, though never less than four lines [default: all]
+    /// Most shared memory that each rank caches, but at least four lines [default: all]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub cache: Option<usize>,
 
-    /// Most written pages that a rank keeps before it sends some home, though never less than four
-    /// [default: no limit until the next synchronization]
+    /// Most written pages that a rank keeps until it synchronizes, but at least four; if there are more,
+    /// some are sent home earlier [default: no limit]
     #[arg(long, value_name = "PAGES", value_parser = pages)]
     pub write_buffer: Option<usize>,
 

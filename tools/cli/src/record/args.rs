@@ -9,7 +9,7 @@ use syncline_recording::keeper::Wanted;
 use crate::arguments::{DEFAULT_RECORDING, parse_pid, parse_size, parse_time};
 use crate::statuses;
 
-/// Run a program and record its synchronization
+/// Run a program, or attach to a process, and record its synchronization
 ///
 /// The program must be dynamically linked. It is neither changed nor recompiled, and keeps its
 /// standard input, output and error. The processes that it starts are recorded as well.
@@ -49,10 +49,10 @@ pub struct Record {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
 
-    /// Record a process that is already running, until Ctrl-C or for the time of --for
+    /// Record a process that is already running, instead of a program
     ///
-    /// Syncline attaches to the process and detaches at the end, and the process continues. This needs
-    /// the same rights as a debugger.
+    /// Syncline attaches to the process, and detaches after Ctrl-C or the time of --for. The process
+    /// then continues. This needs the same rights as a debugger.
     #[arg(short, long, value_name = "PID", value_parser = parse_pid, conflicts_with_all = ["runs", "command"])]
     pub pid: Option<u32>,
 

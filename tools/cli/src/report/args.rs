@@ -25,11 +25,11 @@ pub struct Report {
     ///
     /// This needs a recording in windows of time (`record --every`). The part that is shown begins at
     /// the end of a window, so it may be up to one window longer than this. If the windows that were
-    /// kept don't reach back so far, it is shorter, and has all of them. The report says how long it is.
+    /// kept don't reach back so far, all of them are shown. The report says how long the part is.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub last: Option<Duration>,
 
-    /// Also show all tables: locks, call sites, quadrants, and which threads block which
+    /// Also show all tables: locks, call sites, quadrants, and which threads block which others
     #[arg(long)]
     pub tables: bool,
 

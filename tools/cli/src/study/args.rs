@@ -120,7 +120,7 @@ pub struct Stress {
     #[arg(long, value_name = "NAME", default_value = "native")]
     pub machine: String,
 
-    /// Also run the test on this machine, and show both results with their difference
+    /// Also run the test on the machine NAME, and show both results with their difference
     ///
     /// The difference shows how well a description predicts a machine. A pause of `transfer` takes
     /// equally many seconds on both machines, and a pause in cycles equally many cycles.
@@ -131,7 +131,7 @@ pub struct Stress {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
     pub threads: Vec<u64>,
 
-    /// Hardware threads to use, in this order
+    /// Order in which hardware threads are used
     #[arg(long, value_enum, default_value_t = Placement::Near)]
     pub placement: Placement,
 

@@ -46,7 +46,7 @@ pub struct WhatIf {
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
-    /// How much longer a run would get, in percent, if all of its longest delays arrived in the run time
+    /// Size of the longest delays, as the percentage by which all of them together would lengthen a run
     #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_percent)]
     pub longest: f64,
 
