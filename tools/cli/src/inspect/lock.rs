@@ -247,11 +247,11 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
                 .into()
         }
         Advice::AlreadyAtomic => {
-            "sections write by atomic instructions only: the lock may not be needed".into()
+            "sections write only with atomic instructions: the lock may not be needed".into()
         }
-        Advice::UseAtomic => "one shared word is all it guards: use an atomic operation".into(),
+        Advice::UseAtomic => "it guards only one shared word: use an atomic operation".into(),
         Advice::Shard { pieces } => {
-            format!("shard it: {} pieces of data, and one lock", grouped(pieces))
+            format!("shard it: one lock guards {} pieces of data", grouped(pieces))
         }
         Advice::LetReadersShare => {
             "sections mostly read: use a lock for readers and writers, or a sequence lock".into()
@@ -272,7 +272,7 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
             format!("shorten the section: {} of it accesses no shared data", percent(share))
         }
         Advice::Leave if proposal.io => {
-            return "leave it: sections do input or output, whose order memory does not show"
+            return "leave it: sections do input or output, and a trace does not show its order"
                 .into();
         }
         Advice::Leave => "leave it: its sections depend on each other".into(),
@@ -282,7 +282,7 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
                 .into();
         }
     };
-    let io = if proposal.io { "; mind that sections do input or output" } else { "" };
+    let io = if proposal.io { "; note that sections do input or output" } else { "" };
     if matches!(proposal.advice, Advice::Leave) {
         return format!("{what}{io}");
     }
