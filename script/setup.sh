@@ -44,7 +44,7 @@ as_root() {
     elif has sudo; then
         sudo "$@"
     else
-        die "this needs root, and there is no sudo: $*"
+        die "this needs root, and sudo is not installed: $*"
     fi
 }
 
@@ -62,7 +62,7 @@ packages() {
         if ((status == 0 || SECONDS > deadline)) || ! grep -qE "$PACKAGES_LOCKED" "$errors"; then
             break
         fi
-        echo "waiting for the other installation to end" >&2
+        echo "waiting for another installation to end" >&2
         sleep 5
     done
     rm -f "$errors"

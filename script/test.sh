@@ -8,7 +8,7 @@ run_tests() {
         quick) test_quick ;;
         model) test_model ;;
         programs) test_programs ;;
-        *) die "there is no part $1 of the tests: quick, model or programs" ;;
+        *) die "there is no part \`$1\` of the tests; the parts are quick, model and programs" ;;
     esac
     say "all ${1:+$1 }tests passed, $((SECONDS / 60)) min $((SECONDS % 60)) s in all"
 }

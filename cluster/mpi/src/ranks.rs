@@ -38,10 +38,11 @@ pub fn told(mpi: &Constants, info: Word) -> String {
 pub fn wrong(mpi: &Constants, info: Word) -> Option<String> {
     let scheme = value(mpi, info, KEY).filter(|name| !name.is_empty() && !is_scheme(name));
     if let Some(name) = scheme {
-        return Some(format!("passive_sync_mode is `{name}`, and not one of {}", schemes()));
+        return Some(format!("passive_sync_mode is `{name}`, which is not one of {}", schemes()));
     }
     let memory = value(mpi, info, HOST_MEMORY).filter(|value| host_memory(value).is_none());
-    memory.map(|value| format!("syncline_host_memory is `{value}`, and neither true nor false"))
+    memory
+        .map(|value| format!("syncline_host_memory is `{value}`, which is neither true nor false"))
 }
 
 /// Whether a name stands for a scheme, or for the MPI library's own locks.
@@ -138,7 +139,7 @@ impl Ranks {
             let other = other.unwrap_or(names.len() - 1);
             return Err(self.refuse(&format!(
                 "passive_sync_mode is `{first}` at rank 0 and `{}` at rank {other}: all ranks of a \
-                 window must give the same, which is one of {}",
+                 window must give the same scheme, which is one of {}",
                 names[other],
                 schemes()
             )));

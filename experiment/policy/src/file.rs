@@ -66,7 +66,7 @@ pub enum Error {
     #[error("can't read {}: {}", .0.display(), .1)]
     Unreadable(PathBuf, std::io::Error),
     /// It has the format of another version of Syncline.
-    #[error("{}: the policy has version {version}, and this Syncline reads {VERSION}", .path.display())]
+    #[error("{}: the policy has version {version}, but this Syncline reads version {VERSION}", .path.display())]
     Version {
         /// The file.
         path: PathBuf,

@@ -39,7 +39,7 @@ impl fmt::Display for Remark {
         let name = &self.name;
         match self.why {
             Why::Without(why) => {
-                write!(f, "`{name}` {}: the rule is without effect", missing(why))
+                write!(f, "`{name}` {}: the rule has no effect", missing(why))
             }
             Why::Offsets(why) => {
                 write!(f, "`{name}` {}: the rule's offsets are used", missing(why))
@@ -50,7 +50,7 @@ impl fmt::Display for Remark {
                     Wider::Moved => "no lock is used on that line",
                     Wider::Changed => "the program was built again",
                 };
-                write!(f, "`{name}`: {why}, so the rule is for all of the function")
+                write!(f, "`{name}`: {why}, so the rule matches the whole function")
             }
             Why::Unchecked => {
                 write!(

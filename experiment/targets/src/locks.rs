@@ -47,7 +47,7 @@ impl FromStr for Locks {
             let mut same = chosen.iter().filter(|(entry, _)| entry.shared == shared);
             if let (Some((_, one)), Some((_, other))) = (same.next(), same.next()) {
                 return Err(format!(
-                    "{} and {} are for the same kind of lock",
+                    "{} and {} replace the same kind of lock: name one of them",
                     one.name, other.name
                 ));
             }
@@ -66,7 +66,9 @@ fn find(name: &str) -> Result<(Entry, Form), String> {
         Some((*entry, form))
     });
     match found {
-        None if LIBC.contains(&name) => Err(format!("`{name}` can't be joined with other locks")),
+        None if LIBC.contains(&name) => {
+            Err(format!("`{name}` can't be combined with another lock by `+`"))
+        }
         None => Err(format!("there is no lock `{name}`; the locks are:{}", suited(|_| true))),
         Some((entry, form)) if !form.replaces_posix(&entry) => Err(format!(
             "`{}` can't replace the program's locks; these locks of its kind can:{}",

@@ -40,7 +40,7 @@ pub enum NotANumber {
     #[error("printed no number above zero that `{0}` matches")]
     Printed(String),
     /// The command printed something other than a number above zero.
-    #[error("`{0}` extracted no number above zero from the output, but: {1}")]
+    #[error("`{0}` extracted no number above zero from the output; it printed: {1}")]
     Made(String, String),
     /// The command could not be run.
     #[error("`{0}` could not be run: {1}")]

@@ -51,7 +51,7 @@ pub enum Failed {
     #[error("ran, but its load {0}")]
     Load(Box<Failed>),
     /// Another server answers at its address.
-    #[error("was not started: something else answers at {0} already")]
+    #[error("was not started: something else already answers at {0}")]
     Taken(String),
     /// The user interrupted it.
     #[error("was interrupted")]

@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A required program is not installed.
-    #[error("there is no {program}: install {package}, as `./x setup --kernel` does")]
+    #[error("there is no {program}: install the package {package}, as `./x setup --kernel` does")]
     Missing {
         /// The program.
         program: &'static str,

@@ -126,7 +126,10 @@ impl About {
         })?;
         match serde_json::from_str::<About>(&text) {
             Ok(about) if about.format == FORMAT => Ok(about),
-            _ => Err(Error::Run(format!("{} is of another version", path.display()))),
+            _ => Err(Error::Run(format!(
+                "{} was written by another version of Syncline",
+                path.display()
+            ))),
         }
     }
 

@@ -22,7 +22,7 @@ pub fn run(options: &Options) -> Result<(), String> {
             between_markers(|| files::run(options.scale))
         }
         "script" => script(),
-        other => Err(format!("there is no load called {other}")),
+        other => Err(format!("there is no load `{other}`")),
     }?;
     export_contention();
     Ok(())

@@ -86,7 +86,8 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
     let _ = FOLDER.set(folder.to_owned());
     if let Some(path) = value("plan") {
         let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-        let plan = Plan::parse(&text).ok_or("the plan is of another version")?;
+        let plan =
+            Plan::parse(&text).ok_or("the plan was written by another version of Syncline")?;
         let ram = ram::ram().ok_or("QEMU runs without memory-backend-memfd,share=on")?;
         let memory = Memory::new(&plan, ram).ok_or("the plan lacks a part")?;
         if !cpu::prepare(&plan) {

@@ -66,7 +66,7 @@ pub fn start(trace: &Path, folder: &Path, largest: u64, memory: Memory) -> Resul
         budget_permille: 0,
         only_some: false,
     });
-    let file = file.map_err(|error| format!("can't make the trace: {error}"))?;
+    let file = file.map_err(|error| format!("can't create the trace: {error}"))?;
     let (caches, places) = (folder.join("caches"), folder.join("places"));
     let writing = thread::Builder::new().name("syncline writer".to_owned()).spawn(move || {
         let mut sink = Sink::new(file, memory);

@@ -25,7 +25,8 @@ use crate::statistics::{median, spread};
 
 /// The fields of the last line.
 pub const FIELDS: &str = "
-  stop_ms         the longest stop of one thread of a process of 1,000; no other was stopped
+  stop_ms         milliseconds of the longest stop of one thread, in a process of 1,000 threads;
+                  no other thread was stopped
   attached_ratio  memcached's answers per second while attached, over those when started under
                   `record`
   after_ratio     likewise after detaching, over those when never attached

@@ -32,7 +32,7 @@ struct Summary {
 /// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   miss_ratio                processor time of a page's miss over the peer's; no rank has touched it
-                            before, so ours includes that the page gets its home
+                            before, so ours includes giving the page its home
   upgrade_ratio             likewise for the first write to a cached page
   barrier_ratio             likewise for a barrier, with 2,000 of 8,192 pages written
   clean_barrier_us_per_page microseconds of a barrier for each cached page that was not written

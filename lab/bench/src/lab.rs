@@ -23,7 +23,7 @@ impl Lab {
         let folder = tempfile::Builder::new()
             .prefix("syncline-bench-")
             .tempdir_in(executables()?)
-            .context("no folder to work in")?;
+            .context("can't create a temporary folder")?;
         Ok(Lab { size, folder })
     }
 

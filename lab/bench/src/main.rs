@@ -49,111 +49,110 @@ struct Benchmark {
 const BENCHMARKS: &[Benchmark] = &[
     Benchmark {
         name: "record-overhead",
-        about: "time and memory that `syncline record` adds",
+        about: "the time and memory that `syncline record` adds",
         fields: record_overhead::FIELDS,
         run: record_overhead::run,
     },
     Benchmark {
         name: "attach",
-        about: "a server that runs already: how long it stops, and how fast it is meanwhile and after",
+        about: "attaching to a running server: how long its threads stop, and how fast it is while and after",
         fields: attach::FIELDS,
         run: attach::run,
     },
     Benchmark {
         name: "inspect-overhead",
-        about: "time that `syncline inspect` adds, beside valgrind's lackey",
+        about: "the time that `syncline inspect` adds, compared with valgrind's lackey",
         fields: inspect_overhead::FIELDS,
         run: inspect_overhead::run,
     },
     Benchmark {
         name: "exec-overhead",
-        about: "time and memory that `syncline exec` adds to a program built with the lock",
+        about: "the time and memory that `syncline exec` takes beyond a program built with the same lock",
         fields: exec_overhead::FIELDS,
         run: exec_overhead::run,
     },
     Benchmark {
         name: "tune",
-        about: "whether `syncline tune` finds the known locks, and gains what is predicted",
+        about: "whether `syncline tune` finds the known locks, and whether predicted gains come true",
         fields: tuning::FIELDS,
         run: tuning::run,
     },
     Benchmark {
         name: "locks",
-        about: "every lock of the catalogue, beside other libraries' locks",
+        about: "every lock of the catalogue, compared with other libraries' locks",
         fields: locks::FIELDS,
         run: locks::run,
     },
     Benchmark {
         name: "stm",
-        about: "transactions, beside a global lock and other libraries' transactions",
+        about: "transactions, compared with a global lock and other libraries' transactions",
         fields: stm::FIELDS,
         run: stm::run,
     },
     Benchmark {
         name: "channels",
-        about: "the channels, beside other libraries' channels",
+        about: "the channels, compared with other libraries' channels",
         fields: channels::FIELDS,
         run: channels::run,
     },
     Benchmark {
         name: "simulator",
-        about: "how fast accesses to memory are simulated",
+        about: "how many accesses to memory are simulated per second",
         fields: simulator::FIELDS,
         run: simulator::run,
     },
     Benchmark {
         name: "table",
-        about: "the hash tables, beside other libraries' tables",
+        about: "the hash tables, compared with other libraries' tables",
         fields: tables::FIELDS,
         run: tables::run,
     },
     Benchmark {
         name: "dsm",
-        about: "shared memory over ranks, beside one of SIGSEGV and MPI, and beside threads",
+        about: "shared memory over ranks, compared with one of SIGSEGV and MPI, and with threads",
         fields: dsm::FIELDS,
         run: dsm::run,
     },
     Benchmark {
         name: "windows",
-        about: "locks of MPI windows, beside the MPI libraries' own",
+        about: "locks of MPI windows, compared with the MPI libraries' own",
         fields: windows::FIELDS,
         run: windows::run,
     },
     Benchmark {
         name: "dht",
-        about: "the distributed hash table, beside one over an MPI library's windows",
+        about: "the distributed hash table, compared with one over an MPI library's windows",
         fields: dht::FIELDS,
         run: dht::run,
     },
 ];
 
-/// Measures what Syncline costs and what it brings.
+/// Measure what Syncline costs and what it gains
 #[derive(Parser)]
 #[command(name = "syncline-bench")]
 struct Arguments {
-    /// Name of a benchmark, `accuracy` for the workloads, or `list`
+    /// Name of a benchmark, `accuracy` for what is found in the workloads, or `list` to list the names
     benchmark: String,
-    /// Less precise, but done in under 40 seconds
+    /// Measure less precisely, in under 40 seconds
     #[arg(long)]
     quick: bool,
-    /// Only try that it works
+    /// Only check that the benchmark runs
     #[arg(long, hide = true, conflicts_with = "quick")]
     smoke: bool,
-    /// Put the tables of `accuracy` into docs/accuracy.md
+    /// Write the tables of `accuracy` into docs/accuracy.md
     #[arg(long)]
     markdown: bool,
-    /// The folder of described programs for `accuracy` and `record-overhead`, which replace those
-    /// that they run otherwise
+    /// Folder that describes programs for `accuracy` or `record-overhead` to run instead of its own
     #[arg(long, value_name = "DIR")]
     programs: Option<PathBuf>,
-    /// Also measures these programs with another library preloaded; can be given several times
+    /// Also measure the programs of --programs with this library preloaded; can be given several times
     #[arg(long = "peer", value_name = "NAME=LIBRARY.so", requires = "programs")]
     peers: Vec<record_overhead::Peer>,
-    /// `simulator` compares a simulation of this machine with the machine itself, instead of
-    /// measuring the simulator's speed
+    /// With `simulator`: compare a simulation of this machine with the machine, instead of measuring the
+    /// simulator's speed
     #[arg(long, conflicts_with = "programs")]
     compare: bool,
-    /// `dht` also runs the benchmarks of other tables that files in this folder describe
+    /// With `dht`: also run the benchmarks of other tables, which the files in this folder describe
     #[arg(long = "peers", value_name = "DIR", conflicts_with = "programs")]
     described: Option<PathBuf>,
 }
@@ -181,7 +180,8 @@ fn told(ended: anyhow::Result<()>) -> ExitCode {
 fn fields() -> String {
     let of = |b: &Benchmark| format!("The last line of `{}`:\n{}", b.name, b.fields.trim_end());
     let mut texts: Vec<_> = BENCHMARKS.iter().map(of).collect();
-    let commit = "`commit`, of `git describe --always --dirty`, or null if ./x did not say it";
+    let commit =
+        "`commit`: the output of `git describe --always --dirty`, or null if not run by ./x";
     texts.insert(0, format!("Each last line also has {commit}."));
     let fields = simulator::compare::FIELDS.trim_end();
     texts.push(format!("The last line of `simulator --compare`:\n{fields}"));
@@ -217,15 +217,15 @@ fn last_line(arguments: &Arguments, size: Size) -> anyhow::Result<String> {
     let Arguments { benchmark, markdown, peers, .. } = arguments;
     anyhow::ensure!(
         peers.is_empty() || benchmark == "record-overhead",
-        "--peer belongs to `record-overhead`"
+        "--peer works only with `record-overhead`"
     );
     anyhow::ensure!(
         arguments.described.is_none() || benchmark == "dht",
-        "--peers belongs to `dht`"
+        "--peers works only with `dht`"
     );
     anyhow::ensure!(
         !arguments.compare || benchmark == "simulator",
-        "--compare belongs to `simulator`"
+        "--compare works only with `simulator`"
     );
     match (benchmark.as_str(), &arguments.programs) {
         ("simulator", None) if arguments.compare => simulator::compare::run(size),
@@ -233,10 +233,12 @@ fn last_line(arguments: &Arguments, size: Size) -> anyhow::Result<String> {
         ("accuracy", Some(folder)) => accuracy::programs::run(folder, size, *markdown),
         ("accuracy", None) => accuracy::run(size, *markdown),
         ("record-overhead", Some(folder)) => record_overhead::described::run(folder, peers, size),
-        (_, Some(_)) => anyhow::bail!("--programs belongs to `accuracy` and `record-overhead`"),
+        (_, Some(_)) => {
+            anyhow::bail!("--programs works only with `accuracy` and `record-overhead`")
+        }
         (name, None) => match BENCHMARKS.iter().find(|benchmark| benchmark.name == name) {
             Some(benchmark) => (benchmark.run)(size),
-            None => anyhow::bail!("no benchmark `{name}`; `list` names them all"),
+            None => anyhow::bail!("there is no benchmark `{name}`; `list` lists them all"),
         },
     }
 }

@@ -31,7 +31,7 @@ pub fn sentence(commit: Option<&str>) -> String {
 
 /// A benchmark's last line, which is a JSON object, with the commit added as a field.
 pub fn with_commit(line: &str, commit: Option<&str>) -> anyhow::Result<String> {
-    let fields = line.strip_suffix('}').context("the last line is no object")?;
+    let fields = line.strip_suffix('}').context("the last line is not a JSON object")?;
     Ok(format!("{fields},\"commit\":{}}}", serde_json::to_string(&commit)?))
 }
 

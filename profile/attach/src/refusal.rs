@@ -17,7 +17,7 @@ pub enum Refusal {
     #[error("process {pid} can't be attached to: {why}")]
     NoPermission { pid: u32, why: &'static str, hint: &'static str },
     #[error(
-        "process {pid} is being traced by process {tracer}{name}, and a process has one tracer"
+        "process {pid} is being traced by process {tracer}{name}, and a process can have only one tracer"
     )]
     Traced { pid: u32, tracer: u32, name: String },
     #[error("process {0} is stopped")]
@@ -40,7 +40,7 @@ pub enum Refusal {
     Filter { pid: u32, what: &'static str },
     #[error("process {0} is in a sandbox (seccomp) whose filter can't be read")]
     UnknownFilter(u32),
-    #[error("process {0} has a recorder of another version of Syncline in it")]
+    #[error("process {0} contains a recorder of another version of Syncline")]
     Version(u32),
 }
 
@@ -59,7 +59,7 @@ impl Refusal {
             Refusal::Preloaded(_) => "`syncline top DIR` shows what it waits for now",
             Refusal::Static(_) => "link it dynamically (without -static)",
             Refusal::Filter { .. } => "start it without that filter, or with the call allowed",
-            Refusal::UnknownFilter(_) => "run it as root, who may read what the filter forbids",
+            Refusal::UnknownFilter(_) => "run this command as root, which may read the filter",
             Refusal::Version(_) => "restart the program, or use that version",
             _ => return None,
         })
@@ -86,12 +86,12 @@ pub enum Error {
     #[error("the loader of process {pid} can't open the recorder: {why}")]
     Loader { pid: u32, why: String },
     #[error(
-        "{what} waited {seconds} s for a lock in process {pid}, whose thread goes on without that call; a \
-             process that was forked while a thread of its parent was in the loader has the loader's lock for \
-             ever"
+        "{what} waited {seconds} s for a lock in process {pid}, whose thread continues without that call; in \
+             a process that was forked while a thread of its parent was in the loader, the loader's lock is \
+             never released"
     )]
     Held { pid: u32, what: &'static str, seconds: u64 },
-    #[error("{what} did not come back within {seconds} s; the thread goes on with it by itself")]
+    #[error("{what} did not return within {seconds} s; the thread continues with it")]
     Slow { what: &'static str, seconds: u64 },
     #[error("{what} failed in process {pid}: {why}")]
     Failed { pid: u32, what: &'static str, why: String },

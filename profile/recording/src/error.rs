@@ -19,13 +19,15 @@ pub enum Error {
     Owner { path: PathBuf, owner: u32, folder: u32 },
     #[error("{0}: empty; the disk had no room when its process began")]
     NoRoom(PathBuf),
-    #[error("{path}: recorded in format {found}, and this Syncline reads format {read}")]
+    #[error("{path}: recorded in format {found}, but this Syncline reads format {read}")]
     Version { path: PathBuf, found: u32, read: u32 },
-    #[error("{0}: recorded on a machine of another byte order")]
+    #[error("{0}: recorded on a machine with another byte order")]
     ByteOrder(PathBuf),
     #[error("{path}: the file is damaged or cut short: {what}")]
     Damaged { path: PathBuf, what: String },
-    #[error("{path}: nothing was recorded: no process of `{command}` made a call that is counted")]
+    #[error(
+        "{path}: nothing was recorded: no process of `{command}` made a call that Syncline counts"
+    )]
     Nothing { path: PathBuf, command: String },
     #[error(
         "{path}: the last run, `{command}`, recorded nothing: {why}. The folder still has the \

@@ -6,15 +6,15 @@ use clap::{Parser, Subcommand};
 
 use crate::statuses;
 
-/// Finds out what a threaded program waits for.
+/// Find out what a threaded program waits for
 ///
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
 /// `syncline report` then says which locks cost it time, where, and which threads held them.
-/// `syncline inspect` says which data the critical sections access, and whether they depend on each
-/// other; `syncline kernel` does the same for the Linux kernel. `syncline whatif` measures how much
-/// a call site matters, and `syncline try` whether other locks would make the program faster.
+/// `syncline inspect` shows which data the critical sections access, and whether the sections depend
+/// on each other; `syncline kernel` shows this for the Linux kernel. `syncline whatif` measures how
+/// much a call site matters, and `syncline try` whether other locks would make the program faster.
 /// `syncline machine` and `syncline study` measure what synchronization costs, on this machine and
-/// on others.
+/// on simulated ones.
 #[derive(Parser)]
 #[command(name = "syncline", version, after_long_help = statuses::ALL)]
 pub struct Args {

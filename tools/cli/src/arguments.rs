@@ -22,7 +22,7 @@ pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
 /// The hint for a user who names a running process, for commands that can't attach to one.
 pub const NO_ATTACHING: &str = "this command can't attach to a running process; `syncline record -p PID` and \
-    `syncline top -p PID` do";
+    `syncline top -p PID` can";
 
 /// Refuses `-p PID`, for commands that can't attach to a process.
 ///
@@ -36,7 +36,7 @@ pub fn refuse_pid(_: &str) -> Result<u32, String> {
 pub fn parse_pid(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(pid) if pid > 0 => Ok(pid),
-        _ => Err("expected the number of a process; `ps -e` lists the processes".to_owned()),
+        _ => Err("expected the number of a process; `ps -e` lists them".to_owned()),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         None => (text, 0),
     };
     let number: u64 = digits.parse().map_err(|_| "expected a size such as 512M or 2G")?;
-    number.checked_mul(1 << shift).ok_or_else(|| "this is too large".to_owned())
+    number.checked_mul(1 << shift).ok_or_else(|| "this size is too large".to_owned())
 }
 
 /// Reads a time: a number and perhaps the unit s, m or h; without a unit it is in seconds.
@@ -68,9 +68,10 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
 
 /// Reads a percentage.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
-    let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
+    let percent: f64 =
+        text.trim_end_matches('%').parse().map_err(|_| "expected a percentage, such as 10")?;
     if !(0.0..=100.0).contains(&percent) {
-        return Err("expected from 0 to 100".to_owned());
+        return Err("expected a percentage from 0 to 100".to_owned());
     }
     Ok(percent)
 }

@@ -16,17 +16,17 @@ use crate::terminal::style;
 
 /// Compare two recordings
 ///
-/// Says which findings are gone, which are new and which have changed, and where waiting
-/// became more or less. Call sites are matched by function and file, so lines may move. Times
-/// are per second of run time, as runs need not be equally long.
+/// Says which findings are gone, which are new and which have changed, and where threads wait more
+/// or less than before. Call sites are matched by function and file, so lines may move. Times are
+/// per second of run time, so the runs may differ in length.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Diff {
-    /// The recording from before
+    /// Recording before the change
     #[arg(value_name = "BEFORE")]
     pub before: PathBuf,
 
-    /// The recording from after
+    /// Recording after the change
     #[arg(value_name = "AFTER")]
     pub after: PathBuf,
 
@@ -53,7 +53,10 @@ pub fn run(args: &Diff) -> Result<ExitCode, Failure> {
 fn show(args: &Diff, before: &Analysis, after: &Analysis) -> Result<()> {
     let difference = diff::diff(before, after).with_context(|| {
         let empty = if before.processes.is_empty() { &args.before } else { &args.after };
-        format!("{} has no process: its program made no call that is recorded", empty.display())
+        format!(
+            "{} has no process: its program made no call that Syncline records",
+            empty.display()
+        )
     })?;
     let mut out = BufWriter::new(stdout().lock());
     if args.json {

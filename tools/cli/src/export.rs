@@ -15,21 +15,21 @@ use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::statuses;
 
-/// Write a recording for other tools
+/// Export a recording for other tools
 ///
-/// Profiles (pprof, folded) have the waiting for locks of the whole run, by call stack.
-/// Traces (perfetto, firefox) have what each thread waited for and when, and what it held if the
-/// program was recorded with `record --timeline`. For a long run, they have windows of time.
+/// Profiles (pprof, folded) show how long threads waited for locks in the whole run, by call stack.
+/// Traces (perfetto, firefox) show what each thread waited for and when and, if the program was
+/// recorded with `record --timeline`, which locks it held. Of a long run, they cover windows of time.
 ///
 /// For example: `syncline export --format folded | inferno-flamegraph > waits.svg`
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Export {
-    /// The recording
+    /// Recording to export
     #[arg(default_value = DEFAULT_RECORDING)]
     pub recording: PathBuf,
 
-    /// What to write
+    /// Format to write
     #[arg(short, long, value_enum)]
     pub format: Format,
 
@@ -37,7 +37,7 @@ pub struct Export {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 
-    /// What the widths of a flame graph are; only for folded stacks
+    /// What the widths of a flame graph mean; only for folded stacks
     #[arg(long, value_enum, default_value_t = Value::Delay)]
     pub value: Value,
 }
@@ -53,16 +53,16 @@ pub enum Format {
     Firefox,
     /// Folded stacks for flame graphs
     Folded,
-    /// The JSON report and the timelines
+    /// The JSON report, with the timelines of the threads
     Json,
 }
 
 /// What a flame graph shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Value {
-    /// Microseconds waited
+    /// Microseconds of waiting
     Delay,
-    /// Waits
+    /// Number of waits
     Waits,
 }
 

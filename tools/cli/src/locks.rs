@@ -12,11 +12,12 @@ use crate::failure::{Failure, REPORT_FAILED};
 
 /// List the locks of the library
 ///
-/// Prints for each lock the order in which it serves waiters, its size and that of an acquisition's
-/// queue node, what it can do, and when to use it.
+/// Prints for each lock the order in which waiters get it, its size and that of an acquisition's
+/// queue node in bytes, whether it has a try and a timeout, whether it is made for NUMA machines, and
+/// when to use it.
 #[derive(clap::Args)]
 pub struct Locks {
-    /// Print the table of docs/locks.md
+    /// Print the Markdown table of docs/locks.md instead
     #[arg(long)]
     pub markdown: bool,
 }
@@ -85,9 +86,9 @@ fn plain() -> String {
         }
     }
     text.push_str(
-        "\nA lock waits by a policy: `mcs-spin`, `mcs-yield`, `mcs-park`. Bytes are those\n\
-         of the lock and of the queue node of an acquisition. docs/locks.md says which\n\
-         lock to use.\n",
+        "\nA suffix says how waiters wait: `mcs-spin`, `mcs-yield` or `mcs-park`. `bytes` is\n\
+         the size of the lock, and `node` that of an acquisition's queue node. docs/locks.md\n\
+         says which lock to use.\n",
     );
     text
 }

@@ -16,26 +16,26 @@ use crate::statuses;
 
 /// Measure what an access to memory costs on this machine
 ///
-/// Measures loads, stores and atomic operations on lines in each state of the caches' protocol,
-/// over each distance between two hardware threads, like SSYNC's ccbench. This takes a few seconds
-/// for a few processors, and a minute or two for hundreds. The other processors should be idle
+/// Measures loads, stores and atomic operations on cache lines in each state of the coherence
+/// protocol, at each distance between two hardware threads, like SSYNC's ccbench. This takes a few
+/// seconds for a few processors, and a minute or two for hundreds. The machine should be idle
 /// meanwhile.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Machine {
-    /// A simulated machine to measure instead: its name, or the file that describes it
+    /// Simulated machine to measure instead: its name, or the file that describes it
     #[arg(value_name = "MACHINE")]
     pub simulated: Option<String>,
 
-    /// Take fewer samples: for a first look
+    /// Take fewer samples, for a first look at this machine
     #[arg(long)]
     pub quick: bool,
 
-    /// Write a machine description to FILE, which simulations load; `-` is standard output
+    /// Write a description of the machine, for simulations, to FILE; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write a page to FILE: one file that needs no network
+    /// Write an HTML page to FILE, which needs no other file and no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

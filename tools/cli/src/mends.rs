@@ -9,13 +9,13 @@ use crate::failure::{Failure, RECORD_FAILED};
 /// A change that needs no other lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mend {
-    /// The C library's mutexes, which spin before they sleep
+    /// The C library's mutexes, but spinning before they sleep
     Spin,
-    /// Threads on one socket
+    /// All threads on one socket
     OneSocket,
-    /// Each thread on a processor, near each other
+    /// Each thread on its own processor, near each other
     Packed,
-    /// Each thread on a processor, far from each other
+    /// Each thread on its own processor, far from each other
     Spread,
     /// All threads on one processor
     OneProcessor,

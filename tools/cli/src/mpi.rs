@@ -20,17 +20,17 @@ use crate::statuses;
 
 /// Run an MPI program with other locks for its windows
 ///
-/// The program needs no change and no recompiling; PROGRAM is what starts it, such as `mpirun -n 4
-/// ./app`. A window's lock scheme is the value of its Info key `passive_sync_mode`, or else that of
-/// --scheme. Windows without either keep the MPI library's own locks. docs/mpi.md says when to use
-/// which scheme.
+/// The program is neither changed nor recompiled. PROGRAM is the command that starts it, such as
+/// `mpirun -n 4 ./app`. A window's lock scheme is the value of its Info key `passive_sync_mode`, or
+/// else that of --scheme. Windows without either keep the MPI library's own locks. docs/mpi.md says
+/// when to use which scheme.
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline mpi [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
     after_long_help = statuses::RUNNING
 )]
 pub struct Mpi {
-    /// The scheme of windows without the Info key
+    /// Lock scheme of windows without the Info key [default: library]
     #[arg(short, long, value_name = "SCHEME", value_parser = schemes())]
     pub scheme: Option<String>,
 

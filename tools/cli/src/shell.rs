@@ -17,24 +17,25 @@ const SEE_ALSO: &str = "\
 .SH \"SEE ALSO\"
 \\fBsyncline\\fR(1), \\fBsyncline\\-policy\\fR(5)
 .PP
-A page that is named as \\fIdocs/NAME.md\\fR is in the folder \\fIshare/doc/syncline\\fR of an \
-installation, and in Syncline's repository.
+The pages that are named \\fIdocs/NAME.md\\fR here are in the folder \\fIshare/doc/syncline\\fR of \
+an installation, and in Syncline's repository.
 ";
 
-/// Print the completions of a shell
+/// Print completions for a shell
 ///
 /// For example: `syncline completions bash > ~/.local/share/bash-completion/completions/syncline`
 #[derive(clap::Args)]
 pub struct Completions {
+    /// Shell that will read the completions
     pub shell: clap_complete::Shell,
 }
 
-/// Print the man page of all commands, or write a page for each
+/// Print one man page for all commands, or write a page for each
 ///
 /// For example: `syncline man | man -l -`, or `syncline man --out ~/.local/share/man`
 #[derive(clap::Args)]
 pub struct ManPages {
-    /// Write a page for each command, and one for policy files, into `man1` and `man5` of this folder
+    /// Folder to write the pages to: one for each command in DIR/man1, one for policy files in DIR/man5
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -104,7 +105,7 @@ fn write_page(command: &Command, name: &str, folder: &Path) -> anyhow::Result<()
 
 fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).with_context(|| format!("can't make {}", parent.display()))?;
+    fs::create_dir_all(parent).with_context(|| format!("can't create {}", parent.display()))?;
     fs::write(path, text).with_context(|| format!("can't write {}", path.display()))
 }
 

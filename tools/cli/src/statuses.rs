@@ -3,11 +3,10 @@
 
 macro_rules! running {
     () => {
-        "  the program's, or 128 + N if signal N ended it. If the program was not run, or the recording is\n  \
-         incomplete:\n  \
-         125  Syncline failed, or the disk was full\n  \
+        "  the program's own (0 with `record -p`), or 128 + N if signal N ended it, or:\n  \
+         125  Syncline failed, or the disk was full and the recording is incomplete\n  \
          126  the program can't be run, or can't be recorded\n  \
-         127  the program was not found\n"
+         127  the program, its loader or the process was not found\n"
     };
 }
 
@@ -17,21 +16,22 @@ macro_rules! comparing {
          125  Syncline failed, or the unmodified program did\n  \
          126  the program can't be run, or no library can be preloaded into it\n  \
          127  the program was not found\n  \
-         1    the recording can't be read\n"
+         1    a recording can't be read\n"
     };
 }
 
 macro_rules! reading {
     () => {
         "  0    done\n  \
-         1    the recording can't be read, the report can't be written, or the machine can't be \
-         measured\n"
+         1    the recording can't be read, the output can't be written, or the machine\n       \
+         can't be measured\n"
     };
 }
 
 macro_rules! attaching {
     () => {
-        "  126  `top -p`: the process can't be recorded\n  \
+        "  125  `top -p`: Syncline failed\n  \
+         126  `top -p`: the process can't be recorded\n  \
          127  `top -p`: there is no such process\n"
     };
 }
@@ -47,8 +47,9 @@ pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
 /// For `cluster`, which runs several processes at the same time.
 pub const CLUSTER: &str = concat!(
     "Exit status:\n",
-    "  the program's: that of the first rank that failed, else 0\n  3    a signal ended that rank, or \
-     it ended inside the shared memory, or was missing there\n",
+    "  that of the first rank that failed, or 0 if none did, or:\n  \
+     3    a signal ended a rank, a rank ended before syncline_dsm_finish, or a rank\n       \
+     never joined the shared memory that others use\n",
     "  125  Syncline failed, or there was too little memory\n  126  the program can't be run\n  127  \
      the program was not found\n",
     wrong!()
@@ -57,15 +58,15 @@ pub const CLUSTER: &str = concat!(
 pub const KERNEL: &str = concat!(
     "Exit status:\n",
     "  0    done\n  \
-     1    the kernel could not be run, its load failed, the recording can't be read, or it \
-     contradicts itself\n",
+     1    the kernel can't be run, its load failed, the disk was full, or the recording\n       \
+     can't be read or contradicts itself\n",
     wrong!()
 );
 /// For `inspect`, which runs a program or reads a trace.
 pub const INSPECTING: &str = concat!(
     "Exit status:\n",
     running!(),
-    "  1    with --read: the trace can't be read, or the report can't be written\n",
+    "  1    the trace can't be read, or the report can't be written\n",
     wrong!()
 );
 /// For commands that run the program unchanged and changed, and compare.
@@ -78,12 +79,13 @@ pub const TOP: &str = concat!("Exit status:\n", reading!(), attaching!(), wrong!
 pub const ALL: &str = concat!(
     "Exit status of `record`, `inspect`, `exec` and `mpi`:\n",
     running!(),
+    "  1    `inspect`: the trace can't be read, or the report can't be written\n",
     "Exit status of `try`, `tune` and `whatif`:\n",
     comparing!(),
     "Exit status of `cluster` and `kernel`: see their `--help`\n",
     "Exit status of the other commands:\n",
     reading!(),
     attaching!(),
-    "Exit status of all:\n",
+    "Exit status of all commands:\n",
     wrong!()
 );

@@ -244,8 +244,8 @@ fn folders_that_cannot_be_used() {
         let mut record = sandbox.record();
         refused(&sandbox, record.arg("-o").arg(folder).arg("true"), 125, words);
     };
-    to("/proc/here".as_ref(), &["can't make /proc/here", "-o"]);
-    to(&sandbox.path("no/such/parent"), &["can't make", "No such file"]);
+    to("/proc/here".as_ref(), &["can't create /proc/here", "-o"]);
+    to(&sandbox.path("no/such/parent"), &["can't create", "No such file"]);
 
     let file = sandbox.path("file");
     fs::write(&file, "precious").unwrap();

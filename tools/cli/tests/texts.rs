@@ -72,7 +72,7 @@ fn every_command_has_a_page_of_its_own() {
     std::fs::write(&file, "").unwrap();
     let output = syncline().args(["man", "--out"]).arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("can't make"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("can't create"));
 }
 
 /// The help lists the exit statuses that the command has. A command that runs a program ends with
@@ -97,7 +97,7 @@ fn help_has_the_statuses_of_its_command() {
         assert_eq!(statuses(command), "0 1 2", "{command}");
     }
     // `top -p` attaches to a process, like `record -p`.
-    assert_eq!(statuses("top"), "0 1 126 127 2");
+    assert_eq!(statuses("top"), "0 1 125 126 127 2");
     assert!(text(&["--help"]).contains("Exit status of `try`, `tune` and `whatif`"));
 }
 

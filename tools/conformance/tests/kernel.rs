@@ -166,7 +166,7 @@ fn a_load_that_fails_is_told_and_what_was_recorded_is_kept() {
     let again = run_limited(&mut read, LIMIT);
     again.assert_status(0);
     let text = String::from_utf8_lossy(&again.stdout);
-    assert!(text.contains("did not run to its end") && text.contains("no breach"), "{text}");
+    assert!(text.contains("did not run to its end") && text.contains("no violation"), "{text}");
 }
 
 /// The number of rounds that each task of the module does.

@@ -64,7 +64,7 @@ impl Side {
 
 /// Why no fault side is available.
 #[derive(Debug, Error)]
-#[error("no pages with the fault side {}: {reason}", side.name())]
+#[error("fault handler {} is not available: {reason}", side.name())]
 pub struct Unavailable {
     /// The side that was tried last, and failed.
     pub side: Side,

@@ -21,7 +21,7 @@ use crate::shape::{Control, PAGE};
 /// There is not enough global memory.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
-    "no {bytes} bytes of shared memory: {free} of {all} are free; `syncline cluster --memory` says how much there is"
+    "no {bytes} bytes of shared memory: {free} of {all} are free; `syncline cluster --memory SIZE` gives more"
 )]
 pub struct OutOfMemory {
     /// The bytes asked for.

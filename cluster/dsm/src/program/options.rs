@@ -60,7 +60,7 @@ impl Default for Options {
 
 /// The error for a variable with an unknown value.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("{variable}={value} is not understood: {wanted}")]
+#[error("{variable}={value} is invalid: expected {wanted}")]
 pub struct Misunderstood {
     /// The variable.
     pub variable: &'static str,

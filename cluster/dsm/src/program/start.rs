@@ -17,7 +17,7 @@ use crate::shape::{Control, PAGE, Shape};
 #[derive(Debug, Error)]
 pub enum Error {
     /// The process was started as a rank before.
-    #[error("this process has shared memory already")]
+    #[error("this process already has shared memory")]
     Twice,
     /// A variable has an unknown value.
     #[error(transparent)]
@@ -26,7 +26,7 @@ pub enum Error {
     #[error(transparent)]
     Ranks(#[from] host::Error),
     /// Each rank's part has another size than this shared memory needs.
-    #[error("the ranks have {found} bytes each, and this memory needs {needed}")]
+    #[error("the ranks have {found} bytes each, but this shared memory needs {needed}")]
     Size {
         /// The bytes that each rank has.
         found: usize,
@@ -35,7 +35,7 @@ pub enum Error {
     },
     /// The program needs more memory than it was started with.
     #[error(
-        "the program needs {needed} bytes of shared memory, and {has} are there: start it with `syncline cluster --memory {needed}`"
+        "the program needs {needed} bytes of shared memory, but has only {has}: start it with `syncline cluster --memory {needed}`"
     )]
     TooSmall {
         /// The bytes that it needs.
@@ -45,14 +45,14 @@ pub enum Error {
     },
     /// The ranks run different programs, or have different options.
     #[error(
-        "rank {rank} runs another program than rank 0, or has other options: start the same file, with the same variables, on all ranks"
+        "rank {rank} runs another program than rank 0, or has other options: start all ranks with the same file and the same environment variables"
     )]
     Different {
         /// The rank that differs.
         rank: usize,
     },
     /// The system's pages have a size other than 4,096 bytes.
-    #[error("this system has pages of {0} bytes, and only 4,096 are known")]
+    #[error("this system has pages of {0} bytes, but only pages of 4,096 bytes are supported")]
     PageSize(usize),
     /// No fault side is available.
     #[error(transparent)]
@@ -99,7 +99,7 @@ pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
             // An error is ignored: standard error may be closed.
             let _ = writeln!(
                 io::stderr(),
-                "syncline: no fault side {not} ({reason}): {instead} is used, which is slower"
+                "syncline: fault handler {not} is not available ({reason}): {instead} is used, which is slower"
             );
         }
     }

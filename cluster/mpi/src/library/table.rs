@@ -108,8 +108,8 @@ fn find() -> Option<Constants> {
     };
     if known.is_none() {
         say(&format!(
-            "windows keep the MPI library's own locks: {} is none of the known libraries, \
-             which are Open MPI (libmpi.so.40), MPICH (libmpich.so.12, libmpi.so.12) and those with \
+            "windows keep the MPI library's own locks: {} is none of the known MPI libraries: \
+             Open MPI (libmpi.so.40), MPICH (libmpich.so.12, libmpi.so.12) and those with \
              the standard's own binary interface (libmpi_abi.so)",
             path.display()
         ));

@@ -46,7 +46,8 @@ pub struct Peer {
 
 /// Reads the `.toml` files of a folder, in the order of their names.
 pub fn read(folder: &Path) -> anyhow::Result<Vec<Peer>> {
-    let names = fs::read_dir(folder).with_context(|| format!("no folder {}", folder.display()))?;
+    let names = fs::read_dir(folder)
+        .with_context(|| format!("can't read the folder {}", folder.display()))?;
     let mut files: Vec<_> = names.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
@@ -64,7 +65,7 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Peer>> {
 fn one_of(folder: &Path, file: &Path) -> anyhow::Result<Peer> {
     let Description { command, operations, unit } = toml::from_str(&fs::read_to_string(file)?)?;
     anyhow::ensure!(!command.is_empty(), "`command` is empty");
-    let operations = Regex::new(&operations).context("`operations` is no regular expression")?;
+    let operations = Regex::new(&operations).context("`operations` is not a regular expression")?;
     anyhow::ensure!(operations.captures_len() > 1, "`operations` has no group (in parentheses)");
     let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = folder.canonicalize()?;
@@ -80,7 +81,7 @@ impl Peer {
         let finished = process::run(command, lab.folder(), "peer")?;
         let printed = fs::read_to_string(finished.stdout)?;
         self.found_in(&printed).with_context(|| {
-            format!("{}: `operations` finds no number in what it printed", self.name)
+            format!("{}: `operations` matches no number in the program's output", self.name)
         })
     }
 
@@ -114,7 +115,7 @@ mod tests {
         let error = |text| format!("{:#}", described(text).err().expect("it is refused"));
         assert!(error("command = []\noperations = '(x)'").contains("`command` is empty"));
         assert!(error("command = ['x']\noperations = 'x'").contains("no group"));
-        assert!(error("command = ['x']\noperations = '('").contains("no regular expression"));
+        assert!(error("command = ['x']\noperations = '('").contains("not a regular expression"));
         assert!(error("command = ['x']\nops = 'x'").contains("ops"));
         let empty = tempfile::tempdir().unwrap();
         assert!(read(empty.path()).is_err());

@@ -62,8 +62,8 @@ pub const FIELDS: &str = "
 
   uncontended_worst_ratio     one thread: the fastest peer's time for a pair over ours, the
                               worst over all locks of the catalogue, as writer and as
-                              reader. The peer is of the same kind. Of a lock's forms of one
-                              kind the best counts
+                              reader. The peer is of the same kind. If a lock has several
+                              forms of one kind, the best counts
   contended_best_ratio        two threads, one lock, sections of four lengths: the geometric
                               mean over these of the ratio to the better of parking_lot's and
                               pthread's mutex; the best of the recommended locks (gate)

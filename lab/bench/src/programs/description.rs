@@ -102,14 +102,17 @@ impl Description {
         anyhow::ensure!(!description.command.is_empty(), "`command` is empty");
         anyhow::ensure!(
             description.place.is_some() == description.remedy.is_some(),
-            "`place` and `remedy` belong together"
+            "`place` and `remedy` must be given together"
         );
         anyhow::ensure!(
             Duration::try_from_secs_f64(description.limit).is_ok(),
-            "`limit` is no time"
+            "`limit` is not a number of seconds"
         );
         description.folder = file.with_extension("").canonicalize()?;
-        anyhow::ensure!(description.folder.is_dir(), "what it is run in is no folder");
+        anyhow::ensure!(
+            description.folder.is_dir(),
+            "the file without its `.toml` is not a folder to run the program in"
+        );
         description.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(description)
     }
@@ -124,7 +127,11 @@ pub fn all(folder: &Path) -> anyhow::Result<Vec<Description>> {
     let mut files: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<anyhow::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
-    anyhow::ensure!(!files.is_empty(), "{} describes no program: no *.toml", folder.display());
+    anyhow::ensure!(
+        !files.is_empty(),
+        "{} describes no program: it has no *.toml file",
+        folder.display()
+    );
     let read = |file: &PathBuf| Description::read(file).with_context(|| file.display().to_string());
     files.iter().map(read).collect()
 }

@@ -18,7 +18,7 @@ impl FromStr for Peer {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Peer> {
-        let (name, library) = text.split_once('=').context("a peer is NAME=LIBRARY.so")?;
+        let (name, library) = text.split_once('=').context("expected NAME=LIBRARY.so")?;
         // The path is absolute, because each program runs in a folder of its own.
         let library = Path::new(library).canonicalize();
         let library = library.with_context(|| format!("{text}: there is no such file"))?;

@@ -10,7 +10,7 @@ pub enum Error {
     Io { path: String, source: std::io::Error },
     #[error("{path}: not a machine description: {source}")]
     Syntax { path: String, source: serde_json::Error },
-    #[error("{path}: described in format {found}, and this Syncline reads {FORMAT}")]
+    #[error("{path}: described in format {found}, but this Syncline reads {FORMAT}")]
     Format { path: String, found: String },
     #[error("{path}: {what}")]
     Wrong { path: String, what: String },

@@ -61,7 +61,7 @@ pub fn comparison_table(machines: [&Target; 2], shown: Shown, both: &[Comparison
         let off = 100.0 * (ratio - 1.0);
         let _ = writeln!(text, "{name:<names$}{at:>14}{first:>12.2}{second:>12.2}{off:>+10.0} %");
     }
-    let _ = writeln!(text, "\nThe middle difference is {:.0} %.", error_percent(both));
+    let _ = writeln!(text, "\nThe median difference is {:.0} %.", error_percent(both));
     text
 }
 

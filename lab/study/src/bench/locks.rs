@@ -103,7 +103,7 @@ mod tests {
     fn names_that_are_not_there_are_told_with_those_that_are() {
         let target = Target::named("xeon").unwrap();
         let error = atomics(&target, &request(&["cas", "dcas"]), Shown::Cycles).unwrap_err();
-        let told = "there is no operation `dcas`: there are cas, tas, cas-fai, swap, fai";
+        let told = "there is no operation `dcas`; choose from cas, tas, cas-fai, swap, fai";
         assert_eq!(error.to_string(), told);
     }
 

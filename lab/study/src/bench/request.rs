@@ -19,9 +19,9 @@ pub struct Request {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {
-    #[error("there is no {kind} `{name}`: there are {known}")]
+    #[error("there is no {kind} `{name}`; choose from {known}")]
     Name { kind: &'static str, name: String, known: String },
-    #[error("here memory is where the system has put it: only a simulated machine can spread it")]
+    #[error("`--memory spread` needs a simulated machine: on this one, the system places memory")]
     Homes,
 }
 

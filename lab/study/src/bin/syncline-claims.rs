@@ -9,15 +9,15 @@ use syncline_study::document::replace_between;
 use syncline_study::lab::{Effort, Lab};
 use syncline_study::study;
 
-/// Compares the papers' claims with measurements, row by row.
+/// Compare the papers' claims with simulated machines, claim by claim
 #[derive(Parser)]
 #[command(name = "syncline-claims")]
 struct Arguments {
-    /// Each point once instead of five times: some three minutes of processor time instead of
-    /// fifteen, divided among all processors
+    /// Measure each point once instead of five times: about 3 minutes of processor time instead of 15,
+    /// divided among all processors
     #[arg(long)]
     quick: bool,
-    /// Put the tables into docs/study.md and lab/study/claims.md
+    /// Write the tables into docs/study.md and lab/study/claims.md
     #[arg(long)]
     markdown: bool,
 }

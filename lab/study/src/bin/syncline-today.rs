@@ -8,15 +8,15 @@ use syncline_study::document::replace_between;
 use syncline_study::lab::{Effort, Lab};
 use syncline_study::today::{MARKS, Measured, markdown};
 
-/// Compares the library's locks on simulated machines of today, with the library's advice and with
-/// what others have measured.
+/// Compare the library's locks on simulated machines of today, and compare the results with the
+/// library's advice and with what others have measured
 #[derive(Parser)]
 #[command(name = "syncline-today")]
 struct Arguments {
-    /// Each point with two seeds instead of five
+    /// Measure each point with two seeds instead of five
     #[arg(long)]
     quick: bool,
-    /// Put the tables into docs/locks.md
+    /// Write the tables into docs/locks.md
     #[arg(long)]
     markdown: bool,
 }

@@ -110,7 +110,7 @@ fn a_file_of_another_version_is_refused_by_its_number() {
     damage::put(&mut bytes, 8, 4, 1);
     let result = read(&folder.path().join("1.syncline"), &bytes, "version 1");
     let Err(error @ Error::Version { found: 1, .. }) = result else { panic!("not refused") };
-    let expected = format!("recorded in format 1, and this Syncline reads format {VERSION}");
+    let expected = format!("recorded in format 1, but this Syncline reads format {VERSION}");
     assert!(error.to_string().ends_with(&expected), "{error}");
 }
 

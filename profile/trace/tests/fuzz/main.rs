@@ -86,7 +86,7 @@ fn a_file_of_another_version_is_refused_by_its_number() {
     damage::put(&mut bytes, 8, 4, 99);
     let result = read(&folder.path().join("1.trace"), &bytes, "version 99");
     let Err(error @ Error::Version { found: 99, .. }) = result else { panic!("not refused") };
-    let expected = format!("recorded in format 99, and this Syncline reads format {VERSION}");
+    let expected = format!("recorded in format 99, but this Syncline reads format {VERSION}");
     assert!(error.to_string().ends_with(&expected), "{error}");
 }
 

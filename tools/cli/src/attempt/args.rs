@@ -10,9 +10,10 @@ use syncline_targets::Locks;
 
 /// Find out which locks make a program faster
 ///
-/// Runs the program with its own locks and with others, in turn, and compares the runs of each
-/// round. Says "no difference" if there is none that matters. Ctrl-C ends the command and shows the
-/// result of the complete rounds. `syncline exec` then runs the program with the locks that won.
+/// Runs the program in rounds: in each, with its own locks and with every variant in turn. Compares
+/// only runs of the same round. Says "no difference" if a difference is too small to matter.
+/// Ctrl-C ends the command and shows the result of the complete rounds. `syncline exec` then runs the
+/// program with the locks that won.
 ///
 /// For example: `syncline try --lock gate,mcs,ticket --runs 20 -- ./app`
 #[derive(clap::Args)]
@@ -21,19 +22,20 @@ use syncline_targets::Locks;
     after_long_help = statuses::COMPARING
 )]
 pub struct Try {
-    /// The locks to try, each as for `syncline exec` [default: gate,mcs,ttas,futex]
+    /// Locks to try, each as for `syncline exec` [default without --mend: gate,mcs,ttas,futex]
     #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
     pub lock: Vec<Locks>,
 
-    /// Changes to try that need no other lock [default without --lock: all that differ on this machine]
+    /// Changes to try that need no other lock [default without --lock and --site: spin, packed, and
+    /// those of spread and one-socket that differ on this machine]
     #[arg(short, long, value_enum, value_name = "CHANGE,...", value_delimiter = ',')]
     pub mend: Vec<Mend>,
 
-    /// Replace only the locks that are first acquired at this call site, named as in reports
+    /// Replace only locks that are first acquired at this call site, named as in reports
     #[arg(short, long, value_name = "PLACE")]
     pub site: Option<String>,
 
-    /// How often to run the program with each variant
+    /// How many times to run the program with each variant
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
@@ -50,36 +52,39 @@ pub struct Try {
 /// How runs are compared.
 #[derive(clap::Args)]
 pub struct Measuring {
-    /// Compare a number that the program prints: the group of this regular expression, or all of it
+    /// Compare a number that the program prints: what this regular expression, or its group, matches
     ///
-    /// The last match counts. More is better. With --load, the load prints the number.
+    /// The last match counts. The number must be above 0, and more is better. With --load, the load
+    /// prints the number.
     #[arg(long, value_name = "REGEX", conflicts_with = "cpu", group = "figure")]
     pub metric: Option<Regex>,
 
-    /// Compare a number that a shell command extracts from what the program, or the load, prints
+    /// Compare a number that this shell command extracts from the output of the program or the load
+    ///
+    /// The command reads the output from its standard input, and prints the number.
     #[arg(long, value_name = "COMMAND", conflicts_with = "cpu", group = "figure")]
     pub metric_command: Option<String>,
 
-    /// Less is better for that number
+    /// With --metric or --metric-command: less is better
     #[arg(long, requires = "figure")]
     pub less_is_better: bool,
 
-    /// Compare processor time, not elapsed time
+    /// Compare processor time instead of elapsed time
     #[arg(long)]
     pub cpu: bool,
 
-    /// The program is a server: run this shell command when the server is ready, and compare its runs
+    /// Treat the program as a server, and run this shell command against it when it is ready
     ///
-    /// When the command has ended, the server gets SIGTERM. The command's time or its number is
-    /// compared; with --cpu, the server's processor time.
+    /// When the command has ended, the server gets SIGTERM. Runs are compared by the time that the
+    /// command takes or by the number that it prints; with --cpu, by the server's processor time.
     #[arg(long, value_name = "COMMAND", requires = "ready")]
     pub load: Option<String>,
 
-    /// The server is ready when it answers at this port, `host:port`, or path of a socket
+    /// With --load: port, HOST:PORT or path of a socket at which the server answers when it is ready
     #[arg(long, value_name = "PORT", group = "ready", requires = "load")]
     pub ready_port: Option<String>,
 
-    /// The server is ready when it has printed this
+    /// With --load: regular expression that the server's output matches when it is ready
     #[arg(long, value_name = "REGEX", group = "ready", requires = "load")]
     pub ready_line: Option<Regex>,
 }
@@ -110,7 +115,7 @@ impl Measuring {
 /// The smallest difference that matters.
 #[derive(clap::Args)]
 pub struct Mattering {
-    /// The smallest difference that matters, in percent
+    /// Smallest difference that matters, in percent
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_percent)]
     pub difference: f64,
 }

@@ -163,7 +163,8 @@ pub fn explain(name: &OsString, failed: Failed) -> Failure {
     let program = name.display();
     match failed {
         Failed::Interrupted => Failure::message(status, "interrupted before anything was measured"),
-        _ => Failure::message(status, format!("{program} with its own locks {failed}"))
-            .hint("run it without Syncline first; under Syncline, its standard input is empty"),
+        _ => Failure::message(status, format!("{program} with its own locks {failed}")).hint(
+            "first run it without Syncline, with `< /dev/null`: here, its standard input is empty",
+        ),
     }
 }

@@ -75,7 +75,7 @@ fn figure(value: f64) -> String {
 pub fn open(rounds: usize) -> String {
     match rounds {
         0..=MOST_RUNS => format!("undecided (needs ~{} runs)", grouped(rounds as u64)),
-        _ => "undecided: no number of runs would decide".to_owned(),
+        _ => "undecided (needs more than 10,000 runs)".to_owned(),
     }
 }
 

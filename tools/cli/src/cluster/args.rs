@@ -11,11 +11,11 @@ use crate::statuses;
 /// Run a program on several ranks with shared memory
 ///
 /// Starts the program RANKS times on this machine. The processes share memory by page faults, and
-/// allocate and synchronize it by the functions of `syncline_dsm.h` or of the crate `syncline-dsm`;
-/// docs/dsm.md says how such a program is written, and what makes it fast. Each rank has a cache of
-/// its own, as if it were on a machine of its own. Standard input is rank 0's.
+/// allocate and synchronize it with the functions of `syncline_dsm.h` or of the crate `syncline-dsm`.
+/// Each rank has its own cache, as if it were on its own machine. Only rank 0 gets the standard input.
+/// docs/dsm.md says how to write such a program, and what makes it fast.
 ///
-/// If a rank dies, the others are ended, and a message names it and its last request.
+/// If a rank dies, all others are ended, and a message names that rank and its last request.
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline cluster -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
@@ -26,37 +26,36 @@ pub struct Cluster {
     #[arg(short = 'n', long, value_name = "RANKS", value_parser = ranks)]
     pub ranks: usize,
 
-    /// How much memory they share, such as 512M or 4G
+    /// Size of the shared memory, such as 512M or 4G
     #[arg(short, long, value_name = "SIZE", default_value = "256M", value_parser = memory)]
     pub memory: usize,
 
-    /// How many pages of 4 KiB a miss fetches
+    /// How many pages of 4 KiB a miss fetches (a line), from 1 to 64
     #[arg(long, value_name = "PAGES", default_value_t = 1, value_parser = line)]
     pub line: usize,
 
-    /// How much of the shared memory each rank caches at most, but at least four lines [default:
-    /// all]
+    /// Most shared memory that each rank caches, but at least four lines [default: all]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub cache: Option<usize>,
 
-    /// How many pages a rank may write between synchronizations before some are sent home, at least
-    /// four [default: no limit]
+    /// Most written pages that a rank keeps until it synchronizes, but at least four; if there are more,
+    /// some are sent home earlier [default: no limit]
     #[arg(long, value_name = "PAGES", value_parser = pages)]
     pub write_buffer: Option<usize>,
 
-    /// How finely pages are classified
+    /// Which cached pages a rank keeps at an acquire or a barrier
     #[arg(long, value_name = "SCHEME", default_value = "ps3", value_parser = schemes())]
     pub scheme: String,
 
-    /// The home ranks of pages that the program has not placed
+    /// Home ranks of the lines that the program does not place
     #[arg(long, value_name = "WHERE", default_value = "interleaved", value_parser = homes())]
     pub homes: Placement,
 
-    /// How accesses are noticed [default: the quickest way that the system allows]
+    /// How accesses to absent pages are noticed [default: the fastest way that the system allows]
     #[arg(long, value_name = "SIDE", value_parser = sides())]
     pub faults: Option<Side>,
 
-    /// Print for each rank what its memory has done, when it ends
+    /// Print each rank's misses, bytes fetched, lines invalidated and other counts when it finishes
     #[arg(long)]
     pub counts: bool,
 
@@ -110,9 +109,9 @@ fn memory(text: &str) -> Result<usize, String> {
 
 fn schemes() -> PossibleValuesParser {
     let ideas = [
-        "none: all pages are dropped at every acquire",
-        "private pages are kept",
-        "private pages are kept, and shared ones that no other rank writes",
+        "none",
+        "pages that only this rank uses",
+        "pages that only this rank uses, and pages that no other rank writes",
     ];
     let named = SCHEMES.iter().zip(ideas);
     PossibleValuesParser::new(named.map(|(scheme, idea)| PossibleValue::new(scheme.0).help(idea)))
@@ -120,9 +119,9 @@ fn schemes() -> PossibleValuesParser {
 
 fn homes() -> impl TypedValueParser<Value = Placement> {
     let values = [
-        PossibleValue::new("interleaved").help("page after page at rank after rank"),
-        PossibleValue::new("blocks").help("as many consecutive pages at each rank"),
-        PossibleValue::new("first-touch").help("where they are touched first"),
+        PossibleValue::new("interleaved").help("consecutive lines at consecutive ranks, in turn"),
+        PossibleValue::new("blocks").help("a block of consecutive lines at each rank"),
+        PossibleValue::new("first-touch").help("at the rank that touches the line first"),
     ];
     PossibleValuesParser::new(values).map(|name| {
         let named = Placement::ALL.into_iter().find(|placement| placement.name() == name);

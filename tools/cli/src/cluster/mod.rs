@@ -48,7 +48,9 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let job = Host::launch(args.ranks, layout.bytes, command).map_err(|error| {
         let failure = Failure::new(RECORD_FAILED, error);
         let needed = (layout.bytes * args.ranks) >> 20;
-        failure.hint(format!("the ranks together need {needed} MiB of memory for --memory"))
+        failure.hint(format!(
+            "all ranks together need {needed} MiB of memory; a smaller --memory needs less"
+        ))
     })?;
     watch(job, args.ranks, &layout)
 }

@@ -12,9 +12,9 @@ use syncline_targets::Locks;
 /// Run a program with other locks in place of its own
 ///
 /// Replaces the pthread mutexes, condition variables, spinlocks and reader-writer locks of a
-/// dynamically linked program by locks of the library, without a change to the program. Syncline
-/// becomes the program, so this is fit for production; docs/exec.md says what is replaced, what
-/// is not, and which limits there are.
+/// dynamically linked program with locks of Syncline's library. The program itself is not changed.
+/// Syncline's process becomes the program, so this is fit for production. docs/exec.md says what is
+/// replaced, what is not, and what the limits are.
 ///
 /// For example: `syncline exec --lock gate+rw_readers -- ./server`
 #[derive(clap::Args)]
@@ -26,26 +26,26 @@ use syncline_targets::Locks;
     group(ArgGroup::new("change").required(true).multiple(true).args(["lock", "policy", "place"]))
 )]
 pub struct Exec {
-    /// Which lock to use, by its name in `syncline locks`
+    /// Lock to use, by its name in `syncline locks`
     ///
-    /// With a waiting policy (`mcs-spin`, `mcs-yield`, `mcs-park`) or without one, which means
-    /// parking. An exclusive lock replaces mutexes and spinlocks, a lock for readers and writers
-    /// replaces reader-writer locks; `gate+rw_readers` names one of each.
+    /// A suffix says how waiters wait: `mcs-spin`, `mcs-yield` or `mcs-park`. Without a suffix, they
+    /// park. An exclusive lock replaces mutexes and spinlocks, and a lock for readers and writers
+    /// replaces reader-writer locks. `gate+rw_readers` names one of each.
     #[arg(short, long, value_name = "LOCK")]
     pub lock: Option<Locks>,
 
-    /// Choose a lock for each object by the rules in FILE, as `syncline tune` writes it
+    /// Choose a lock for each object by the rules in FILE, which `syncline tune` can write
     ///
     /// A rule names an object by the call site that creates or acquires it, by its name, or by its
     /// address. syncline-policy(5) describes the file.
     #[arg(short, long, value_name = "FILE", conflicts_with = "lock")]
     pub policy: Option<PathBuf>,
 
-    /// Where the program's threads run
+    /// Processors on which the program's threads run [default: as the system decides]
     #[arg(long, value_enum, value_name = "WHERE")]
     pub place: Option<Placement>,
 
-    /// Print at the end, on standard error, what was replaced and what was not
+    /// When the program ends, print on standard error what was replaced and what was not
     #[arg(long)]
     pub report: bool,
 

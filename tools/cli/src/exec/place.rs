@@ -13,9 +13,9 @@ use crate::failure::{Failure, RECORD_FAILED};
 pub enum Placement {
     /// All on one socket
     OneSocket,
-    /// Each on a processor of its own, near each other; starting over when all are used
+    /// Each on its own processor, near each other; processors are shared when there are too few
     Packed,
-    /// Each on a processor of its own, far from each other; starting over when all are used
+    /// Each on its own processor, far from each other; processors are shared when there are too few
     Spread,
     /// All on one processor
     OneProcessor,

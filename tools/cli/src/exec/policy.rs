@@ -34,7 +34,8 @@ pub fn plan(policy: &Policy, program: &Path) -> Result<Plan, Failure> {
 pub fn files(program: &Path) -> Result<Files, Failure> {
     Files::of(program).map_err(|error| {
         let message = format!("can't read the names in {}: {error}", program.display());
-        Failure::message(RECORD_FAILED, message)
-            .hint("if it is a script, name what it runs in a policy: `program = \"/path\"`")
+        Failure::message(RECORD_FAILED, message).hint(
+            "if it is a script, name the program that it runs in a policy: `program = \"/path\"`",
+        )
     })
 }

@@ -8,11 +8,11 @@ use syncline_conflicts::Options;
 use crate::arguments::{parse_size, parse_window, refuse_pid};
 use crate::statuses;
 
-/// Say which data critical sections access, and whether they depend on each other
+/// Show which data critical sections access, and whether the sections depend on each other
 ///
-/// Runs a program and traces a sample of its critical sections, instruction by instruction. Then
-/// says, for each lock, how long its sections are, how much of them works on shared data, which
-/// of them could have run at the same time, on what the others conflict, and what to do: use more
+/// Runs a program and traces a sample of its critical sections, instruction by instruction. For each
+/// lock, the report says how long its sections are, how much of them works on shared data, which of
+/// them could have run at the same time, which data the others conflict on, and what to do: use more
 /// locks, split off a field, shorten a section, use another kind of lock, or nothing.
 ///
 /// For example: `syncline inspect --from syncline-recording -- ./app`
@@ -38,7 +38,7 @@ pub struct Inspect {
     #[arg(long, value_name = "NAME", conflicts_with = "read")]
     pub lock: Vec<String>,
 
-    /// How much slower the program may become; 0 traces every section, whatever it costs
+    /// How much slower the program may become, in percent; 0 traces every section at any cost
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_budget, conflicts_with = "read")]
     pub budget: u32,
 
@@ -53,15 +53,15 @@ pub struct Inspect {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 
-    /// Largest size of one process's trace, such as 512M or 2G
+    /// Largest size of each process's trace, such as 512M or 2G
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size, conflicts_with = "read")]
     pub max_size: u64,
 
-    /// Trace and print no report; `syncline inspect --read DIR` prints it
+    /// Only trace; `syncline inspect --read DIR` prints the report later
     #[arg(long, conflicts_with_all = ["read", "json"])]
     pub trace_only: bool,
 
-    /// Report on an existing trace
+    /// Run nothing, and report on the trace in this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["command", "output"])]
     pub read: Option<PathBuf>,
 
@@ -88,9 +88,10 @@ pub const DEFAULT_TRACE: &str = "syncline-trace";
 
 /// Reads a percentage. Returns it in thousandths: 10 % are 100.
 fn parse_budget(text: &str) -> Result<u32, String> {
-    let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
+    let percent: f64 =
+        text.trim_end_matches('%').parse().map_err(|_| "expected a percentage, such as 10")?;
     if !(0.0..=10_000.0).contains(&percent) {
-        return Err("expected from 0 to 10000".to_owned());
+        return Err("expected a percentage from 0 to 10000".to_owned());
     }
     let permille = (percent * 10.0).round() as u32;
     // 0 means that there is no limit, so any other percentage becomes at least one thousandth.

@@ -65,7 +65,7 @@ pub fn short_title(lock: &Lock) -> String {
 
 /// The name of a lock, or the number of locks, with the call site that acquires them.
 pub fn title(lock: &Lock) -> String {
-    let place = lock.sites.first().map_or("unknown place", |site| &site.place);
+    let place = lock.sites.first().map_or("an unknown call site", |site| &site.place);
     let name = lock.name.as_deref().or(lock.lies.as_deref()).unwrap_or(&lock.address);
     match lock.locks {
         1 => format!("{name}, taken at {place}"),
@@ -247,11 +247,11 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
                 .into()
         }
         Advice::AlreadyAtomic => {
-            "sections write by atomic instructions only: the lock may not be needed".into()
+            "sections write only with atomic instructions: the lock may not be needed".into()
         }
-        Advice::UseAtomic => "one shared word is all it guards: use an atomic operation".into(),
+        Advice::UseAtomic => "it guards only one shared word: use an atomic operation".into(),
         Advice::Shard { pieces } => {
-            format!("shard it: {} pieces of data, and one lock", grouped(pieces))
+            format!("shard it: one lock guards {} pieces of data", grouped(pieces))
         }
         Advice::LetReadersShare => {
             "sections mostly read: use a lock for readers and writers, or a sequence lock".into()
@@ -272,7 +272,7 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
             format!("shorten the section: {} of it accesses no shared data", percent(share))
         }
         Advice::Leave if proposal.io => {
-            return "leave it: sections do input or output, whose order memory does not show"
+            return "leave it: sections do input or output, and a trace does not show its order"
                 .into();
         }
         Advice::Leave => "leave it: its sections depend on each other".into(),
@@ -282,7 +282,7 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
                 .into();
         }
     };
-    let io = if proposal.io { "; mind that sections do input or output" } else { "" };
+    let io = if proposal.io { "; note that sections do input or output" } else { "" };
     if matches!(proposal.advice, Advice::Leave) {
         return format!("{what}{io}");
     }

@@ -75,7 +75,10 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     folder.remove_older();
     if told_to_end() && traced.bytes > QUICK {
         // An error is ignored: standard error may be closed.
-        let _ = writeln!(stderr(), "syncline: asked to end (SIGTERM), so no report is made now");
+        let _ = writeln!(
+            stderr(),
+            "syncline: no report is made now, because SIGTERM asked this command to end"
+        );
     } else if !args.trace_only {
         hear_signals();
         report::print(args, &output)?;
@@ -142,7 +145,7 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
         // An error is ignored: standard error may be closed.
         let _ = writeln!(
             stderr(),
-            "syncline: {records} did not fit, and tracing stopped there; give more room with --max-size"
+            "syncline: the trace is full: {records} did not fit, and tracing stopped there; raise --max-size"
         );
     }
     // An error is ignored: standard error may be closed, and the trace is complete nevertheless.

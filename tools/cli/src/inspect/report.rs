@@ -31,7 +31,7 @@ pub fn print(args: &Inspect, folder: &Path) -> Result<(), Failure> {
             if args.read.is_some() { REPORT_FAILED } else { RECORD_FAILED },
             format!("there is no trace in {}", folder.display()),
         )
-        .hint("a program that takes no lock through the C library leaves no trace"));
+        .hint("a program that acquires no lock through the C library leaves no trace"));
     }
     let session = Session::read(folder).ok().flatten();
     let processors = session.map_or_else(
@@ -56,7 +56,7 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     for path in files {
         let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
         if bytes >= LARGE {
-            say(&format!("reading {} of {}", number::bytes(bytes), path.display()));
+            say(&format!("reading {1} ({0})", number::bytes(bytes), path.display()));
         }
         let mut bar = Bar::new();
         let show = &mut |done: u64, of: u64| bar.show_part(done as usize, of as usize);
@@ -128,7 +128,7 @@ fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
     }
     if speaking.len() > PROCESSES {
         let more = counted(speaking.len() - PROCESSES, "process");
-        writeln!(out, "\nand {more} more with fewer acquisitions; `--json` has all")?;
+        writeln!(out, "\nand {more} more with fewer acquisitions; `--json` prints all")?;
     }
     Ok(out.flush()?)
 }

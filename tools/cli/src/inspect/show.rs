@@ -63,8 +63,8 @@ pub fn text(report: &Report, style: &Style) -> String {
     if report.dropped > 0 {
         let _ = writeln!(
             text,
-            "  tracing stopped where the trace was full: give more room with --max-size, or on \
-             another disk with -o"
+            "  tracing stopped where the trace was full: raise --max-size, or choose another \
+             disk with -o"
         );
     }
     text.push_str(&all_locks(report));
@@ -115,10 +115,10 @@ fn cost(report: &Report) -> String {
 fn why_none(report: &Report) -> String {
     let acquisitions = report.untraced_acquisitions;
     if report.left_alone.is_some() && acquisitions == 0 {
-        return "it took no lock before".to_owned();
+        return "it acquired no lock before that".to_owned();
     }
     if acquisitions == 0 {
-        return "it took no lock through the C library".to_owned();
+        return "it acquired no lock through the C library".to_owned();
     }
     let locks = counted(report.untraced_locks as usize, "lock");
     format!(
@@ -153,7 +153,7 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
     let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
     let mut text = format!(
-        "  too few sections of {}: {} of {} {}; threads waited {} of their time for it; {} sections \
+        "  too few sections of {} were traced: {} of {} {}; threads waited {} of their time for it; {} sections \
          need a run of about {}",
         lock.lock,
         count(traced),

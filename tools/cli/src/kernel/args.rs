@@ -10,13 +10,13 @@ use syncline_kernel::run::MOST_PROCESSORS;
 use crate::arguments::{parse_size, parse_time, parse_window};
 use crate::statuses;
 
-/// Say what the Linux kernel's critical sections touch, and whether they depend on each other
+/// Show which data the Linux kernel's critical sections access, and whether they depend on each other
 ///
 /// Boots an unmodified kernel in QEMU, runs a load in it, and follows every spinlock, reader-writer
-/// lock, mutex and semaphore that the kernel takes meanwhile, with everything that its sections
-/// access. Then it says, for each class of locks, how often it was taken and waited for, which of
-/// its sections could have run at the same time, and what the others conflict on. It needs no root
-/// and no KVM.
+/// lock, mutex and semaphore that the kernel acquires meanwhile, with all accesses in its critical
+/// sections. For each class of locks, the report says how often it was acquired and waited for, which
+/// of its sections could have run at the same time, and what the others conflict on. Neither root nor
+/// KVM is needed.
 ///
 /// A new kernel is booted twice: once to learn its symbols and types, which are kept in
 /// ~/.cache/syncline. docs/kernel.md says what emulation changes, and what is not followed.
@@ -29,43 +29,43 @@ use crate::statuses;
     after_long_help = statuses::KERNEL
 )]
 pub struct Kernel {
-    /// The kernel: an image (vmlinuz), or a Debian package that has one [default: the newest in
-    /// /boot; kernels for clouds come first]
+    /// Kernel image (vmlinuz), or Debian package with one [default: the newest in /boot; kernels for
+    /// clouds come first]
     #[arg(long, value_name = "FILE", conflicts_with = "read")]
     pub kernel: Option<PathBuf>,
 
-    /// What runs in the kernel: `make` (30 jobs compile 27 C files), `fs` (files are made, renamed, read and
-    /// removed in 64 folders of ext4), `small` (eight processes in files and pipes), or a script's path
+    /// Load to run: `make` (30 jobs compile 27 C files), `fs` (processes create, rename, read and remove
+    /// files in 64 folders on ext4), `small` (eight processes use files and pipes), or a script's path
     ///
-    /// A script is run by /bin/sh, as root, and only finds what --files brings.
+    /// /bin/sh runs a script as root. The script finds only the files that --files provides.
     #[arg(long, value_name = "LOAD", default_value = "make", value_parser = load, conflicts_with = "read")]
     pub load: Load,
 
-    /// How many times as long `fs` and `small` run
+    /// Factor by which `fs` and `small` run longer
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = scale, conflicts_with = "read")]
     pub scale: u32,
 
-    /// A folder that the guest has in its root; libraries that its programs need are added
+    /// Folder to copy into the guest's root; libraries that its programs need are added
     #[arg(long, value_name = "DIR", conflicts_with = "read")]
     pub files: Option<PathBuf>,
 
-    /// Virtual processors
+    /// Number of virtual processors, from 2 to 64
     #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = cpus, conflicts_with = "read")]
     pub cpus: u32,
 
-    /// Memory of the guest, such as 1G
+    /// Memory of the guest, such as 1G; 256M or more
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = memory, conflicts_with = "read")]
     pub memory: u32,
 
     /// Instructions that one virtual processor may be ahead of another; 0 for no limit
     ///
-    /// Without a limit, processors wait for locks whose holder this machine has preempted. A smaller
-    /// number is nearer to processors of equal speed, and slower.
+    /// Without a limit, virtual processors also wait for holders that this machine has preempted. A
+    /// smaller number is closer to processors of equal speed, and makes the run slower.
     #[arg(long, value_name = "N", default_value_t = 20_000, conflicts_with = "read")]
     pub quantum: u64,
 
-    /// Leave the kernel's mitigations of processor faults on: without them it runs as on a processor
-    /// that needs none
+    /// Keep the kernel's mitigations of processor vulnerabilities [default: off, as on a processor that
+    /// needs none]
     #[arg(long, conflicts_with = "read")]
     pub mitigations: bool,
 
@@ -87,7 +87,7 @@ pub struct Kernel {
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = parse_size, conflicts_with = "read")]
     pub max_size: u64,
 
-    /// Report on an existing recording
+    /// Run nothing, and report on the recording in this folder
     #[arg(long, value_name = "DIR")]
     pub read: Option<PathBuf>,
 
@@ -105,7 +105,9 @@ fn load(text: &str) -> Result<Load, String> {
     let load = Load::named(text);
     match &load {
         Load::Script(path) if !path.is_file() => Err(match Path::new(text).exists() {
-            true => "this is a folder, and not a script".to_owned(),
+            true => {
+                "this is not a file; expected make, fs, small or the path of a script".to_owned()
+            }
             false => "expected make, fs, small or the path of a script".to_owned(),
         }),
         _ => Ok(load),
@@ -125,14 +127,14 @@ fn cpus(text: &str) -> Result<u32, String> {
 }
 
 fn scale(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "expected a number from 1 on".to_owned())
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "expected a number, 1 or more".to_owned())
 }
 
 /// Reads the size of the guest's memory. Returns it in mebibytes.
 fn memory(text: &str) -> Result<u32, String> {
     match parse_size(text)? >> 20 {
         mebibytes if mebibytes < LEAST_MEMORY => Err("a kernel needs 256M or more".to_owned()),
-        mebibytes => u32::try_from(mebibytes).map_err(|_| "this is too large".to_owned()),
+        mebibytes => u32::try_from(mebibytes).map_err(|_| "this size is too large".to_owned()),
     }
 }
 

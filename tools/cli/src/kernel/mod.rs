@@ -63,8 +63,8 @@ fn record(args: &Kernel) -> Result<ExitCode, Failure> {
     match outcome {
         Ok(_) if full => {
             report::print(args, &args.output)?;
-            let message =
-                "the disk was full: this is a part of the run, and some names are missing";
+            let message = "the disk was full: this report covers a part of the run, and some names \
+                           are missing";
             Err(Failure::message(REPORT_FAILED, message).hint("choose another folder with -o"))
         }
         Ok(_) => report::print(args, &args.output),
@@ -74,7 +74,7 @@ fn record(args: &Kernel) -> Result<ExitCode, Failure> {
                 matches!(syncline_trace::trace_files(folder.path()), Ok(f) if !f.is_empty());
             Err(match is_kept {
                 true => failure.hint(format!(
-                    "what was recorded until then is kept: `syncline kernel --read {}` reports on it",
+                    "what was recorded before that is kept; `syncline kernel --read {}` reports on it",
                     typed(&args.output)
                 )),
                 false => failure,
@@ -134,11 +134,12 @@ fn cache() -> Result<PathBuf, Failure> {
     let home = || absolute("HOME").map(|home| home.join(".cache"));
     let cache = absolute("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("syncline"));
     let Some(cache) = cache else {
-        let message = "there is no folder in which to keep data about kernels";
+        let message =
+            "there is no folder for what is learned about kernels: HOME is no absolute path";
         return Err(Failure::message(REPORT_FAILED, message).hint("set HOME or XDG_CACHE_HOME"));
     };
     fs::create_dir_all(&cache).map_err(|error| {
-        let context = format!("can't make {}", cache.display());
+        let context = format!("can't create {}", cache.display());
         Failure::new(REPORT_FAILED, anyhow::Error::new(error).context(context))
             .hint("name another folder in XDG_CACHE_HOME")
     })?;

@@ -66,7 +66,7 @@ pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
         say(&classes.told(line));
     }
     let times = if broken == 1 { "once".to_owned() } else { format!("{} times", grouped(broken)) };
-    let message = format!("the recording contradicts itself {times}: the figures are wrong");
+    let message = format!("the recording contradicts itself {times}: its figures can't be trusted");
     Err(Failure::message(REPORT_FAILED, message)
         .hint("please report this, with the kernel's release and the lines above"))
 }

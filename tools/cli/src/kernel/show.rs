@@ -33,7 +33,7 @@ pub fn text(
     text.push_str(&sums(about, report));
     text.push_str(&checks(about, counts, of_kernel));
     text.push_str(
-        "  not followed: the spinlocks that some functions inline, bits that are only tried, sequence \
+        "  not followed: the spinlocks that some functions inline, bit locks that are only tried, sequence \
          counters, RCU, local locks and switched-off preemption; accesses to user space are left out\n",
     );
     let mut text = wrapped(&text, style);
@@ -98,8 +98,9 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
     }
     let broken: u64 = INVARIANTS.iter().map(|name| of(name)).sum();
     let mut text = match broken {
-        0 => "  checked at every section: what is released was acquired, at the same level; nothing is \
-              held at a return to user space; the word of a spinlock that is taken says so: no breach\n"
+        0 => "  no violation in any section: every lock that was released had been acquired, at the same \
+              level (task or interrupt); none was held at a return to user space; the word of every \
+              acquired spinlock said so\n"
             .to_owned(),
         _ => {
             let names = ["releases without an acquisition", "at another level", "held in user space"];
@@ -131,7 +132,7 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
     }
     match about.quantum {
         0 => text.push_str(
-            "  virtual processors ran unsynchronised: the waits depend on this machine\n",
+            "  virtual processors ran without a limit (--quantum 0): the waits depend on this machine\n",
         ),
         quantum => {
             let _ = writeln!(

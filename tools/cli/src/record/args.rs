@@ -9,11 +9,10 @@ use syncline_recording::keeper::Wanted;
 use crate::arguments::{DEFAULT_RECORDING, parse_pid, parse_size, parse_time};
 use crate::statuses;
 
-/// Run a program and record its synchronization
+/// Run a program, or attach to a process, and record its synchronization
 ///
-/// The program must be dynamically linked; it needs no change and no recompiling. Its
-/// standard input, output and error stay its own. The processes that it starts are
-/// recorded as well.
+/// The program must be dynamically linked. It is neither changed nor recompiled, and keeps its
+/// standard input, output and error. The processes that it starts are recorded as well.
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline record [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
@@ -30,34 +29,34 @@ pub struct Record {
 
     /// Largest size of a recording's file, such as 512M or 2G
     ///
-    /// Forked children share their parent's file. The file takes only the space that it uses;
-    /// operations that don't fit are counted as dropped, and the report says how many.
+    /// Forked children share their parent's file. A file takes only as much space on the disk as it
+    /// uses. Operations that don't fit are counted as dropped, and the report says how many.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
     pub max_size: u64,
 
     /// Time and log every acquisition, for a timeline
     ///
-    /// Without it, only waits are logged, and the times that locks are held are sampled. Costs about
-    /// 30 ns per acquisition and up to 8 MiB per thread. Of a long run, only windows of time are
-    /// kept.
+    /// Without this option, only waits are logged, and the times that locks are held are sampled. The
+    /// option costs about 30 ns per acquisition and up to 8 MiB per thread. Of a long run, only windows
+    /// of time are logged.
     #[arg(long)]
     pub timeline: bool,
 
-    /// How often to run the program
+    /// How many times to run the program, up to 100
     ///
     /// Runs differ. `syncline report` shows for each finding in how many runs it was seen. The first
     /// run is recorded in DIR, the others in DIR/run-2 and so on; Ctrl-C makes the current run the last.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
 
-    /// Record a process that already runs, until Ctrl-C or for the time that --for says
+    /// Record a process that is already running, instead of a program
     ///
-    /// Syncline attaches to the process and detaches at the end; the process goes on. This needs
-    /// the same rights as a debugger.
+    /// Syncline attaches to the process, and detaches after Ctrl-C or the time of --for. The process
+    /// then continues. This needs the same rights as a debugger.
     #[arg(short, long, value_name = "PID", value_parser = parse_pid, conflicts_with_all = ["runs", "command"])]
     pub pid: Option<u32>,
 
-    /// With -p: how long to record, such as 30s or 5m
+    /// With -p: how long to record, such as 30s or 5m [default: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", requires = "pid", value_parser = parse_time)]
     pub duration: Option<Duration>,
 
@@ -70,7 +69,7 @@ pub struct Record {
 
     /// With --every: how many windows to keep
     ///
-    /// Older windows are deleted, and more of them if all together exceed --max-size.
+    /// Older windows are deleted. Fewer windows are kept if they exceed --max-size together.
     #[arg(long, value_name = "N", default_value = "6", requires = "every", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub keep: u32,
 

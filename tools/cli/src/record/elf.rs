@@ -37,7 +37,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         ),
         Executable::Machine(name) => refuse(
             &format!("it is a program for {name}, not for this machine"),
-            "record it on a machine of its kind",
+            "record it on such a machine",
         ),
         Executable::Static { go: true } => refuse(
             "it is a static Go program; Go has its own locks, below the C library",
@@ -46,11 +46,11 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         Executable::Static { go: false } if is_loader(path) => Ok(()),
         Executable::Static { go: false } => refuse(
             "it is statically linked, so there is no dynamic loader to load Syncline's library",
-            "link it dynamically (without -static) and run that",
+            "link it dynamically (without -static), and record that build",
         ),
         Executable::Loader(loader) if is_musl(&loader) => refuse(
             "it uses the C library musl, and Syncline's library needs glibc",
-            "build it on a system with glibc and record that",
+            "build it on a system with glibc, and record that build",
         ),
         Executable::Loader(loader) if !loader.exists() => {
             let loader = loader.display();
@@ -66,7 +66,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
                         "it was built with {name}, whose runtime intercepts the C library's \
                          functions itself"
                     ),
-                    &format!("build it without {option} and run that"),
+                    &format!("build it without {option}, and run that build"),
                 )
             }
         },

@@ -81,9 +81,9 @@ fn summary(
     if files.is_empty() {
         return format!(
             "syncline: nothing was recorded in {folder}: no process made a call that Syncline counts\n\
-             hint: a lock that the program acquires by its own instructions is seen only if a thread waits \
-             for it. A program that the recorded program starts is not seen if it is static or setuid, or \
-             if its environment was cleared. One whose environment was cleared can be recorded by itself\n"
+             hint: a lock that the program implements itself is seen only if a thread waits for it in the \
+             kernel. A program that the recorded program starts is not seen if it is static or setuid, \
+             or if its environment was cleared; in the last case, record it directly\n"
         );
     }
     let threads: u64 = files.iter().map(|file| u64::from(file.header.threads.count)).sum();

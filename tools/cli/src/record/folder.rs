@@ -154,7 +154,7 @@ impl Folder {
             .map_or(u64::MAX, |fs| fs.blocks_available().saturating_mul(fs.fragment_size()));
         if free < LEAST_SPACE {
             let message = format!(
-                "only {} KiB are free for {}, and a recording needs {} MiB",
+                "only {} KiB are free for {}, but a recording needs {} MiB",
                 free >> 10,
                 self.path().display(),
                 LEAST_SPACE >> 20
@@ -170,12 +170,12 @@ impl Folder {
         if !getuid().is_root() {
             return Ok(());
         }
-        let name = unguessable().map_err(|e| failed("make", self.path(), e))?;
+        let name = unguessable().map_err(|e| failed("create", self.path(), e))?;
         let path = self.path().join(&name);
         let others = make_in(&self.opened, &name, &path)?;
         let allow = |folder: &folder::Folder, mode| {
             fchmod(folder, Mode::from_bits_truncate(mode))
-                .map_err(|e| failed("open up", folder.path(), e.into()))
+                .map_err(|e| failed("set the access rights of", folder.path(), e.into()))
         };
         allow(&others, MODE_OF_OTHERS)?;
         self.others = Some(others);
@@ -200,7 +200,7 @@ pub fn largest_file(asked: u64) -> Result<u64, Failure> {
     let size = asked.min(limit);
     if size < LEAST_SPACE {
         let (what, hint) = if asked <= limit {
-            ("--max-size", "give a larger one")
+            ("--max-size", "raise --max-size")
         } else {
             ("the limit on file sizes (ulimit -f)", "raise it with `ulimit -f unlimited`")
         };
@@ -233,14 +233,15 @@ fn make(path: &Path) -> Result<folder::Folder, Failure> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let name = path.file_name().ok_or_else(|| not_ours(path))?;
     let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-    let opened = open(parent, flags, Mode::empty()).map_err(|e| failed("make", path, e.into()))?;
+    let opened =
+        open(parent, flags, Mode::empty()).map_err(|e| failed("create", path, e.into()))?;
     let path = parent.canonicalize().unwrap_or_else(|_| parent.to_owned()).join(name);
     make_in(&opened, name, &path)
 }
 
 fn make_in(parent: &impl AsFd, name: &OsStr, path: &Path) -> Result<folder::Folder, Failure> {
     mkdirat(parent, name, Mode::from_bits_truncate(MODE))
-        .map_err(|e| failed("make", path, e.into()))?;
+        .map_err(|e| failed("create", path, e.into()))?;
     folder::Folder::open_in(parent.as_fd(), name, path).map_err(|e| Failure::new(RECORD_FAILED, e))
 }
 
@@ -260,5 +261,5 @@ fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
     };
     let message = format!("{} can't hold a recording: {why}", path.display());
     Err(Failure::message(RECORD_FAILED, message)
-        .hint("name a folder with -o that does not exist yet, such as one inside it"))
+        .hint("with -o, name a folder that does not exist yet, such as one inside it"))
 }

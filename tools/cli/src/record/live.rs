@@ -217,7 +217,9 @@ fn failure(error: Error) -> Failure {
         }
         Error::Loader { .. } => (
             CANNOT_RECORD,
-            Some("the library needs /proc and libgcc_s.so.1 where the process looks for libraries"),
+            Some(
+                "the library needs /proc, and libgcc_s.so.1 where the process looks for libraries",
+            ),
         ),
         _ => (RECORD_FAILED, None),
     };

@@ -63,7 +63,8 @@ fn executable(file: &Path) -> Result<(), Failure> {
         return refuse("it is a folder");
     }
     if access(file, AccessFlags::X_OK).is_err() {
-        return refuse("it is not executable").map_err(|f| f.hint(format!("chmod +x {shown}")));
+        return refuse("it is not executable")
+            .map_err(|f| f.hint(format!("`chmod +x {shown}` makes it executable")));
     }
     Ok(())
 }

@@ -102,9 +102,9 @@ impl Run {
             Ending::Signal(signal) => format!("was ended by signal {signal}"),
         };
         let message =
-            format!("what was recorded is incomplete: the disk was full; the program {ended}");
+            format!("the recording is incomplete: the disk was full; the program {ended}");
         Err(Failure::message(RECORD_FAILED, message)
-            .hint("make room, or choose a folder on another disk with -o"))
+            .hint("free some space, or choose a folder on another disk with -o"))
     }
 }
 

@@ -45,7 +45,7 @@ pub fn keep_windows(folder: &Folder, session: &Session, wanted: Wanted) -> Keepe
     Keeper::start(folder.path(), session, wanted, |window, error| {
         // An error is ignored: standard error may be closed, and there is no other place for the
         // message.
-        let _ = writeln!(stderr(), "syncline: window {window} is not kept: {error}");
+        let _ = writeln!(stderr(), "syncline: window {window} was not kept: {error}");
     })
 }
 

@@ -45,7 +45,10 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
         if let Err(error) = syncline_experiments::add_to(&mut analysis, recording) {
             // An error is ignored: standard error may be closed, and the report is made as without
             // an experiment.
-            let _ = writeln!(stderr(), "syncline: what `whatif` has measured is not used: {error}");
+            let _ = writeln!(
+                stderr(),
+                "syncline: the results of `syncline whatif` are not used: {error}"
+            );
         }
     }
     if !options.inspections.is_empty() && !uses_trace(&analysis) {
@@ -68,7 +71,7 @@ fn require_windows(recording: &Path) -> Result<(), Failure> {
             REPORT_FAILED,
             format!("{} has no windows of time", recording.display()),
         )
-        .hint("`syncline record --every 10s` keeps them")),
+        .hint("`syncline record --every 10s -- PROGRAM` keeps them")),
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::unreadable(recording, error)),
     }

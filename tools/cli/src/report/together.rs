@@ -49,7 +49,7 @@ pub fn read(
         1 => Ok(all.remove(0)),
         _ => together(all).ok_or_else(|| {
             Failure::message(REPORT_FAILED, "these are not recordings of one program")
-                .hint("`syncline diff` compares the recordings of two versions of one")
+                .hint("`syncline diff` compares the recordings of two versions of a program")
         }),
     }
 }

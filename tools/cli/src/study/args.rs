@@ -7,28 +7,31 @@ use syncline_study::stress::Pause;
 
 use crate::statuses;
 
-/// Measure what synchronization costs, as figures
+/// Measure what synchronization costs, and draw figures
 ///
-/// Measures SSYNC's figures and tables on this machine or on simulated ones, and writes a page, and
-/// a CSV file for each figure. Each figure has a sentence that says what it shows, and the paper's
-/// numbers beside ours. For example: `syncline study --machine xeon --out study`
+/// Measures the figures and tables of the SSYNC paper on this machine or on simulated ones, and writes
+/// an HTML page, and a CSV file for each figure. Each figure has a sentence that says what it shows,
+/// and the paper's numbers beside ours.
+///
+/// For example: `syncline study --machine xeon --out study`
 #[derive(Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Study {
-    /// `native`, `all` (SSYNC's four), `today` (five that are built from published figures and were
-    /// not measured), or a machine by its name or the file that describes it
+    /// Machine to measure: `native` (this one), `all` (SSYNC's four), `today` (five that are built from
+    /// published figures), or a simulated one by its name or the file that describes it; can be given
+    /// several times
     #[arg(long, value_name = "NAME", default_value = "all")]
     pub machine: Vec<String>,
 
-    /// Only this figure, such as `5`, `figure-5` or `table-2`; can be given several times
+    /// Measure only this figure, such as `5`, `figure-5` or `table-2`; can be given several times
     #[arg(long, value_name = "N")]
     pub figure: Vec<String>,
 
-    /// Folder to write to
+    /// Folder to write the page and the CSV files to
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 
-    /// Each point once, instead of the average of five
+    /// Measure each point once instead of five times
     #[arg(long)]
     pub quick: bool,
 
@@ -39,8 +42,9 @@ pub struct Study {
 
 /// Stress atomic operations, locks, channels, the hash table or transactions
 ///
-/// Measures on this machine or on a simulated one, for several numbers of threads. For example:
-/// `syncline bench locks --machine opteron --locks 512 ticket mcs`
+/// Measures on this machine or on a simulated one, for several numbers of threads.
+///
+/// For example: `syncline bench locks --machine opteron --locks 512 ticket mcs`
 #[derive(Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Bench {
@@ -53,25 +57,25 @@ pub struct Bench {
 pub enum Test {
     /// Threads that do one atomic operation on one word
     Atomics(Stress),
-    /// Threads that take one lock, or a random one of many
+    /// Threads that acquire one lock, or a random one of many
     Locks {
         #[command(flatten)]
         stress: Stress,
 
-        /// How many locks there are
+        /// Number of locks
         #[arg(long, value_name = "N", default_value = "1", value_parser = count())]
         locks: u64,
 
-        /// Instead, take a free lock, by where its last holder was
+        /// Measure a free lock instead, by the distance of its last holder
         #[arg(long, conflicts_with_all = ["locks", "threads", "pause", "placement"])]
         uncontended: bool,
     },
-    /// Threads that send messages of a line to one server
+    /// Threads that send messages of one cache line to one server
     Channels {
         #[command(flatten)]
         stress: Stress,
 
-        /// Instead, send messages between two threads, by their distance
+        /// Measure messages between two threads instead, by their distance
         #[arg(long, conflicts_with_all = ["threads", "pause", "placement", "memory", "latency"])]
         between_two: bool,
     },
@@ -80,20 +84,20 @@ pub enum Test {
         #[command(flatten)]
         stress: Stress,
 
-        /// Buckets: many for low contention, few for high
+        /// Number of buckets: many for low contention, few for high
         #[arg(long, value_name = "N", default_value = "512", value_parser = count())]
         buckets: u64,
 
-        /// Keys in a bucket, on average
+        /// Average number of keys in a bucket
         #[arg(long, value_name = "N", default_value = "12", value_parser = count())]
         keys: u64,
     },
-    /// Threads that move money between the eight accounts of a bank's branches
+    /// Threads that move money between the eight accounts of a bank's branch, with transactions
     Stm {
         #[command(flatten)]
         stress: Stress,
 
-        /// Branches: many for low contention, few for high
+        /// Number of branches: many for low contention, few for high
         #[arg(long, value_name = "N", default_value = "128", value_parser = count())]
         branches: u64,
 
@@ -107,35 +111,39 @@ pub enum Test {
 /// How a machine is loaded.
 #[derive(Args, Clone)]
 pub struct Stress {
-    /// Which operations (cas, tas, cas-fai, swap, fai), locks (`syncline locks`), channels
-    /// (one-way, round-trip, the same with -not-fetched-for-writing), locks or `servers` of the
-    /// table, or kinds of transactions (shared-memory, lock-servers, one-lock); all if none
+    /// Operations (cas, tas, cas-fai, swap, fai), locks (see `syncline locks`), channels (one-way,
+    /// round-trip, each also with -not-fetched-for-writing), locks of the table or `servers`, or kinds
+    /// of transactions (shared-memory, lock-servers, one-lock) to measure [default: all]
     pub names: Vec<String>,
 
-    /// `native`, or a machine by its name or the file that describes it
+    /// Machine to measure: `native` (this one), or a simulated one by its name or the file that describes it
     #[arg(long, value_name = "NAME", default_value = "native")]
     pub machine: String,
 
-    /// Run the same on this machine as well, and show both with the difference, which shows how well
-    /// a description predicts a machine. Pauses take equally many seconds on both
+    /// Also run the test on the machine NAME, and show both results with their difference
+    ///
+    /// The difference shows how well a description predicts a machine. A pause of `transfer` takes
+    /// equally many seconds on both machines, and a pause in cycles equally many cycles.
     #[arg(long, value_name = "NAME")]
     pub compare: Option<String>,
 
-    /// Numbers of threads, such as 1,2,8; by default a selection that suits the machine
+    /// Numbers of threads, such as 1,2,8 [default: a selection that suits the machine]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
     pub threads: Vec<u64>,
 
-    /// Where threads run
+    /// Order in which hardware threads are used
     #[arg(long, value_enum, default_value_t = Placement::Near)]
     pub placement: Placement,
 
-    /// Where shared memory is; by default `first` for atomics and locks, else `machine`
+    /// Node of the shared memory [default: `first` for atomics and locks, else `machine`]
     #[arg(long, value_enum)]
     pub memory: Option<Memory>,
 
-    /// Cycles from one operation to the next, random around this number; or `none`, or `transfer`:
-    /// as long as a line needs to get from one thread to another. The default is `transfer` for
-    /// atomics and for one lock, else `none`
+    /// Average pause of a thread after an operation, in cycles, or `none`, or `transfer` [default:
+    /// `transfer` for atomics and for one lock, else `none`]
+    ///
+    /// With `transfer`, the average is the longest time that a line needs to get from one thread to
+    /// another. Each pause is random, from 0.5 to 1.5 times the average.
     #[arg(long, value_name = "CYCLES", value_parser = parse_pause)]
     pub pause: Option<Pause>,
 
@@ -143,15 +151,15 @@ pub struct Stress {
     #[arg(long)]
     pub latency: bool,
 
-    /// Measured seconds; by default 0.1 on this machine, and 0.0002 on a simulated one
+    /// Seconds to measure [default: 0.1 on this machine, 0.0002 on a simulated one]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub seconds: Option<f64>,
 
-    /// Seconds before the measurement, which do not count; by default a fifth of the measured ones
+    /// Seconds to run before the measurement begins [default: a fifth of --seconds]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub warm_up: Option<f64>,
 
-    /// How often each test is run; the average is shown
+    /// How many times to run each test; the average is shown
     #[arg(long, value_name = "N", default_value = "1", value_parser = count())]
     pub repetitions: u64,
 
@@ -167,22 +175,22 @@ pub struct Stress {
 /// The order in which hardware threads are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Placement {
-    /// Node by node, a thread on each core before any has two
+    /// Node by node; in a node, each core gets one thread before any gets two
     Near,
-    /// One node after the other in turn
+    /// Alternating between the nodes
     Far,
-    /// Where the operating system puts them
+    /// As the operating system decides; threads are not pinned
     Anywhere,
 }
 
 /// Where shared memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Memory {
-    /// As the machine does it: at the node that touches it first, as a rule
+    /// Where the machine places it, which is usually the node that touches it first
     Machine,
-    /// At the node of the first thread
+    /// The node of the first thread
     First,
-    /// Lock by lock, or line by line, at another node; simulated machines only
+    /// Another node for each lock or each line in turn; simulated machines only
     Spread,
 }
 
@@ -206,7 +214,7 @@ fn parse_pause(text: &str) -> Result<Pause, String> {
 fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(seconds) if (1e-6..=600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("expected from 0.000001 to 600 seconds".to_owned()),
+        _ => Err("expected a number of seconds from 0.000001 to 600".to_owned()),
     }
 }
 

@@ -8,9 +8,8 @@ use crate::failure::{Failure, REPORT_FAILED};
 pub fn machine(name: &str) -> Result<Target, Failure> {
     Target::named(name).map_err(|error| match error {
         target::Error::Unknown { .. } => Failure::new(WRONG, error),
-        target::Error::Description(_) => {
-            Failure::new(REPORT_FAILED, error).hint("docs/machines.md says what such a file has")
-        }
+        target::Error::Description(_) => Failure::new(REPORT_FAILED, error)
+            .hint("docs/machines.md says what such a file contains"),
     })
 }
 

@@ -46,7 +46,7 @@ pub fn run(args: &args::Study) -> Result<ExitCode, Failure> {
 const PAGE: &str = "study.html";
 
 fn write(book: &Book, titles: &[String], folder: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("can't make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
     let file = |name: &str| {
         let path = folder.join(name);
         File::create(&path).with_context(|| format!("can't write {}", path.display()))

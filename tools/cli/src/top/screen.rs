@@ -122,9 +122,14 @@ mod tests {
         let view = View::of(&[example()]);
         terminal.draw(|frame| draw(frame, "./app -x", &view)).unwrap();
         let shown = terminal.backend().to_string();
-        for part in
-            ["./app -x", "3 threads", "of their time lost", "50.0 %", "1200", "busy at app.c"]
-        {
+        for part in [
+            "./app -x",
+            "3 threads",
+            "of one thread's time lost",
+            "50.0 %",
+            "1200",
+            "busy at app.c",
+        ] {
             assert!(shown.contains(part), "no {part} in\n{shown}");
         }
     }

@@ -66,7 +66,7 @@ fn headline(processes: &[Rates]) -> String {
     };
     format!(
         "{}, {}, {} waiting for a lock, {} acquisitions/s, \
-         {} of their time lost",
+         {} of one thread's time lost",
         counted(processes.len(), "process"),
         counted(threads, "thread"),
         locks().map(|lock| lock.waiting).sum::<usize>(),
@@ -157,7 +157,7 @@ pub mod tests {
         assert_eq!(
             View::of(&[example()]).headline,
             "1 process, 3 threads, 2 waiting for a lock, 1,207 acquisitions/s, \
-             50.0 % of their time lost"
+             50.0 % of one thread's time lost"
         );
     }
 

@@ -11,11 +11,11 @@ use syncline_targets::Locks;
 
 /// Find the best lock for each call site, and write a policy
 ///
-/// Records the program, selects the locks that cost it time, and runs it with other locks in their
-/// place, one after the other, the greatest predicted gain first. Locks that are certainly
-/// faster are kept, and written to a policy file for `syncline exec --policy`. A lock whose result is
-/// certain is not run again; an undecided one is, up to --at-most times. Ctrl-C ends the command and
-/// keeps what has been measured.
+/// Records the program three times, selects the call sites whose locks cost it time, and tries other
+/// locks at one call site after another, the greatest predicted gain first. Locks that are certainly
+/// faster are kept, and written to a policy file for `syncline exec --policy`. A lock is run again
+/// while its result is undecided, up to --at-most times. Ctrl-C ends the command and keeps what has
+/// been measured.
 ///
 /// For example: `syncline tune --cpu -o app.toml -- ./app`
 #[derive(clap::Args)]
@@ -28,23 +28,23 @@ pub struct Tune {
     #[arg(short, long, value_name = "POLICY", default_value = "syncline-policy.toml")]
     pub output: PathBuf,
 
-    /// Take the findings from this recording of the program, and record nothing
+    /// Take the findings from this recording of the program instead of recording it
     #[arg(long, value_name = "RECORDING")]
     pub from: Option<PathBuf>,
 
-    /// How often to run the program with each lock before the first decision
+    /// How many times to run the program with each lock before the first decision
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
-    /// How often at most to run it with an undecided lock [default: four times --runs]
+    /// Most times to run the program with an undecided lock [default: four times --runs]
     #[arg(long, value_name = "N", value_parser = parse_runs)]
     pub at_most: Option<usize>,
 
-    /// The locks to try at each call site [default: those that suit what was found there]
+    /// Locks to try at each call site [default: those that suit what was found there]
     #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
     pub lock: Vec<Locks>,
 
-    /// How many call sites to tune at most
+    /// Most call sites to tune
     #[arg(long, value_name = "N", default_value = "5", value_parser = parse_runs)]
     pub places: usize,
 

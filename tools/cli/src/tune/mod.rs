@@ -168,7 +168,7 @@ fn load(recording: &Path) -> Result<Process, Failure> {
     let analysis = Analysis::load(recording, &Options::default())
         .map_err(|error| Failure::unreadable(recording, error))?;
     analysis.processes.into_iter().next().ok_or_else(|| {
-        Failure::message(RECORD_FAILED, format!("{} has no process", recording.display()))
+        Failure::message(RECORD_FAILED, format!("{} has no process to tune", recording.display()))
     })
 }
 

@@ -11,10 +11,11 @@ use crate::statuses;
 
 /// Measure how much a call site matters, by slowing it down
 ///
-/// Runs the unmodified program with known delays of several lengths in critical sections, in turn
-/// with runs without a delay, and says how the run time responds. Near zero, a saved nanosecond gains
-/// what an added one costs, so the result bounds the gain if the sections took no time. Without
-/// --site, the call sites are those of the report's findings, then others that take time.
+/// Runs the unmodified program with delays of several known lengths in critical sections, in turn
+/// with runs without a delay, and says how the run time responds. For small changes, a nanosecond less
+/// saves what a nanosecond more costs, so the result bounds what the program would gain if the sections
+/// took no time. Without --site, the call sites are those of the report's findings, then others that
+/// cost time.
 ///
 /// For example: `syncline whatif -- ./app` after `syncline record -- ./app`
 #[derive(clap::Args)]
@@ -29,7 +30,7 @@ pub struct WhatIf {
     #[arg(long, value_name = "RECORDING")]
     pub from: Option<PathBuf>,
 
-    /// Slow this call site down: `queue.c:120`, a function, or a name as in a report
+    /// Slow down this call site: `queue.c:120`, a function, or a name as in a report; up to five times
     #[arg(short, long, value_name = "PLACE")]
     pub site: Vec<String>,
 
@@ -37,16 +38,15 @@ pub struct WhatIf {
     #[arg(short, long, value_enum, value_name = "WHAT", requires = "site")]
     pub delay: Option<What>,
 
-    /// How many of the report's call sites to measure at most, from 1 to 5
+    /// Most call sites of the report to measure, from 1 to 5
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_places)]
     pub places: usize,
 
-    /// How often to run the program with each delay
+    /// How many times to run the program with each delay
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
-    /// The longest delay: so long that all delays of a run together, if they arrive completely,
-    /// make the run longer by this percentage
+    /// Size of the longest delays, as the percentage by which all of them together would lengthen a run
     #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_percent)]
     pub longest: f64,
 
@@ -64,13 +64,13 @@ pub struct WhatIf {
 /// What is delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum What {
-    /// Critical sections: each gets longer
+    /// Critical sections, which get longer
     Section,
     /// Refused tries, before they return
     Try,
-    /// Waits for a condition, a barrier or a semaphore, at their ends
+    /// Waits for a condition, a barrier or a semaphore, when they end
     Wait,
-    /// Calls that acquire, before the acquisition
+    /// Calls that acquire a lock, before they acquire it
     Call,
 }
 

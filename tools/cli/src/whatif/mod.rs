@@ -105,7 +105,7 @@ fn ticks_per_second() -> Result<f64, Failure> {
         CLOCK_TSC => Ok(clock.ticks_per_second as f64),
         _ => Err(Failure::message(
             CANNOT_RECORD,
-            "this machine's time-stamp counter can't be trusted, and delays are measured with it",
+            "delays are measured with the time-stamp counter, which is unreliable on this machine",
         )),
     }
 }
@@ -127,8 +127,9 @@ fn explain(args: &args::WhatIf, error: Error) -> Failure {
     let program = args.program.command[0].display();
     match failed {
         Failed::Interrupted => Failure::message(status, "interrupted before anything was measured"),
-        _ => Failure::message(status, format!("without delays, {program} {failed}"))
-            .hint("run it without Syncline first; under Syncline, its standard input is empty"),
+        _ => Failure::message(status, format!("without delays, {program} {failed}")).hint(
+            "first run it without Syncline, with `< /dev/null`: here, its standard input is empty",
+        ),
     }
 }
 
@@ -168,7 +169,7 @@ fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
     if saved.is_some() {
         // An error is ignored: standard error may be closed, and the result is saved nevertheless.
         let shown = typed(&recorded.path);
-        let _ = writeln!(stderr(), "syncline: `syncline report {shown}` shows this as well");
+        let _ = writeln!(stderr(), "syncline: `syncline report {shown}` shows this result too");
     }
     Ok(())
 }

@@ -48,7 +48,10 @@ fn a_large_trace_is_left_for_later() {
     let output = ended_at(LARGE);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(SIGTERM), "{said}");
-    assert!(said.contains("asked to end (SIGTERM), so no report is made now"), "{said}");
+    assert!(
+        said.contains("no report is made now, because SIGTERM asked this command to end"),
+        "{said}"
+    );
     assert!(said.contains("`syncline inspect --read "), "how to have it made: {said}");
     assert!(output.stdout.is_empty());
 }
@@ -58,6 +61,6 @@ fn a_small_trace_is_reported_on() {
     let output = ended_at(SMALL);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(SIGTERM), "{said}");
-    assert!(!said.contains("asked to end"), "{said}");
+    assert!(!said.contains("no report is made"), "{said}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("acquisitions traced"));
 }

@@ -229,7 +229,7 @@ fn what_was_not_traced_is_told() {
     );
     // A program without locks, and one that is killed.
     let run = inspect(folder.path(), &["--", "true"]);
-    assert!(text(&run.stdout).contains("it took no lock through the C library"));
+    assert!(text(&run.stdout).contains("it acquired no lock through the C library"));
     let run = inspect(folder.path(), &["--budget", "0", "--", "sh", "-c", "kill -9 $$"]);
     run.assert_status(128 + 9);
     // If one of several files can't be read, the report has the others; if the only file can't be

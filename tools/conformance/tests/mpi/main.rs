@@ -157,8 +157,8 @@ fn the_key_chooses_for_a_window() {
             );
             assert_eq!(printed, expected, "{keys} on {}", mpi.name);
             let starts = [
-                "syncline: MPI_Win_set_info: passive_sync_mode is `no-such-scheme`, and not one of ",
-                "syncline: MPI_Win_set_info: syncline_host_memory is `no`, and neither true nor ",
+                "syncline: MPI_Win_set_info: passive_sync_mode is `no-such-scheme`, which is not one of ",
+                "syncline: MPI_Win_set_info: syncline_host_memory is `no`, which is neither true nor ",
             ];
             for (start, times) in starts.into_iter().zip([2, 1]) {
                 let lines = said.lines().filter(|line| line.starts_with(start)).count();

@@ -46,8 +46,7 @@ pub fn keep_as_old(path: &Path) -> Result<bool, Failure> {
         Kind::Recording => Some(older(path)),
         Kind::Other => return Err(not_ours(&old)),
     };
-    let moved =
-        |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| failed("move away", from, e));
+    let moved = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| failed("move", from, e));
     if let Some(older) = &older {
         refuse_foreign(&old)?;
         // A command that was killed between its two moves has left this.
@@ -59,9 +58,7 @@ pub fn keep_as_old(path: &Path) -> Result<bool, Failure> {
     // If this command is killed here, it leaves a recording that contains an older one. The older
     // one is deleted with that recording or before it.
     let forget = folder::Folder::open(path).map(|folder| folder.remove(Refusal::FILE));
-    forget
-        .map_err(|e| Failure::new(RECORD_FAILED, e))?
-        .map_err(|e| failed("move away", path, e))?;
+    forget.map_err(|e| Failure::new(RECORD_FAILED, e))?.map_err(|e| failed("move", path, e))?;
     moved(path, &old).map(|()| true)
 }
 

@@ -7,29 +7,30 @@ use clap::{Args, Parser};
 
 use crate::supervise::Supervised;
 
-/// Runs test programs, already built, with and without Syncline, and lists what differs.
+/// Run test programs, which are built already, with and without Syncline, and list what differs
 ///
 /// Exit status: 0 if all differences are expected, 1 if there are others, 2 if the command line is
 /// wrong or there is nothing to run.
 #[derive(Parser)]
 #[command(name = "./x foreign")]
 pub struct Arguments {
-    /// Folders of test programs; a folder's name is its suite's
+    /// Folders of test programs; the name of a folder is the name of its suite
     #[arg(value_name = "DIR", required_unless_present = "supervise")]
     pub folders: Vec<PathBuf>,
-    /// Only programs whose name, SUITE/PATH, contains this
+    /// Run only programs whose name, SUITE/PATH, contains this text
     #[arg(long, value_name = "SUBSTRING", default_value = "")]
     pub only: String,
-    /// `record`, `inspect`, `exec` (every lock that sleeps), or `exec:LOCKS`
+    /// Commands to run programs under: `record`, `inspect`, `exec` (with every lock that sleeps), or
+    /// `exec:LOCKS`
     #[arg(long, value_delimiter = ',', default_value = "record,inspect,exec")]
     pub ways: Vec<String>,
-    /// Programs that run at the same time
+    /// Number of programs to run at the same time
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub jobs: usize,
-    /// The file of expected differences
+    /// File of expected differences
     #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/foreign/expected.txt"))]
     pub expected: PathBuf,
-    /// No run is ended before this
+    /// Shortest time limit of a run under Syncline, which is otherwise 10 times the native run
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     pub least_limit: Duration,
     #[command(flatten)]
@@ -64,6 +65,6 @@ impl Arguments {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
+    let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
     Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }

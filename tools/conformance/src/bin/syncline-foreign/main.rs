@@ -55,11 +55,11 @@ fn compare(arguments: &Arguments) -> Result<ExitCode, String> {
     }
     programs.retain(|program| program.name().contains(&arguments.only));
     if programs.is_empty() {
-        return Err("no test program was found: they are executables for x86-64 that are \
-                    dynamically linked; build the suite first"
+        return Err("no test program was found: only dynamically linked executables for x86-64 \
+                    and executable *.sh scripts count; build the suite first"
             .to_owned());
     }
-    eprintln!("{} programs, natively and in {} ways", programs.len(), ways.len());
+    eprintln!("{} programs, natively and under {} commands", programs.len(), ways.len());
     let rows = run_all(arguments, &programs, &ways);
     let report = Report::new(&rows, &ways, &expectations);
     print!("{report}");

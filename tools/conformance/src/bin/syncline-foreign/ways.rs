@@ -62,7 +62,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<Way>, String> {
                 Some(locks) if !locks.is_empty() => ways.push(Way::Exec(locks.to_owned())),
                 _ => {
                     return Err(format!(
-                        "there is no way {other}: record, inspect, exec, exec:LOCKS"
+                        "there is no way `{other}`; the ways are record, inspect, exec and exec:LOCKS"
                     ));
                 }
             },
