@@ -85,9 +85,9 @@ fn plain() -> String {
         }
     }
     text.push_str(
-        "\nA lock waits by a policy: `mcs-spin`, `mcs-yield`, `mcs-park`. Bytes are those\n\
-         of the lock and of the queue node of an acquisition. docs/locks.md says which\n\
-         lock to use.\n",
+        "\nA suffix says how waiters wait: `mcs-spin`, `mcs-yield`, `mcs-park`. `bytes` is\n\
+         the size of the lock, `node` that of an acquisition's queue node.\n\
+         docs/locks.md says which lock to use.\n",
     );
     text
 }

@@ -17,7 +17,7 @@ macro_rules! comparing {
          125  Syncline failed, or the unmodified program did\n  \
          126  the program can't be run, or no library can be preloaded into it\n  \
          127  the program was not found\n  \
-         1    the recording can't be read\n"
+         1    with --from: the recording can't be read\n"
     };
 }
 
@@ -47,8 +47,9 @@ pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
 /// For `cluster`, which runs several processes at the same time.
 pub const CLUSTER: &str = concat!(
     "Exit status:\n",
-    "  the program's: that of the first rank that failed, else 0\n  3    a signal ended that rank, or \
-     it ended inside the shared memory, or was missing there\n",
+    "  the program's: that of the first rank that failed, else 0\n  \
+       3    a signal ended that rank; or it ended between syncline_dsm_init and syncline_dsm_finish;\n       \
+            or it ended with status 0 and without joining the shared memory, which others had joined\n",
     "  125  Syncline failed, or there was too little memory\n  126  the program can't be run\n  127  \
      the program was not found\n",
     wrong!()
