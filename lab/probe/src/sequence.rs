@@ -11,8 +11,8 @@
 //! **What is subtracted** is the time of the chain without the accesses: the time of the clock, of
 //! the loop and, for stores, of the fence. For its thread, a store is complete when it is in the
 //! store buffer. But the probe measures the time until the store has taken effect, which is when a
-//! fence after it is passed. (SSYNC: atomic operations take about as long as a store and a
-//! barrier.)
+//! fence after it is passed. (In SSYNC's measurements too, an atomic operation takes about as long
+//! as a store followed by a barrier.)
 //!
 //! **Turns.** Threads bring the lines into their state in a fixed order. A word on a separate line
 //! says whose turn it is.
@@ -65,11 +65,11 @@ pub enum Timing {
     Work,
 }
 
-/// The ticks of each round. In a round, threads first take the preparing steps, and then role 0 is
-/// timed.
+/// The ticks of each round. A thread's *role* is its index in `places`. In a round, the threads
+/// first take the preparing steps, and then the accesses of role 0 are timed.
 ///
 /// # Errors
-/// If no thread can run at one of the places.
+/// If no thread can run on one of the hardware threads that `places` names.
 pub fn ticks<B: Bench>(
     bench: &B,
     lines: &Lines<B::Memory>,
@@ -225,7 +225,8 @@ fn each<M: Timed>(
     stop.saturating_sub(start)
 }
 
-/// The ticks of loads of all lines whose addresses are known from the beginning.
+/// The ticks of loading all lines. The addresses are known from the beginning, so no load waits for
+/// another.
 #[inline(always)]
 fn together<M: Timed>(region: &[Padded<M::Word>], order: &[u32]) -> u64 {
     let start = M::ticks();

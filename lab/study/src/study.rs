@@ -12,8 +12,8 @@ use crate::target::{MACHINES, Target};
 /// leave processors idle, those of the next part begin.
 const PARTS: usize = 2;
 
-/// Measures these figures on those of these machines on which they make sense. `step` is called
-/// before each part, with its plan and its machine.
+/// Measures these figures on these machines. A plan gives no panels for a machine on which its
+/// figure makes no sense. `step` is called before each part, with the part's plan and machine.
 pub fn run(
     lab: &Lab,
     plans: &[&Plan],
@@ -42,7 +42,8 @@ pub fn plans(ids: &[String]) -> Vec<&'static Plan> {
     PLANS.iter().filter(wanted).collect()
 }
 
-/// Measures all figures that the claims need, on the simulated machines that they name.
+/// Measures all figures that the claims need, on SSYNC's four simulated machines, and the figures
+/// of `OTHERS` on the machines that it names.
 pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     let ids = ROWS.iter().filter_map(|row| match row.check {
         Check::Figures(ids, _) => Some(ids),
@@ -64,8 +65,8 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     book
 }
 
-/// Other machines than SSYNC's four, with the figures that their claims need: those of SSYNC's
-/// section 8, and the SCC.
+/// The machines that claims need besides SSYNC's four, with the figures for each. They are the two
+/// machines of SSYNC's section 8, and the SCC.
 const OTHERS: [(&[&str], &[&str]); 2] = [
     (&["opteron-2384", "xeon-x5660"], &["table-2", "figure-4", "figure-5"]),
     (

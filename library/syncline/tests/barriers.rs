@@ -1,9 +1,10 @@
-//! The barriers with a light and a heavy side: if two threads each store a word and then load the
-//! other's word, at least one sees the other's store. That also holds if the kernel may not help,
-//! or may no longer help.
+//! The light and the heavy barrier: two threads each store a word, execute a barrier (one the light
+//! one, the other the heavy one), and then load the other's word. At least one of them sees the
+//! other's store. That also holds if the system call `membarrier` is forbidden, from the beginning
+//! or from some moment on.
 //!
-//! What is arranged with the kernel holds for the whole process, so each case has a process of its
-//! own.
+//! A process registers with the kernel for `membarrier` as a whole, so each case has a process of
+//! its own.
 
 #![cfg(target_os = "linux")]
 
@@ -21,7 +22,7 @@ use syncline::channel::{self, Duplex};
 use syncline::memory::{Memory, Native, Padded};
 
 const ROUNDS: u32 = 20_000;
-/// The most steps between the beginnings of a round's two sides.
+/// Each side of a round is delayed by fewer than this many steps of an empty loop.
 const APART: u32 = 60;
 const CASE: &str = "SYNCLINE_TEST_BARRIER";
 
@@ -68,7 +69,8 @@ fn wait_for(word: &AtomicU32, round: u32) {
     }
 }
 
-/// One side of all rounds.
+/// Plays one side in all rounds. `late` gives the number of steps by which this side is delayed in
+/// a round.
 fn play(own: &Side, other: &Side, late: impl Fn(u32) -> u32, barrier: impl Fn(u32)) {
     for round in 1..=ROUNDS {
         own.ready.store(round, Release);
@@ -87,7 +89,8 @@ fn play(own: &Side, other: &Side, late: impl Fn(u32) -> u32, barrier: impl Fn(u3
     }
 }
 
-/// From round `forbidden_in` on, if there is one, the kernel does not help the heavy side.
+/// Plays both sides. If `forbidden_in` is given, the heavy side may not use `membarrier` from that
+/// round on.
 fn litmus(forbidden_in: Option<u32>) {
     let sides = [Side::default(), Side::default()];
     let [one, two] = &sides;
@@ -107,7 +110,7 @@ fn litmus(forbidden_in: Option<u32>) {
     });
 }
 
-/// Ends that fall asleep between messages.
+/// Sends messages through channels whose ends fall asleep between messages.
 fn sleepers() {
     let (mut asks, mut answers) = Duplex::<u64, u64>::over(1);
     let (mut sender, mut receiver) = channel::bounded(2);
@@ -133,7 +136,7 @@ fn alone(test: &str, case: impl Fn()) {
     if env::var_os(CASE).is_some_and(|name| name == test) {
         return case();
     }
-    // Two sides that disturb each other need both processors of a small machine.
+    // One case at a time: its two sides need both processors of a small machine.
     static TURNS: Mutex<()> = Mutex::new(());
     let _turn = TURNS.lock();
     let this = env::current_exe().expect("it runs");
@@ -172,8 +175,8 @@ fn one_sees_the_other_when_the_kernel_stops_helping() {
 fn one_sees_the_other_in_a_fork() {
     alone("one_sees_the_other_in_a_fork", || {
         Native::heavy_barrier();
-        // SAFETY: this process has this thread and the one that waits for it, which holds no lock
-        // that the child needs.
+        // SAFETY: this process has two threads, this one and the one that waits for it. The waiting
+        // thread holds no lock that the child needs.
         match unsafe { libc::fork() } {
             -1 => panic!("it can't fork"),
             0 => {

@@ -16,7 +16,7 @@ macro_rules! comparing {
          125  Syncline failed, or the unmodified program did\n  \
          126  the program can't be run, or no library can be preloaded into it\n  \
          127  the program was not found\n  \
-         1    a recording can't be read\n"
+         1    with --from: the recording can't be read\n"
     };
 }
 
@@ -48,8 +48,9 @@ pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
 pub const CLUSTER: &str = concat!(
     "Exit status:\n",
     "  that of the first rank that failed, or 0 if none did, or:\n  \
-     3    a signal ended a rank, a rank ended before syncline_dsm_finish, or a rank\n       \
-     never joined the shared memory that others use\n",
+     3    a signal ended that rank; it ended between syncline_dsm_init and\n       \
+     syncline_dsm_finish; or it ended with status 0 and had not joined the\n       \
+     shared memory that others had joined\n",
     "  125  Syncline failed, or there was too little memory\n  126  the program can't be run\n  127  \
      the program was not found\n",
     wrong!()

@@ -14,8 +14,8 @@ use syncline_statistics::{median, middle_mean};
 /// The number of cases that are measured for each distance.
 pub(super) const CASES: usize = ACCESSES.len() * STATES.len();
 
-/// The number of samples of runs. It is smaller than that of chains, since one sample of runs takes
-/// as long as several of chains.
+/// The number of rounds for each sample of runs (`runs.rs`). There are fewer samples of runs than
+/// of chains, since one sample of runs takes as long as several of chains.
 const ROUNDS_OF_A_RUN: u32 = 6;
 
 /// The operations that are measured on the thread's own line after another thread has read it.
@@ -126,7 +126,8 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Measures how long a line stays with its owner. Adds the share of each sample.
+    /// Measures how long a line stays with its owner after another thread has requested it. Adds a
+    /// share for each sample; see `runs::share`.
     pub(super) fn stays(&self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
         let lines = self.bench.lines(1, crew.holder)?;
         for _ in 0..self.effort.rounds.div_ceil(ROUNDS_OF_A_RUN) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   sent   written by the sender:    how many messages it has sent, when it last wrote here
-//!   taken  written by the receiver:  how many it has taken (in a ring this is elsewhere)
+//!   taken  written by the receiver:  how many it has taken (in a ring, a word elsewhere)
 //!   slots  the messages, in turn the sender's and the receiver's
 //! ```
 //!
@@ -28,7 +28,7 @@ use crate::memory::{Data, Memory};
 
 /// How much each message adds to a flag's number.
 pub const STEP: u32 = 4;
-/// A flag's writer is gone; the number is its last.
+/// The bit that says that a flag's writer is gone. The flag's number does not change any more.
 pub const GONE: u32 = 2;
 
 /// A flag's number, without its two bits.
@@ -53,8 +53,8 @@ const LINE: usize = 64;
 /// Bytes of native flags.
 const FLAGS: usize = 8;
 
-/// How many messages of a type a unit holds. The number follows from the sizes in native memory; a
-/// checker's units are larger, and hold as many messages.
+/// How many messages of a type a unit holds. The number follows from the sizes in native memory. In
+/// a model checker's memory a unit has more bytes, but holds the same number of messages.
 pub const fn per_unit<T>() -> usize {
     let first = if align_of::<T>() > FLAGS { align_of::<T>() } else { FLAGS };
     let room = LINE.saturating_sub(first);
@@ -73,8 +73,8 @@ pub struct Units<T, M: Memory> {
     owns: PhantomData<(T, Flags<M>)>,
 }
 
-// SAFETY: a message goes from one thread to another, which its type allows, and is never used by
-// two: the threads that may write and read a slot take turns.
+// SAFETY: a message goes from one thread to another, which `T: Send` allows. No two threads use a
+// message at the same time: the thread that writes a slot and the one that reads it take turns.
 unsafe impl<T: Send, M: Memory> Sync for Units<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send, M: Memory> Send for Units<T, M> {}
@@ -97,7 +97,8 @@ impl<T, M: Memory> Units<T, M> {
     /// If they take more memory than can be addressed.
     pub fn new(count: usize) -> Self {
         let layout = Self::layout(count).expect("a channel of this size is too large for memory");
-        // SAFETY: the flags have a size, and there is a unit at least.
+        // SAFETY: the layout is not empty: flags are not zero-sized, and `count` is at least 1, as a
+        // channel has room for a message.
         let start = NonNull::new(unsafe { alloc(layout) });
         let start = start.unwrap_or_else(|| handle_alloc_error(layout));
         let units = Self { start, count, owns: PhantomData };
@@ -143,7 +144,7 @@ impl<T, M: Memory> Units<T, M> {
         unsafe { self.address(unit).add(Self::SLOTS).cast().add(slot) }
     }
 
-    /// A unit's flags. The unit exists.
+    /// The flags of a unit, which must be less than `count`.
     #[inline(always)]
     pub fn flags(&self, unit: usize) -> &Flags<M> {
         // SAFETY: written in `new`.
@@ -168,8 +169,8 @@ impl<T, M: Memory> Units<T, M> {
     /// The slot exists, has a message, and is the caller's.
     #[inline(always)]
     pub unsafe fn read(&self, unit: usize, slot: usize) -> T {
-        // SAFETY: as above; the message is there, and no thread reads it again. `look` makes this a
-        // load, for which this processor need not own the line.
+        // SAFETY: as above; the message is there, and no thread reads it again. `look` and not
+        // `with`: on a simulated machine `look` is a load, which does not have to own the line.
         unsafe { self.slot_place(unit, slot).as_ref().look(|slot| (*slot).assume_init_read()) }
     }
 }
@@ -192,7 +193,7 @@ impl<T, M: Memory> Drop for Units<T, M> {
     }
 }
 
-/// The position of an end.
+/// The position of a channel's sender or receiver in the row of units.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position {
     /// Messages so far, as flags count them.

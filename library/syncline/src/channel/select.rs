@@ -1,12 +1,13 @@
 //! Waiting until one of several receivers has a message.
 //!
-//! The thread checks the receivers one after the other; each check hits its own cache. Before it
-//! sleeps, it leaves a note on the bells of all of them, which refers to its *selector*: the word
-//! that it sleeps on, which is used for this sleep only. A thread that rings a bell takes the note
-//! from the bell, counts itself in the selector, and wakes the sleeper. It does not use the
-//! selector after it has counted itself. Once awake, the sleeper takes its notes back from the
-//! bells that were not rung. The other notes were taken by threads that know the selector, so it
-//! waits until as many have counted themselves; then no thread uses the selector any more.
+//! The thread checks the receivers one after the other; each check hits its own cache. If it has to
+//! sleep, it sleeps on its *selector*, a word that is used for this sleep only. Before that, it
+//! leaves a note on each receiver's bell (`bell.rs`); the note refers to the selector. A thread
+//! that rings a bell takes the note from the bell, counts itself in the selector, and wakes the
+//! sleeper. It does not use the selector after it has counted itself. Once awake, the sleeper takes
+//! its notes back from the bells that were not rung. Each of the other notes was taken by a thread
+//! that knows the selector. The sleeper waits until all these threads have counted themselves; then
+//! no thread uses the selector any more.
 //!
 //! No wake-up is lost, for the reason that is given in `news`: one heavy barrier lies between the
 //! notes on all bells and the last looks at all receivers.
@@ -23,8 +24,8 @@ use super::selector::Selector;
 use crate::memory::{Memory, Native, Own};
 use crate::wait::{Park, Wait};
 
-/// Waits for one of several receivers, in turns: the receiver that was chosen last is looked at
-/// last.
+/// Waits for one of several receivers. The receivers are checked in rotation: the one that was
+/// chosen last is checked last.
 ///
 /// ```
 /// use syncline::channel::{self, Select};
@@ -49,9 +50,9 @@ use crate::wait::{Park, Wait};
 /// assert_eq!(seen, ["7", "closing"]);
 /// ```
 ///
-/// A receiver whose senders are gone is ready as well, so that its `recv` can report that, and
-/// stays ready: leave it out from then on. Receivers have one owner, so what is ready stays ready
-/// until its message is taken.
+/// A receiver whose senders are gone is ready as well, so that its `recv` can report that. It stays
+/// ready, so leave it out of later calls. Receivers have one owner, so a receiver that is ready
+/// stays ready until its message is taken.
 pub struct Select<W: Wait = Park, M: Memory = Native> {
     /// The receiver that is looked at first.
     next: usize,

@@ -9,8 +9,8 @@
 //! If a thread is in line at the lock when the helper leaves, the helper opens the queue on behalf
 //! of that thread, which might be off its processor. Otherwise all threads that arrive before that
 //! thread runs again would have to line up behind it, and could not delegate. If waiters sleep, the
-//! lock is not handed over but left to whichever thread runs, and the queue opens with the next
-//! turn.
+//! lock is not handed over to one of them: it is released, and the next running thread that asks
+//! takes it. The queue then opens with that thread's turn.
 //!
 //! When not to use it: for long sections, which other threads could run at the same time on their
 //! own data, or for sections that depend on the thread that runs them.
@@ -59,7 +59,8 @@ impl<W: Line, M: Memory, const SLOTS: usize> Qd<W, M, SLOTS> {
     ///
     /// # Safety
     ///
-    /// The request is handed in for the first time, and stays until it has been run.
+    /// The request is handed in for the first time, and stays valid, at its address, until it has
+    /// been run.
     #[inline]
     pub(super) unsafe fn enter(
         &self,
@@ -108,7 +109,8 @@ pub(super) struct Turn<'a, W: Line, M: Memory, const SLOTS: usize> {
 }
 
 impl<W: Line, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
-    /// Runs the request, which the caller completes, and runs and completes those of the queue.
+    /// Runs the request, and runs and completes the requests in the queue. The caller completes the
+    /// first one.
     #[inline]
     pub(super) fn serve(self) {
         // SAFETY: we hold the lock, and each request is out of the queue when it runs.
@@ -122,9 +124,10 @@ impl<W: Line, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
     }
 }
 
-// SAFETY: requests run while the lock is held, by its holder. A request is either its holder's, or
-// in one slot of the queue, which is emptied once. The slot makes visible what the caller did
-// before.
+// SAFETY: the holder of the lock runs all requests, so they run one at a time. A request is either
+// the lock holder's own, or in one slot of the queue. The slot is emptied once for each request in
+// it, so a request runs once. The slot's Release and Acquire make visible to the holder what the
+// caller did before.
 unsafe impl<W: Line, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, SLOTS> {
     type Memory = M;
     type Wait = W;

@@ -5,8 +5,8 @@ use serde::Serialize;
 /// The sections of a call site that `syncline inspect` traced, and what they show about the locks
 /// that are taken there.
 ///
-/// A trace shows what happened in some sections. Unlike the instructions, it shows which data
-/// threads really shared; it does not show what a rare path does.
+/// A trace shows what happened in some sections. A look at the program's instructions can't show
+/// which data threads really share; a trace does. But a trace does not show what a rare path does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Inspected {
     /// The number of sections traced at the call site.
@@ -25,8 +25,9 @@ pub struct Inspected {
     pub unshared_lines: Vec<String>,
     /// The number of threads in traced sections of these locks.
     pub threads: usize,
-    /// Share of pairs of sections of different threads that are independent; `None` if there was no
-    /// pair.
+    /// The share of independent pairs among the compared pairs of sections of different threads. A
+    /// pair is independent if neither section writes a word that the other one reads or writes.
+    /// `None` if there was no pair.
     pub independent: Option<f64>,
     /// The number of independent pieces of data that the locks were seen to guard.
     pub pieces: u64,
@@ -48,14 +49,14 @@ pub enum Data {
     OneWord,
     /// Many pieces that have nothing to do with each other.
     Pieces,
-    /// Sections would be mostly independent, except for one field.
+    /// Sections depend on each other because of one field; without it, most would be independent.
     OneField {
         /// The field.
         field: String,
         /// The share of pairs that would be independent without this conflict.
         independent_without: f64,
     },
-    /// Sections are mostly independent, but the data is one piece.
+    /// Sections are mostly independent, but the data does not consist of many separate pieces.
     MostlyIndependent {
         /// Whether few sections write.
         mostly_read: bool,

@@ -14,8 +14,8 @@ use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, records};
 use crate::{clock, options, thread};
 
-/// A hold after a wait of more than this length, in microseconds, is always measured: the two
-/// measurements, at its ends, take less than a hundredth of the wait.
+/// A hold after a wait of more than this length, in microseconds, is measured unless the row's
+/// holds are brief: the two measurements, at its ends, take less than a hundredth of the wait.
 const LONG_WAIT: u64 = 50;
 /// One in this many holds after shorter waits is measured.
 const AFTER_SHORT_WAITS: u64 = 8;

@@ -29,8 +29,9 @@ const THREADS_AT: usize = MODULES_AT + CAPACITY * size_of::<ModuleRecord>();
 const STACKS_AT: usize = THREADS_AT + CAPACITY * size_of::<ThreadRecord>();
 const ARENA_AT: usize = STACKS_AT + CAPACITY * size_of::<StackRecord>();
 
-/// The arena's first unit is unused. Then come, for each thread, its table, one wait record, one
-/// nest record and its log.
+// The arena's first unit is unused. Then come, for each thread, its table, one wait record, one
+// nest record and its log.
+
 const WAIT_UNITS: usize = size_of::<WaitRecord>() / UNIT as usize;
 const LOG_UNITS: usize = (size_of::<EventRecord>() << LOG_LOG2) / UNIT as usize;
 const UNITS_OF_THREAD: usize = (1 << TABLE_LOG2) + WAIT_UNITS + 1 + LOG_UNITS;
@@ -45,7 +46,7 @@ fn calls_of(thread: usize, row: usize) -> u64 {
     100 * thread as u64 + row as u64 + 1
 }
 
-/// The file.
+/// The bytes of the sample file.
 pub fn sample() -> Vec<u8> {
     let mut file = vec![0; SIZE];
     put(&mut file, 0, &header());
@@ -137,7 +138,8 @@ pub fn one_log_for_all() -> Vec<u8> {
     with_many_threads(|record| record.log = 6 << 48 | 1)
 }
 
-/// The same with one empty table of places, behind everything else.
+/// The sample with as many threads as fit, all of which have the same empty table of places. The
+/// table lies behind everything else.
 pub fn one_table_for_all() -> Vec<u8> {
     let behind = (SIZE - ARENA_AT) as u64 / UNIT;
     let mut file = with_many_threads(|record| record.places = 6 << 48 | behind);
@@ -168,7 +170,8 @@ pub fn unfinished() -> Vec<u8> {
     file
 }
 
-/// The sample with windows of a thread that are longer than the time from one to the next.
+/// The sample with impossible windows for the first thread's log: each would be longer than the
+/// time from its beginning to that of the next.
 pub fn impossible_windows() -> Vec<u8> {
     let mut file = sample();
     let at = THREADS_AT + std::mem::offset_of!(ThreadRecord, log_windows);

@@ -27,8 +27,8 @@ pub fn section(process: &Process) -> String {
     }
     let holds = holds(&process.timeline);
     if holds.buckets.is_empty() {
-        html += "<p class=\"empty\">How long each lock was held is known of recordings made with \
-                 <code>syncline record --timeline</code>.</p>";
+        html += "<p class=\"empty\">Only recordings made with <code>syncline record --timeline</code> \
+                 have the time of each hold.</p>";
     } else {
         html += &figure(&holds, "Holds of locks, as far as the timeline has them");
     }

@@ -39,7 +39,7 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
         });
     let remark = match process.runs {
         _ if large.is_empty() => "none that would bring much",
-        Some(_) => "most to gain first; gains are predicted, and the mean of all runs",
+        Some(_) => "most to gain first; gains are predicted: each is the mean over all runs",
         None if process::had_others(process) => {
             "most to gain first; gains are predicted, for an idle machine"
         }

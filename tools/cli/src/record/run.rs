@@ -34,8 +34,8 @@ pub fn run_in(
     run(folder, program, command, variables, None, false)
 }
 
-/// Like [`run_in`], but also samples the program's threads. If `windows` is given, also keeps
-/// windows of time.
+/// Like [`run_in`], but also samples the program's threads. If `windows` is given, also saves what
+/// was recorded in each window of time (`record --every`).
 ///
 /// # Errors
 /// In the same cases as [`run_in`].
@@ -63,7 +63,7 @@ fn run(
     session::write(&session, folder);
     let keeper = windows.map(|wanted| session::keep_windows(folder, &session, wanted));
     let mut running = Living::of(folder.path());
-    // If there are no samples, loops that only wait are not found.
+    // An error is ignored: without samples only the loops that only wait are missing.
     let sampler = samples.then(|| Sampler::start(move || running.numbers()).ok()).flatten();
     let ending = child.wait();
     if let Some(keeper) = keeper {

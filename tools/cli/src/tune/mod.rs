@@ -26,8 +26,7 @@ use crate::record::find_program;
 use crate::terminal::style;
 use args::Tune;
 
-const NOTHING: &str =
-    "No lock cost this program time that another lock could save; nothing was tried.\n";
+const NOTHING: &str = "No other lock could save this program time, so nothing was tried.\n";
 
 /// How often the program is recorded. Several recordings are needed because waiting times differ
 /// from run to run, most of all if there are more threads than processors.
