@@ -86,15 +86,9 @@ fn plain() -> String {
         }
     }
     text.push_str(
-<<<<<<< HEAD
         "\nA suffix says how waiters wait: `mcs-spin`, `mcs-yield` or `mcs-park`. `bytes` is\n\
          the size of the lock, and `node` that of an acquisition's queue node. docs/locks.md\n\
          says which lock to use.\n",
-=======
-        "\nA suffix says how waiters wait: `mcs-spin`, `mcs-yield`, `mcs-park`. `bytes` is\n\
-         the size of the lock, `node` that of an acquisition's queue node.\n\
-         docs/locks.md says which lock to use.\n",
->>>>>>> docs1
     );
     text
 }
