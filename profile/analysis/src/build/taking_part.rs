@@ -3,10 +3,6 @@
 //! A program often divides its work among the threads that it creates and the one it began with,
 //! which then calls the function that the others run. From samples of all threads' stacks: a
 //! function that a thread is in nearly all the time, and that the first thread is in as well.
-//!
-//! The sampler can't follow a stack through a frame of more than some kilobytes if its function is
-//! called again and again, as those of video codecs are. Then no function is on all stacks of a
-//! thread, but the first thread's stacks end in the same functions as those of the other thread.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,8 +21,6 @@ const FEWEST: usize = 4;
 /// The least share of a thread's time in functions in which the first thread spends as much of the
 /// time that it takes part. An interpreter, or an event loop, runs other work in each thread.
 const ALIKE: f64 = 0.25;
-/// The least share of a thread's time in stacks that end where stacks of the first thread do.
-const END_ALIKE: f64 = 0.5;
 
 /// The functions (their starts) on a stack, innermost first, and the time in nanoseconds that the
 /// samples with this stack stand for.
@@ -80,14 +74,9 @@ impl Profile {
     }
 }
 
-/// The function in which a thread and the first thread do the same work, and the time of the first
-/// thread in it, in nanoseconds; `None` if there is no such function.
+/// The function in which a thread is nearly all the time and the first thread does the same work,
+/// and the time of the first thread in it, in nanoseconds; `None` if there is no such function.
 fn shared(first: &[Seen], other: &[Seen]) -> Option<(u64, f64)> {
-    around_all(first, other).or_else(|| at_the_ends(first, other))
-}
-
-/// [`shared`], for stacks that are complete: the function is on nearly all stacks of the thread.
-fn around_all(first: &[Seen], other: &[Seen]) -> Option<(u64, f64)> {
     let first_all = Profile::new(first.iter());
     let thread = Profile::new(other.iter());
     let runs = thread.within.iter().filter(|&(_, &time)| time >= NEARLY_ALL * thread.all);
@@ -95,28 +84,6 @@ fn around_all(first: &[Seen], other: &[Seen]) -> Option<(u64, f64)> {
     let (function, time) = both.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let alike = Profile::inside(other, function).alike(&Profile::inside(first, function));
     (alike >= ALIKE).then_some((function, time))
-}
-
-/// [`shared`], for stacks that end early: both threads' stacks end in the same functions, of which
-/// the one with most of the first thread's time is returned. A complete stack of the first thread
-/// ends in another function than one of another thread.
-fn at_the_ends(first: &[Seen], other: &[Seen]) -> Option<(u64, f64)> {
-    let ends = |(starts, _): &Seen| starts.last().copied();
-    let of_other: HashSet<u64> = other.iter().filter_map(ends).collect();
-    let mut by_end: HashMap<u64, f64> = HashMap::new();
-    let is_part = |seen: &&Seen| ends(seen).is_some_and(|end| of_other.contains(&end));
-    let part: Vec<&Seen> = first.iter().filter(is_part).collect();
-    for seen in &part {
-        *by_end.entry(*seen.0.last()?).or_default() += seen.1;
-    }
-    let ends_alike = |seen: &&Seen| ends(seen).is_some_and(|end| by_end.contains_key(&end));
-    let same = Profile::new(other.iter().filter(ends_alike));
-    let thread = Profile::new(other.iter());
-    let part = Profile::new(part.into_iter());
-    let applies = same.all >= END_ALIKE * thread.all && thread.alike(&part) >= ALIKE;
-    let (function, _) =
-        by_end.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    applies.then_some((function, part.all))
 }
 
 /// For each thread of the file, the function it runs in which the first thread takes part.
@@ -206,25 +173,6 @@ mod tests {
         assert_eq!(shared(&barely, &other), None, "alike for 24 % of the time");
         let partly = seen(&[(&[PARSE, MAIN], 740), (&[FILTER, MAIN], 260)]);
         assert_eq!(shared(&partly, &other), Some((MAIN, 1_000e6)), "for 26 %");
-    }
-
-    /// `FILTER` and `SEARCH` have frames behind which a stack is unknown.
-    #[test]
-    fn stacks_that_end_in_the_same_functions_are_of_the_same_work() {
-        let whole = (&[PARSE, WORK, START][..], 100);
-        let other =
-            seen(&[(&[0x10, FILTER], 300), (&[0x20, FILTER], 100), (&[0x10, SEARCH], 500), whole]);
-        let first = seen(&[
-            (&[PARSE, MAIN], 400),
-            (&[0x10, FILTER], 200),
-            (&[0x10, SEARCH], 350),
-            (&[JOIN, MAIN], 50),
-        ]);
-        assert_eq!(shared(&first, &other), Some((SEARCH, 550e6)));
-        let unlike = seen(&[(&[0x30, FILTER], 500), (&[0x30, SEARCH], 500)]);
-        assert_eq!(shared(&unlike, &other), None, "their stacks end alike, their work differs");
-        let elsewhere = seen(&[(&[0x20, FILTER], 400), (&[PARSE, MAIN], 600)]);
-        assert_eq!(shared(&elsewhere, &other), None, "only 40 % of the thread's stacks end there");
     }
 
     #[test]
