@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_buckets_of_the_first_row_and_no_others() {
+    fn a_zero_link_belongs_to_first_row_buckets_only() {
         let layout = Layout { at: 0, bytes: 1 << 20, bits: 4 };
         assert_eq!(layout.depth(15, Link(0)), Some(4));
         assert_eq!(layout.depth(16, Link(0)), None);

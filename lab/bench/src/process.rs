@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_output_and_use() {
+    fn a_finished_process_has_output_and_resource_use() {
         let folder = tempfile::tempdir().unwrap();
         let finished = shell("echo hello; sleep 0.05", folder.path()).unwrap();
         assert_eq!(fs::read_to_string(finished.stdout).unwrap(), "hello\n");

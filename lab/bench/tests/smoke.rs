@@ -165,7 +165,7 @@ fn reports_on_programs_that_a_user_describes_are_judged() {
 }
 
 #[test]
-fn a_simulation_of_this_machine_is_held_against_it() {
+fn a_simulation_of_this_machine_is_compared_with_it() {
     let lines = output_of(&["simulator", "--compare", "--smoke"]);
     let fields = ["error_percent", "within_30_percent", "ladder_error_percent"];
     require_fields(&lines, &[&fields[..], &["tests", "unsteady"]].concat());

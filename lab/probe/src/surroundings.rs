@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_told_by_the_marks_that_it_leaves() {
+    fn a_container_is_recognised_by_its_marker_files() {
         assert!(container(with_file(".dockerenv", "").path()));
         assert!(container(with_file("run/.containerenv", "").path()));
         assert!(!container(with_file("run/other", "").path()));

@@ -110,7 +110,7 @@ fn messages_of_one_sender_arrive_in_order_and_a_full_inbox_holds_senders_back() 
 
 #[test]
 #[should_panic(expected = "no thread is left to wake them")]
-fn who_waits_for_a_message_that_never_comes_is_told() {
+fn waiting_for_a_message_that_never_comes_panics() {
     let tilera = Machine::named("tilera").unwrap();
     Engine::new(&tilera, 1).run(vec![(0, Box::new(|| drop(engine::receive())))]);
 }

@@ -79,7 +79,7 @@ fn the_nine_locks_are_in_the_catalogue() {
 }
 
 #[test]
-fn one_at_a_time_succeeds() {
+fn contended_cas_and_tas_mostly_fail() {
     let machine = simulated("xeon");
     let rate = |operation, threads| {
         atomics::run(&Elsewhere(&machine), operation, &load(threads, 1, 100e-6)).success_percent
@@ -259,7 +259,7 @@ fn a_csv_file_has_a_value_in_each_line() {
 }
 
 #[test]
-fn machines_that_are_not_there_are_told() {
+fn unknown_machines_are_errors() {
     let error = Target::named("cray").expect_err("there is none").to_string();
     assert!(error.contains("`cray`") && error.contains("opteron, xeon"), "{error}");
     let folder = tempfile::tempdir().expect("a folder");

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_deposit_is_known_to_all_whatever_the_order_of_notices() {
+    fn notices_in_any_order_announce_a_complete_deposit() {
         for scheme in [Scheme::Private, Scheme::Writers] {
             let worlds = explore(scheme, |me, role, old| deposit(scheme, me, role, old));
             assert!(worlds.expect("the invariant holds") > 1000);

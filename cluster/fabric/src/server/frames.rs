@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn a_frame_of_an_invalid_length_is_refused() {
         for length in [0u32, 7, 1 << 31] {
             let mut into = Inbox { bytes: length.to_le_bytes().to_vec(), taken: 0 };
             into.bytes.extend([0; 64]);

@@ -111,7 +111,7 @@ impl<L: Lock> Lock for Reader<L> {
 /// The comparison fails for two locks that do different amounts of work.
 #[test]
 #[should_panic(expected = "two unlike locks")]
-fn a_difference_is_noticed() {
+fn locks_that_do_unequal_work_differ() {
     same::<Exclusive<lock::Tas<Spin>>, by_hand::Futex>("two unlike locks");
 }
 

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_load_counts_the_same_against_its_better_peer() {
+    fn each_load_weighs_alike_against_its_better_peer() {
         let mut all = ours::contenders();
         all.extend(peers::contenders());
         let result = |name: &str, per_second: f64| {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_known_is_said_so() {
+    fn groups_without_information_are_one_numa_node() {
         assert_eq!(classes(&[[0, 0, 0], [0, 0, 0]]), ["same NUMA node"]);
     }
 

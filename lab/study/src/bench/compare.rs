@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_ends_it() {
+    fn an_error_ends_calibrated_runs() {
         let mut runs = 0;
         let failed = calibrated(
             || Err("no clock"),

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_them_runs_with_any_number_of_threads() {
+    fn each_program_runs_with_any_number_of_threads() {
         let (target, request) = (opteron(), request(&[1, 7], &[]));
         let all = [
             channels(&target, &request, Shown::Throughput, None),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_timed_has_cycles() {
+    fn timed_runs_have_cycles() {
         let mut timed = request(&[3], &[]);
         timed.load.timed = true;
         for lines in [
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_places_that_are_not_there_are_told() {
+    fn unknown_names_and_homes_are_errors() {
         let error = channels(&opteron(), &request(&[2], &["carrier"]), Shown::Throughput, None);
         let told = error.unwrap_err().to_string();
         assert!(told.contains("`carrier`") && told.contains("one-way, round-trip"), "{told}");
