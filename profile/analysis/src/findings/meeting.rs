@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_and_wakes_all_in_one_function_meets() {
+    fn waiting_and_waking_all_in_one_function_is_a_meeting() {
         assert!(meet(30_000, 10_000, "meet"));
         assert!(meet(30_001, 10_000, "meet"), "the last round is not over");
         assert!(meet(20_000, 10_000, "meet"), "two of three threads");
     }
 
     #[test]
-    fn queues_and_pools_do_not() {
+    fn queues_and_pools_do_not_meet() {
         assert!(!meet(30_000, 10_000, "put"), "others wake");
         assert!(!meet(27_000, 10_000, "meet"), "2.7 for each");
         assert!(!meet(10_000, 10_000, "meet"), "one for each");

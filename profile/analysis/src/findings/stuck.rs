@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_a_deadlock_and_a_chain_is_none() {
+    fn a_cycle_is_a_deadlock_and_a_chain_is_not() {
         assert_eq!(circles(&[(1, 0, Some(2)), (2, 1, Some(1))]), [[1, 2]]);
         let three = [(1, 0, Some(2)), (2, 1, Some(3)), (3, 2, Some(1))];
         assert_eq!(circles(&three), [[1, 2, 3]]);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn short_waits_and_programs_that_ended_are_none() {
+    fn short_waits_and_ended_programs_have_no_deadlock() {
         let circle = [(1, 0, Some(2)), (2, 1, Some(1))];
         let mut drawn = waits(&circle);
         drawn.threads[1].waiting_now.as_mut().unwrap().seconds = 0.05;
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_is_lost_where_nobody_runs() {
+    fn a_wake_up_is_lost_if_no_thread_runs() {
         let all = [(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)];
         let condition = |drawn: &mut Drawn| {
             let now = drawn.threads[0].waiting_now.as_mut().unwrap();
@@ -277,7 +277,7 @@ mod tests {
 
     /// Modelled on a runtime with a thread that waits in a futex for a lock that it holds itself.
     #[test]
-    fn nothing_moves_where_all_wait_for_long() {
+    fn long_waits_of_all_threads_are_a_standstill() {
         let all = [(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)];
         let with = |change: &dyn Fn(&mut WaitingNow)| {
             let mut drawn = waits(&all);

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_that_are_futexes_are_told_only_where_somebody_waits() {
+    fn futexes_as_conditions_are_recognised() {
         let futex = (Primitive::Futex, Op::FutexWait, Op::FutexWake);
         assert_eq!(made_of(futex, 200_000, 130_000, "take"), 1);
         assert_eq!(made_of(futex, 990_000, 990_000, "take"), 1);
@@ -303,7 +303,7 @@ mod tests {
 
     /// A signal at the end of a function is a jump, so it returns to the function's caller.
     #[test]
-    fn a_signal_may_be_the_end_of_its_side() {
+    fn a_signal_may_be_a_tail_call() {
         let called_from = |caller: &str| {
             let mut drawn = process(10.0, 2);
             drawn.threads("work", 4, 10.0);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_side_an_answer_and_one_function_are_not() {
+    fn slow_sides_answers_and_single_functions_have_no_finding() {
         assert_eq!(queue(200_000, 100, "take"), 0, "those who take are slower");
         assert_eq!(queue(990_000, 990_000, "take"), 0, "question and answer");
         assert_eq!(queue(990_000, 890_000, "take"), 1, "a queue of one element");

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn where_most_is_spent_comes_first() {
+    fn the_costliest_call_site_comes_first() {
         assert_eq!(found(&spinning(0.5, 1.0, 4.0)), [("take at queue.c:20".to_owned(), 2)]);
         assert_eq!(found(&spinning(0.09, 1.0, 4.0)), [("take at queue.c:20".to_owned(), 1)]);
     }

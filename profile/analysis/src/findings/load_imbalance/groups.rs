@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_processors_are_not_made_more_by_more_threads() {
+    fn busy_processors_have_no_finding() {
         let stages = [("load", 3, 1.0), ("extract", 3, 1.5), ("rank", 3, 9.9)];
         let mut drawn = pipeline(&stages);
         drawn.processors = Some(4);
@@ -185,7 +185,7 @@ mod tests {
     /// More threads than processors: while other threads run, a thread of the slowest stage has no
     /// processor, and that time is not its work.
     #[test]
-    fn to_wait_for_a_processor_is_no_work() {
+    fn waiting_for_a_processor_is_no_work() {
         let stages = [("load", 4, 0.5), ("extract", 4, 0.7), ("rank", 4, 9.9)];
         let mut drawn = pipeline(&stages);
         assert_eq!(found(&drawn).len(), 1);
@@ -200,7 +200,7 @@ mod tests {
     /// Modelled on varnishd: the threads that wait for the network sleep in the kernel, and many
     /// workers have nothing to do.
     #[test]
-    fn who_sleeps_for_requests_has_not_more_to_do() {
+    fn sleeping_in_the_kernel_is_no_work() {
         let mut drawn = pipeline(&[("work", 6, 1.0), ("poll", 2, 9.9)]);
         for thread in 7..9 {
             drawn.threads[thread].cpu = Some(1.0);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_never_meet_have_nothing_to_do_with_each_other() {
+    fn groups_that_share_no_lock_are_not_compared() {
         let mut drawn = pipeline(&[("work", 3, 9.9), ("tick", 3, 0.1)]);
         assert_eq!(found(&drawn).len(), 1);
         for lock in 0..drawn.locks.len() {

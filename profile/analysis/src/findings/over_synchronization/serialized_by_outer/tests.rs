@@ -122,7 +122,7 @@ fn several_kinds_of_locks_under_one_are_one_problem() {
 /// Modelled on Boost: its conditions have a mutex of their own, whose acquisition is inlined into
 /// the line that also takes the user's mutex.
 #[test]
-fn locks_that_share_a_line_with_their_outer_one_are_not() {
+fn locks_taken_at_the_outer_locks_line_have_no_finding() {
     let mut nested = nested(2, 1);
     (0..2).for_each(|n| nested.seen(n, Some(0), 7_800));
     let outer = nested.outer[0];
