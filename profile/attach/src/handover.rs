@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_mapped_is_copied() {
+    fn only_the_mapped_part_of_a_file_is_copied() {
         let program = std::env::current_exe().expect("a path");
         let bytes = std::fs::read(&program).expect("it can be read");
         let copy = in_memory(&program).expect("memory");

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_newer_than_this_process_and_the_first_process_is_not() {
+    fn process_start_times_are_ordered() {
         let mut child = std::process::Command::new("sleep").arg("10").spawn().unwrap();
         let own = began("self");
         assert!(own.is_some() && began(&child.id().to_string()) >= own);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn another_recording_of_the_same_name_is_told_apart() {
+    fn recordings_of_the_same_name_are_distinguished() {
         let place = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| place.path().join(name).join("rec"));
         for folder in [&one, &two] {

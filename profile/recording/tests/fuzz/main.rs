@@ -78,7 +78,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_sample_is_read_as_it_was_written() {
+fn the_sample_is_read_back_unchanged() {
     let folder = folder();
     let file = read(&folder.path().join("1.syncline"), &sample(), "the sample").expect("a value");
     assert_eq!(file.executable(), "/usr/bin/sample");
@@ -157,7 +157,7 @@ fn every_length() {
 }
 
 #[test]
-fn children_are_told_apart() {
+fn children_in_one_file_are_distinguished() {
     let (folder, whole) = (folder(), sample::family());
     let path = folder.path().join("1.syncline");
     let first = read(&path, &whole, "a family").expect("a value");

@@ -59,7 +59,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_sample_is_read_as_it_was_written() {
+fn the_sample_is_read_back_unchanged() {
     let folder = folder();
     let trace = read(&folder.path().join("1.trace"), &sample(), "the sample").expect("a value");
     assert_eq!(trace.executable(), "/usr/bin/sample");

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_enough_sections_makes_room_for_the_next() {
+    fn a_lock_with_enough_sections_gives_way_to_the_next() {
         let waits = Waits::none();
         (1..=3).for_each(|n| wait(&waits, n, 100 * n));
         (1..ENOUGH).for_each(|_| waits.traced(lock(2).0, lock(2).1));

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spun_away_is_gained_if_others_need_the_processors() {
+    fn spinning_time_is_gained_if_processors_are_short() {
         let gain = |ready: f64| {
             let mut drawn = spinning(2.0, 1.0, 1.0);
             drawn.times.ready = ready;

@@ -93,7 +93,7 @@ fn a_contended_inner_lock_brings_together_what_the_outer_ones_keep_apart() {
 }
 
 #[test]
-fn few_looks_and_few_acquisitions_tell_nothing() {
+fn few_samples_and_few_acquisitions_have_no_finding() {
     let mut nested = nested(1, 1);
     nested.seen(0, Some(0), 9);
     assert!(nested.found().is_empty());
