@@ -214,7 +214,7 @@ fn an_old_folder_with_something_else_in_it_is_left_alone() {
 }
 
 #[test]
-fn an_empty_folder_may_be_given() {
+fn an_empty_output_folder_is_accepted() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("empty")).unwrap();
     assert!(sandbox.record().args(["-o", "empty", "true"]).status().unwrap().success());
@@ -239,7 +239,7 @@ fn files_are_cut_and_summed_up() {
 }
 
 #[test]
-fn processes_that_go_on_are_counted_and_their_files_not_cut() {
+fn running_processes_are_counted_and_their_files_not_truncated() {
     let sandbox = Sandbox::new();
     let script = "sleep 60 >/dev/null 2>&1 & echo $!\n\
                   until [ -s syncline-recording/$!.syncline ]; do sleep 0.02; done; sleep 0.1";

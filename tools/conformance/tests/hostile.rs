@@ -137,7 +137,7 @@ fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
 /// The folder gets a second name (a hard link) of a file that is elsewhere. That file would be
 /// truncated if it were taken for a file of this recording.
 #[test]
-fn a_file_with_a_second_name_stays_as_it_is() {
+fn a_hard_linked_file_stays_unchanged() {
     let folder = scratch();
     let kept = folder.path().join("kept");
     fs::create_dir(&kept).expect("a folder");

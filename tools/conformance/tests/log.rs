@@ -173,7 +173,7 @@ fn last<'a>(both: &'a Both, object: &str) -> &'a EventRecord {
 }
 
 #[test]
-fn who_ended_a_wait() {
+fn events_name_the_thread_that_ended_the_wait() {
     let both = Case::new(&Program::compile("wakers.c")).both();
     both.recording.assert_complete();
     for what in ["held", "cond", "crowd", "semaphore", "word", "joined"] {
@@ -220,7 +220,7 @@ fn each_forked_process_has_a_log_of_its_own() {
 /// The file's contents are complete even if the process was killed, and even if thousands of
 /// threads have used its records one after another.
 #[test]
-fn timelines_of_the_killed_and_of_the_many() {
+fn timelines_of_killed_processes_and_of_many_threads() {
     let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");
     case("dies.c", "kill").status(128 + 9).exact();
     case("many.c", "thousands-of-threads").exact();

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_processors_that_may_be_used_count() {
+    fn only_usable_processors_count() {
         let stat = "cpu  9 9 9 60 6 0 0 0 0 0\n\
                     cpu0 3 3 3 10 1 0 0 0 0 0\n\
                     cpu1 3 3 3 20 2 0 0 0 0 0\n\

@@ -233,7 +233,7 @@ fn programs_of_this_suite() {
 
 /// With a budget only some sections are traced, but all acquisitions are counted.
 #[test]
-fn a_budget() {
+fn acquisitions_beyond_the_budget_are_counted() {
     let program = Program::compile("mutex_threads.c");
     // A thousandth of the time.
     let some = trace_with(program.path(), [""; 0], 1, &[]);

@@ -49,7 +49,7 @@ fn every_kind_of_mutex() {
 }
 
 #[test]
-fn every_kind_of_mutex_is_told_under_every_lock() {
+fn errno_and_c11_mutexes_under_every_lock() {
     same("errno.c", &replacements(false));
     same("c11.c", &parking(false));
 }
@@ -160,7 +160,7 @@ fn functions_of_the_program_that_lock() {
 /// Objects that can't be replaced keep exactly the C library's bytes, no matter which lock the
 /// other objects get.
 #[test]
-fn what_is_left_keeps_its_bytes() {
+fn unreplaced_objects_keep_their_bytes() {
     let case = Case::new(&Program::compile_with("mutex_kinds.c", &["-lm"]));
     let left = |run: &Outcome| {
         let text = run.behaviour();
