@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_hold_what_was_put_into_them() {
+    fn words_store_and_return_their_fields() {
         let entry = Position { rank: 3, at: REACH - LINE };
         let slot = Slot::new(entry, 77, 0xf_abcd);
         assert_eq!((slot.entry(3), slot.words(), slot.tag()), (entry, 77, 0xf_abcd));

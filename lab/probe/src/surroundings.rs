@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_machine_is_told_by_its_firmware() {
+    fn a_virtual_machine_is_recognised_by_its_firmware() {
         let told = |path: &str, text: &str| firmware_says(with_file(path, text).path());
         assert_eq!(told("sys/hypervisor/type", "xen\n"), Some("xen".to_owned()));
         assert_eq!(told("sys/class/dmi/id/sys_vendor", "QEMU\n"), Some("QEMU".to_owned()));

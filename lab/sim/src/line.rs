@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_far_from_both_makes_the_way_longer() {
+    fn a_directory_far_from_reader_and_owner_makes_the_route_longer() {
         let opteron = Machine::named("opteron").unwrap();
         let mut line = Line::new(0, 0);
         line.prepare(State::Modified, &[4 * 6]);

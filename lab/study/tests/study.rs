@@ -150,7 +150,7 @@ fn the_ticket_lock_fetches_for_writing_where_stores_are_broadcast() {
 }
 
 #[test]
-fn the_order_of_places_is_as_asked_for() {
+fn the_requested_placement_orders_the_hardware_threads() {
     let (opteron, niagara) = (simulated("opteron"), simulated("niagara"));
     let near = Elsewhere(&opteron).places(8, Placement::Near);
     assert_eq!(near, [0, 1, 2, 3, 4, 5, 6, 7]);

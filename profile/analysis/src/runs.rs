@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn recordings_of_two_programs_are_not_one() {
+    fn recordings_of_two_programs_are_not_joined() {
         let mut other = run(&[]);
         other.processes[0].executable = "/bin/other".to_owned();
         assert!(together(vec![run(&[]), other]).is_none());

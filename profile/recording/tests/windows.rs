@@ -102,7 +102,7 @@ fn a_packed_process_is_read_back_unchanged() {
 }
 
 #[test]
-fn a_window_has_its_own_counts_and_no_sums() {
+fn a_window_has_counts_of_its_own_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let (before, after) = (look(1000, 100, 20, 500), look(2050, 175, 25, 500));
     let window = read(&after.since(&read(&before, folder.path())), folder.path());

@@ -152,7 +152,7 @@ fn the_program_starts_with_the_signals_that_syncline_was_started_with() {
 }
 
 #[test]
-fn a_recording_becomes_old_and_an_older_one_goes() {
+fn the_previous_recording_becomes_old_and_replaces_the_older() {
     let sandbox = Sandbox::new();
     for status in ["1", "2", "3"] {
         shell(&mut sandbox.record(), &format!("exit {status}")).output().unwrap();

@@ -141,7 +141,7 @@ mod tests {
     /// The messages are longer than what the kernel accepts at once, so both ends have to continue
     /// later.
     #[test]
-    fn long_messages_come_whole_and_in_order() {
+    fn long_messages_arrive_whole_and_in_order() {
         let (here, there) = pair();
         let (mut out, mut into) = (Outbox::default(), Inbox::default());
         let long: Vec<u8> = (0..8_000_000u32).map(|at| (at % 251) as u8).collect();

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_with_their_own_second_level_cache_share_the_last_one() {
+    fn the_last_level_cache_is_the_highest_shared() {
         assert_eq!(classes(&[[0, 0, 0], [0, 0, 1]]), ["same last-level cache"]);
     }
 

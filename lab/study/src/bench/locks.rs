@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_can_be_spread_where_it_is_simulated_only() {
+    fn only_simulated_memory_can_be_spread() {
         let mut request = request(&["fai"]);
         request.load.homes = Homes::Spread;
         let simulated = Target::named("opteron").unwrap();

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_and_places_are_as_asked_for() {
+    fn requested_pauses_and_homes_are_used() {
         let rate = |pause, homes| {
             let mut request = request(&[12], &["mcs"]);
             (request.load.pause, request.load.homes) = (pause, homes);

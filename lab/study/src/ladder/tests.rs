@@ -58,7 +58,7 @@ fn rungs_cost_what_the_table_predicts() {
 }
 
 #[test]
-fn accesses_that_are_under_way_at_once_take_as_long_as_one() {
+fn overlapping_accesses_take_as_long_as_one() {
     let many = tables(|d| d.under_way = Some(16));
     near(cycles(&many, "ping-pong"), TURN);
     // Each access begins a cycle after the one before. The store that ends the turn can't begin

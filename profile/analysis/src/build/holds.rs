@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_holds_the_longest_counts_once() {
+    fn the_longest_of_many_holds_counts_once() {
         let mut lengths = [2; 40];
         lengths[7] = 50;
         assert_eq!(held(&lengths, 5_001, QUIET), 50.0 + 10_000.0);

@@ -406,7 +406,7 @@ mod tests {
     /// Modelled on GDAL, where each mutex is created, and taken for the first time, under one
     /// global mutex.
     #[test]
-    fn a_lock_that_was_just_made_is_known_to_nobody() {
+    fn a_lock_that_was_just_created_has_no_waiters() {
         let order = |seen: u64, maker: &str| {
             let mut drawn = process(1.0, 4);
             let [all, own] = ["all", "own"].map(|name| drawn.lock(Primitive::Mutex, name));
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_found_and_orders_are_not() {
+    fn cycles_are_found_but_not_consistent_orders() {
         assert_eq!(orders(&["a b", "b c", "c a"])[0].locks.len(), 3);
         assert!(orders(&["a b", "b c", "a c", "a b c d"]).is_empty());
         assert_eq!(orders(&["a b", "b a", "c d", "d c", "b c"]).len(), 2, "two knots");

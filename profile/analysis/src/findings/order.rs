@@ -71,7 +71,7 @@ mod tests {
     /// Modelled on a queue with one side that polls with a sleep. Both sides wait about equally
     /// long, and the run waits for the side that sleeps.
     #[test]
-    fn waits_for_events_count_as_far_as_the_run_waits_for_them() {
+    fn event_waits_count_only_on_the_critical_path() {
         let mut drawn = process(10.0, 2);
         drawn.threads("side", 2, 10.0);
         for (primitive, op, place, waited) in [

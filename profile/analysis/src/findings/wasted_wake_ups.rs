@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn wake_ups_of_a_futex_that_nobody_waits_for() {
+    fn wake_ups_of_a_futex_without_waiters_are_found() {
         let futex = |wakes, waits| {
             let mut drawn = process(10.0, 4);
             let futex = drawn.lock(Primitive::Futex, "word");

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_takes_its_time_only_where_somebody_sleeps() {
+    fn a_wake_up_delays_only_a_sleeping_thread() {
         let woken = Ends::With { thread: 0, work: 3.0, delay: 0.5 };
         assert_near(replay(&[track(3.0, &[]), track(3.0, &[(1.0, woken)])], 2.0), 5.5);
         assert_near(replay(&[track(3.0, &[]), track(6.0, &[(4.0, woken)])], 2.0), 6.0);

@@ -150,7 +150,7 @@ fn the_last_arrival_ends_the_waits_at_a_barrier() {
 }
 
 #[test]
-fn a_wait_that_a_window_cuts_is_for_the_same_thread() {
+fn a_wait_cut_by_a_window_keeps_its_waker() {
     let mut drawn = three();
     drawn.timeline.windows = vec![(1.5, 3.0), (6.0, 8.0)];
     // In the first window the second thread waits for the third, in the second one it runs.

@@ -263,7 +263,7 @@ fn words_bound_by_the_dynamic_loader_are_no_data() {
 }
 
 #[test]
-fn a_block_that_grows_where_it_is_stays_the_same() {
+fn a_block_that_grows_in_place_stays_the_same_object() {
     let one = |thread, size| section(thread).changes(block(0x5000, size, 1), 8);
     assert_eq!(facts_of(&trace(vec![one(1, 64), one(2, 128)])).locks[0].window.conflicting, 1);
 }
@@ -290,7 +290,7 @@ fn counts_that_may_be_estimates_are_marked() {
 /// Locks that are acquired at one call site are one family, even if their sections can't be
 /// compared. Locks whose call sites are unknown are no family.
 #[test]
-fn locks_of_unknown_places_are_no_family() {
+fn locks_of_unknown_call_sites_are_no_family() {
     let locks = |sites: [u64; 2], stopped: u32| {
         let one = |n: usize| {
             section(1).with(|record| {

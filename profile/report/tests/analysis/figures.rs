@@ -98,7 +98,7 @@ fn a_blocker_is_the_thread_that_was_waited_for_longest() {
 }
 
 #[test]
-fn many_quiet_locks_of_one_place_are_one_busy_site() {
+fn many_quiet_locks_of_one_call_site_are_one_busy_site() {
     let mut f = Fixture::new(&["/bin/app"], 1);
     let stack = f.stack(&[0x1010]);
     let other_way = f.stack(&[0x1010, 0x2000]);

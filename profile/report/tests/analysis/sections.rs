@@ -348,7 +348,7 @@ fn only_the_successful_path_of_a_try_counts() {
 }
 
 #[test]
-fn a_condition_to_lock_is_the_same_when_it_is_asked_again() {
+fn a_repeated_condition_around_locking_is_recognised() {
     each_form(|program, form| {
         let section = mutex(program, "optional>");
         assert!(section.complete, "{form}: {section:?}");
@@ -357,7 +357,7 @@ fn a_condition_to_lock_is_the_same_when_it_is_asked_again() {
 }
 
 #[test]
-fn a_condition_to_wait_for_may_change() {
+fn a_loop_around_a_condition_wait_is_followed() {
     each_form(|program, form| {
         let section = mutex(program, "waits>");
         assert!(section.complete && section.loops, "{form}: {section:?}");

@@ -171,7 +171,7 @@ fn templates_of_cpp() {
 }
 
 #[test]
-fn the_place_of_a_lock_guard_is_the_users_own_line() {
+fn the_call_site_of_a_lock_guard_is_the_users_line() {
     let binary = Binary::compile(CPP, "c++", &["-O0"]);
     let (start, size) = binary.symbol("shop::Queue<long>::push");
     let guard = (start..start + size).find(|&a| binary.truth(a)[0].1 == "source.cpp:7").unwrap();

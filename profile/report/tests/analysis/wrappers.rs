@@ -163,7 +163,7 @@ fn a_call_site_is_in_the_function_of_the_section() {
 
 /// A stripped program has no names of functions, but takes its locks by the same calls.
 #[test]
-fn a_stripped_program_has_the_same_places() {
+fn a_stripped_program_has_the_same_call_sites() {
     for options in ["-O0", "-O2"] {
         let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
         run(Command::new("strip").arg(&program.path));

@@ -175,7 +175,7 @@ fn the_mean_over_all_locks_is_in_json_and_text() {
 /// independent, and both conflict with the third on the root's pointer. Each also conflicts with
 /// itself in another round.
 #[test]
-fn the_papers_tree_is_said_to_conflict_on_the_roots_pointer() {
+fn the_papers_tree_conflicts_on_the_roots_pointer() {
     const POINTER: &str = "0x10001032";
     let folder = scratch();
     let tree = Program::compile("inspect_tree.c").path().to_str().expect("a path").to_owned();

@@ -6,7 +6,7 @@ use super::*;
 use crate::findings::testing::{Use, process};
 
 #[test]
-fn locks_of_the_same_places_are_one_family() {
+fn locks_that_share_a_call_site_are_one_family() {
     let mut drawn = process(10.0, 4);
     let [a, b, c] = ["a", "b", "c"].map(|name| drawn.lock(Primitive::Mutex, name));
     let [put, get, other] = ["put", "get", "other"].map(|p| drawn.site(Op::MutexLock, p));

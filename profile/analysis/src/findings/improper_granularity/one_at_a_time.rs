@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_worker_for_each_of_four_clients_a_quarter_of_the_sleeps_is_left() {
+    fn a_worker_for_each_of_four_clients_leaves_a_quarter_of_the_sleep() {
         let drawn = server(4, 9.0, Some(false));
         let finding = &find(&drawn, &Thresholds::default())[0];
         let gain = Predictor::new(&drawn).gain(&finding.remedy).expect("it is predicted");

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_counter_is_found_and_a_quiet_one_is_not() {
+    fn a_busy_counter_is_found_but_not_a_quiet_one() {
         let findings = found(&counter(15_857).0);
         assert_eq!(findings[0].place, "add at counter.c:7", "at x264's rate");
         assert_eq!(findings[0].open_question, None);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_calls_something_is_not_short_however_little_of_it_was_read() {
+    fn an_incompletely_read_section_with_calls_is_not_short() {
         let (mut drawn, site) = queue(1_000_000);
         let read = Section { complete: false, ..sections::calling(&["pthread_mutex_unlock"]) };
         drawn.section(site, read);

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn balanced_stages_and_stages_that_can_not_be_better_are_not() {
+    fn balanced_and_indivisible_stages_have_no_finding() {
         assert!(
             found(&pipeline(&[("load", 3, 8.0), ("extract", 3, 8.5), ("rank", 3, 9.9)])).is_empty()
         );

@@ -112,7 +112,7 @@ fn only_threads_that_use_the_lock_count() {
 }
 
 #[test]
-fn a_word_can_not_be_split_and_a_chain_of_work_on_it_only_shortened() {
+fn a_section_on_one_word_can_be_shortened_but_not_split() {
     let (mut drawn, site) = contended(100_000.0, 0.4, 1.1e-6);
     drawn.section(site, one_word());
     assert!(rules(&drawn).is_empty(), "another rule's");

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_of_a_barrier_that_work_less_than_they_sleep_and_wake() {
+    fn rounds_of_a_barrier_with_less_work_than_sleep_are_found() {
         let findings = meet(10_000, 1.4);
         assert_eq!((findings.len(), &findings[0].place[..]), (1, "meet at barrier.c:14"));
         assert!(findings[0].title.contains("barrier"), "{}", findings[0].title);

@@ -56,7 +56,7 @@ fn an_inner_lock_for_each_outer_one_is_not_needed() {
 }
 
 #[test]
-fn a_way_without_the_outer_lock_needs_the_inner_one() {
+fn paths_without_the_outer_lock_need_the_inner_lock() {
     let mut nested = nested(1, 1);
     nested.seen(0, Some(0), 9_900);
     nested.seen(0, None, 100);
@@ -104,7 +104,7 @@ fn few_samples_and_few_acquisitions_have_no_finding() {
 }
 
 #[test]
-fn several_kinds_of_locks_under_one_are_one_problem() {
+fn several_families_under_one_outer_lock_are_one_finding() {
     let mut nested = nested(1, 1);
     nested.seen(0, Some(0), 7_800);
     let other = nested.drawn.lock(Primitive::Mutex, "events");
