@@ -129,7 +129,7 @@ pub fn standings(all: &[Timing]) -> Vec<Standing> {
 }
 
 /// The standings of the locks that miss the aim.
-pub fn behind(standings: &[Standing]) -> impl Iterator<Item = &Standing> {
+pub fn missing_the_aim(standings: &[Standing]) -> impl Iterator<Item = &Standing> {
     standings.iter().filter(|standing| standing.ratio < 1.0 / AIM_UNCONTENDED)
 }
 

@@ -34,7 +34,7 @@ pub fn channels_known() -> [String; 4] {
 }
 
 /// The request, changed so that each test has at least two threads.
-fn of_two_at_least<W: World>(world: &W, request: &Request) -> Request {
+fn with_at_least_two_threads<W: World>(world: &W, request: &Request) -> Request {
     let all = if request.threads.is_empty() { world.steps() } else { request.threads.clone() };
     let mut threads: Vec<usize> = all.into_iter().map(|count| count.max(2)).collect();
     threads.dedup();
@@ -66,7 +66,7 @@ pub fn channels(
             pair(world, way, plain, partner, &turns)
         })),
         None => {
-            let request = of_two_at_least(world, request);
+            let request = with_at_least_two_threads(world, request);
             over_threads(world, &request, shown, kinds, |&(way, plain), load| {
                 server(world, way, plain, load)
             })

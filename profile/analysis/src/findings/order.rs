@@ -23,7 +23,7 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
     takes_no_time(a)
         .cmp(&takes_no_time(b))
         .then_with(|| Reverse(step(a)).cmp(&Reverse(step(b))))
-        .then_with(|| descending(at_stake(process, a), at_stake(process, b)))
+        .then_with(|| descending(time_at_sites(process, a), time_at_sites(process, b)))
         .then_with(|| descending(seconds(a), seconds(b)))
         .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
 }
@@ -32,7 +32,7 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 /// themselves. Of waits for events and in futexes, only those count for which the end of the run
 /// waited, if these are known: the others may be of threads that have no work. If the rule is not
 /// about all kinds of waiting, its waits for events don't count.
-fn at_stake(process: &Process, finding: &Finding) -> f64 {
+fn time_at_sites(process: &Process, finding: &Finding) -> f64 {
     // No recorded call takes a lock inside a library: samples show how long threads sleep there.
     if finding.sites.is_empty() {
         return slept_at(process, &finding.place);

@@ -73,10 +73,11 @@ fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
     let line = |&number: &usize| {
         let now = process.threads[number].waiting_now.as_ref().expect("it waits");
         let holder = now.holder.expect("somebody holds it");
-        let whose = if holder == number { "itself".to_owned() } else { who(process, holder) };
+        let whose =
+            if holder == number { "itself".to_owned() } else { thread_label(process, holder) };
         format!(
             "{} waits at {} for {}, which {whose} holds from {}",
-            who(process, number),
+            thread_label(process, number),
             place(process, now),
             lock(process, now),
             name::stack(process, now.holder_stack.unwrap_or(0)),
@@ -119,7 +120,7 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
         };
         format!(
             "{} waits at {} for {}, {signalled}",
-            who(process, number),
+            thread_label(process, number),
             place(process, now),
             lock(process, now),
         )
@@ -150,7 +151,7 @@ fn standstill(process: &Process) -> Option<Stuck> {
             .push(thread);
     }
     let line = |(place, threads): (&String, &Vec<usize>)| match threads[..] {
-        [thread] => format!("{} waits at {place}", who(process, thread)),
+        [thread] => format!("{} waits at {place}", thread_label(process, thread)),
         _ => format!("{} threads wait at {place}", threads.len()),
     };
     let mut lines: Vec<String> = places.iter().take(NAMED).map(line).collect();
@@ -181,7 +182,7 @@ fn shortest(process: &Process, threads: &[usize]) -> f64 {
     seconds.map(|now| now.seconds).fold(f64::INFINITY, f64::min)
 }
 
-fn who(process: &Process, thread: usize) -> String {
+fn thread_label(process: &Process, thread: usize) -> String {
     let thread = &process.threads[thread];
     format!("thread {} ({})", thread.tid, thread.name)
 }

@@ -42,7 +42,7 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     if RUNTIME.iter().any(|start| site.place.starts_with(start)) {
         return None;
     }
-    let threads = regulars(site);
+    let threads = frequent_callers(site);
     let objects: Vec<usize> = process.used_at(number).collect();
     if objects.iter().any(|&object| is_limit(&process.locks[object])) {
         return None;
@@ -84,7 +84,7 @@ fn is_limit(lock: &Lock) -> bool {
 
 /// The threads that call often at a site: at least `SELDOM` times as often as the thread with most
 /// calls.
-fn regulars(site: &Site) -> Vec<usize> {
+fn frequent_callers(site: &Site) -> Vec<usize> {
     let most = called_by(site).map(|(_, calls)| calls).max().unwrap_or(0);
     let often = |&(_, calls): &(usize, u64)| calls as f64 >= SELDOM * most as f64;
     called_by(site).filter(often).map(|(thread, _)| thread).collect()

@@ -147,11 +147,12 @@ impl Queue {
 /// Whether elements pass one by one: nearly each element costs both sides a sleep, or it is not
 /// known whether it does, because the condition is a futex.
 fn one_by_one(process: &Process, queue: &Queue) -> bool {
-    told_if_waited_for(process, &queue.more) || queue.less.sleeps >= NEARLY_EACH * queue.elements
+    is_signalled_only_while_waiting(process, &queue.more)
+        || queue.less.sleeps >= NEARLY_EACH * queue.elements
 }
 
 /// Whether a side is mostly signalled only while it waits, because the condition is a futex.
-fn told_if_waited_for(process: &Process, side: &Side) -> bool {
+fn is_signalled_only_while_waiting(process: &Process, side: &Side) -> bool {
     process.locks[side.condition].primitive == Primitive::Futex
 }
 
@@ -160,7 +161,8 @@ fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option
     let elements = a.elements.min(b.elements);
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
     let of_elements = |side: &Side| side.sleeps / elements.max(1.0);
-    let most = if told_if_waited_for(process, &less) { MOST_SLEEPS } else { SLEEPS.end };
+    let most =
+        if is_signalled_only_while_waiting(process, &less) { MOST_SLEEPS } else { SLEEPS.end };
     let sleep_enough =
         (SLEEPS.start..most).contains(&of_elements(&less)) && of_elements(&more) < MOST_SLEEPS;
     let queue = Queue { more, less, elements };

@@ -8,7 +8,7 @@
 
 use syncline_recording::Op;
 
-use super::most_lost::where_most_is_lost;
+use super::most_lost::sites_with_most_lost;
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
@@ -54,7 +54,7 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     if lost < (LEAST_SHARE * used).max(LEAST_OF_RUN * process.seconds).max(FLOOR) {
         return Vec::new();
     }
-    let sites = where_most_is_lost(all());
+    let sites = sites_with_most_lost(all());
     vec![finding(process, &sites, lost, used)]
 }
 

@@ -8,7 +8,7 @@
 
 use syncline_recording::{Op, Primitive};
 
-use super::most_lost::where_most_is_lost;
+use super::most_lost::sites_with_most_lost;
 use crate::findings::busy_futex::yielding;
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
@@ -45,7 +45,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     if here.iter().filter(|&&thread| polls(&process.threads[thread])).count() < 2 {
         return Vec::new();
     }
-    let sites = where_most_is_lost(all());
+    let sites = sites_with_most_lost(all());
     vec![finding(process, &sites, calls, lost)]
 }
 

@@ -94,7 +94,7 @@ fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> 
     let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {
         lock.threads.iter().filter_map(|&(thread, _)| crew_of(thread)).collect()
     };
-    let objects = process.locks.iter().filter(|object| !object.primitive.is_one_for_all());
+    let objects = process.locks.iter().filter(|object| !object.primitive.has_one_object_for_all());
     let meetings: BTreeSet<BTreeSet<usize>> = objects.map(of_lock).collect();
     let mut connected = BTreeSet::from([with]);
     loop {

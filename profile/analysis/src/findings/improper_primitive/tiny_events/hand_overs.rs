@@ -126,10 +126,11 @@ impl HandOver {
         } else {
             let piece = piece(process, waits, &waiting);
             let held_up = in_return(waits, &wakes, figures.waits)
-                || waking_is_dear(process, &wakes, figures.waits);
+                || waking_is_expensive(process, &wakes, figures.waits);
             (piece <= SMALL_PIECE && held_up).then_some(piece)?
         };
-        let family = families.iter().position(|family| takes_in(process, family, site));
+        let family =
+            families.iter().position(|family| takes_lock_in_function_of(process, family, site));
         Some(HandOver { site: number, family, waiting, waking: wakes.into_keys().collect(), piece })
     }
 }
@@ -164,13 +165,13 @@ fn in_return(waits: &Waits, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
 }
 
 /// Whether waking others `waited` times takes much of the processor time of the threads that wake.
-fn waking_is_dear(process: &Process, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
+fn waking_is_expensive(process: &Process, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
     let ran: f64 = wakes.keys().map(|&thread| process.threads[thread].ran()).sum();
     !wakes.is_empty() && waited as f64 * WAKING >= MUCH * ran
 }
 
 /// Whether a lock of this family is taken in the function of a site.
-fn takes_in(process: &Process, family: &Family, site: &Site) -> bool {
+fn takes_lock_in_function_of(process: &Process, family: &Family, site: &Site) -> bool {
     let function = |site: &Site| process.function_of(site);
     function(site).is_some()
         && family.sites.iter().any(|&taken| function(&process.sites[taken]) == function(site))
