@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_takes_a_changed_line_over_where_machines_do_so() {
+    fn readers_take_changed_lines_over_if_the_machine_says_so() {
         let mut description = Machine::named("clusters").unwrap().description;
         description.reads_take_over = true;
         let machine = Machine::new(description).unwrap();

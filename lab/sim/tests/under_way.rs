@@ -102,7 +102,7 @@ fn fences_pauses_and_dependences_wait_for_loads() {
 }
 
 #[test]
-fn a_line_that_is_fetched_for_writing_is_there_later_and_not_waited_for() {
+fn prefetch_for_write_does_not_wait_for_the_line() {
     let fetched = |lines: &[Line]| Simulated::prefetch_for_write(&lines[0]);
     assert_eq!(cycles(&opteron(8), fetched), 0);
     let used = |lines: &[Line]| {
@@ -152,7 +152,7 @@ fn sequentially_consistent_stores_are_seen_by_one_thread_at_least() {
 }
 
 #[test]
-fn a_lock_excludes_and_two_runs_are_alike() {
+fn a_lock_excludes_and_runs_are_repeatable() {
     let run = || {
         let (lock, data) = (Padded::<Mcs<Spin, Simulated>>::default(), Line::default());
         let machine = opteron(16);

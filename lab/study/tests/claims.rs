@@ -108,7 +108,7 @@ fn the_document_says_what_the_claims_say() {
 }
 
 #[test]
-fn ids_are_unique_and_the_papers() {
+fn ids_are_unique_and_complete_for_each_paper() {
     let mut ids: Vec<&str> = ROWS.iter().map(|row| row.id).collect();
     ids.sort_unstable();
     ids.dedup();

@@ -104,7 +104,7 @@ fn a_free_lock_costs_what_the_table_says() {
 }
 
 #[test]
-fn messages_arrive_here_too() {
+fn messages_arrive_on_this_machine() {
     let here = Here::new();
     let outcome =
         busy(|| messages::one_server::<Here, Fetched<Here>>(&here, Way::Round, &load(2, 1, 0.01)));
@@ -133,7 +133,7 @@ fn transactions_run_here_and_simulated() {
 }
 
 #[test]
-fn servers_that_are_asked_in_hardware_answer_more() {
+fn servers_with_hardware_messages_are_faster() {
     let tilera = simulated("tilera");
     let (world, shape) = (Elsewhere(&tilera), Shape { buckets: 12, keys: 12 });
     let load = load(12, 1, 50e-6);

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_of_a_reader_writer_lock_ran_together_already() {
+    fn shared_holds_are_not_compared_with_each_other() {
         let mut window = Window::new(4);
         window.push(&set(1, true, &[(7, 1, 1)]));
         assert_eq!(window.comparable(&set(2, true, &[])), 0);

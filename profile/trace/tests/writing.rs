@@ -351,7 +351,7 @@ fn an_instruction_that_comes_more_than_once_is_added_up() {
 /// A forked child writes nothing to its parent's file. All that a killed process has written stays
 /// in its file.
 #[test]
-fn forks_and_kills() {
+fn forked_children_write_nothing_and_killed_processes_keep_their_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
     let mut writer = file.thread(1, 0..0, 0).expect("room");

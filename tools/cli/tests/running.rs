@@ -165,7 +165,7 @@ fn the_previous_recording_becomes_old_and_replaces_the_older() {
 /// The older recording is removed only after the program has ended, since removing thousands of
 /// files would slow down a program that makes files.
 #[test]
-fn an_older_recording_is_there_until_the_program_has_ended() {
+fn an_older_recording_stays_until_the_program_has_ended() {
     let sandbox = Sandbox::new();
     let older = sandbox.path("syncline-recording.old/older/session.json");
     let record = |script: &str| shell(&mut sandbox.record(), script).status().unwrap().code();
@@ -222,7 +222,7 @@ fn an_empty_output_folder_is_accepted() {
 }
 
 #[test]
-fn files_are_cut_and_summed_up() {
+fn recording_files_are_truncated_and_summarized() {
     let sandbox = Sandbox::new();
     let output = shell(&mut sandbox.record(), "true; env true").output().unwrap();
     let files = process_files(&sandbox.path("syncline-recording")).unwrap();
@@ -283,7 +283,7 @@ fn wait_until(what: &str, file: &Path) {
 }
 
 #[test]
-fn nothing_recorded_is_explained() {
+fn an_empty_recording_is_explained() {
     let sandbox = Sandbox::new();
     let mut record = sandbox.record();
     let output = record.env("LEAVE_NO_FILE", "1").arg("true").output().unwrap();

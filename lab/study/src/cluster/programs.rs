@@ -433,7 +433,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_share_the_work_and_touch_pages_that_there_are() {
+    fn nodes_share_the_work_and_touch_existing_pages() {
         for program in all() {
             for nodes in [1, 3, 8, 128] {
                 let mut work = 0.0;

@@ -73,7 +73,7 @@ fn overlapping_accesses_take_as_long_as_one() {
 }
 
 #[test]
-fn every_rung_runs_on_every_machine_and_twice_alike() {
+fn every_rung_runs_repeatably_on_every_machine() {
     for name in ["opteron", "xeon", "niagara", "tilera", "clusters"] {
         let target = Target::named(name).unwrap();
         for (rung, _) in names(&target) {

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_that_are_long_mostly_all_count() {
+    fn mostly_long_holds_all_count() {
         assert_eq!(held(&[1_000, 4_000], 200, BUSY), 2_500.0 * 200.0);
         assert_eq!(held(&[4_000], 80, BUSY), 4_000.0 * 80.0, "nothing to compare it with");
         assert_eq!(held(&[1, 4_000, 4_001], 300, BUSY), 8_002.0 * 100.0, "two of three");

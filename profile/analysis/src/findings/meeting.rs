@@ -168,7 +168,7 @@ mod tests {
     /// Two lines wake all threads, each in some of the rounds. By coincidence, one of them
     /// broadcasts once for every ten arrivals.
     #[test]
-    fn arrivals_that_are_accounted_for_say_how_many_meet() {
+    fn explained_arrivals_give_the_number_of_threads_that_meet() {
         let mut drawn = process(10.0, 4);
         drawn.threads("work", 12, 10.0);
         let lock = drawn.lock(Primitive::Mutex, "mutex");

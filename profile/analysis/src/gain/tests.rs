@@ -351,7 +351,7 @@ fn fewer_barriers_wait_less_for_the_slowest_thread() {
 
 /// A thread that only works, and a site whose number of waits would cost a given share of the run.
 #[test]
-fn a_little_gain_of_hand_overs_that_take_much_is_no_prediction() {
+fn a_little_predicted_gain_of_costly_hand_overs_is_rejected() {
     let program = workers(1, 1000, 90, 10);
     let run = program.run(1);
     let gain = |share_of_run: f64, remedy: &Remedy| {
@@ -366,7 +366,7 @@ fn a_little_gain_of_hand_overs_that_take_much_is_no_prediction() {
 
 /// A thread that only works, and a site at which other threads waited for holders that slept.
 #[test]
-fn a_little_gain_of_long_waits_for_sleeping_holders_is_no_prediction() {
+fn a_little_predicted_gain_of_waits_for_sleeping_holders_is_rejected() {
     let program = workers(1, 1000, 90, 10);
     let run = program.run(1);
     let gain = |share_waited: f64, asleep: f64| {

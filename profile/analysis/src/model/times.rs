@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_contradict_each_other_still_add_up() {
+    fn contradictory_figures_still_add_up() {
         ten(Known {
             cpu: Some(30.0),
             ready: Some(30.0),

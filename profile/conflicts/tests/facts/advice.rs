@@ -116,7 +116,7 @@ fn sections_that_are_too_long_to_be_traced_are_to_be_shortened() {
 }
 
 #[test]
-fn conflicts_that_are_spread_over_fields_name_none_to_split_off() {
+fn spread_conflicts_name_no_field_to_split_off() {
     // Three of four pairs are independent. The others conflict on two words each, so no field is a
     // cause alone.
     let lock = facts(|thread, n| {

@@ -163,7 +163,7 @@ fn sections_are_compared_in_the_order_in_which_they_held_the_lock() {
 }
 
 #[test]
-fn the_window_forgets() {
+fn sections_outside_the_window_are_not_compared() {
     let mut sections = vec![section(1).writes(0x5000, 8)];
     sections.extend((0..128).map(|n| section(2).writes(0x6000 + 8 * n, 8)));
     sections.push(section(2).writes(0x5000, 8));

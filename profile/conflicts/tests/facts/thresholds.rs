@@ -130,7 +130,7 @@ fn readers_share_if_fewer_than_one_of_ten_writes() {
 }
 
 #[test]
-fn a_section_is_long_from_five_hundred_instructions_on_if_nine_tenths_are_about_something_else() {
+fn a_section_is_long_from_500_instructions_with_nine_tenths_unshared() {
     let sections = |beside: u32, shared: u32| {
         of_400(|thread, _| {
             changes(changes(section(thread), 0x5000), 0x5008)

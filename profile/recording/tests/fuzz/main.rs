@@ -147,7 +147,7 @@ fn tables_and_logs_that_overlap_are_refused() {
 }
 
 #[test]
-fn every_length() {
+fn truncated_files_are_handled() {
     let (folder, whole) = (folder(), sample());
     let path = folder.path().join("1.syncline");
     for length in (0..whole.len()).step_by(7) {

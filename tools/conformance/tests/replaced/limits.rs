@@ -80,7 +80,7 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
 /// Only a limited number of locks of the largest kind is created; the other mutexes keep the C
 /// library's lock.
 #[test]
-fn large_locks_are_bounded() {
+fn large_locks_are_limited_in_number() {
     let plain = many(None);
     let Many { resident, mapped, locked } = many(Some("hmcs-park"));
     assert_eq!(locked, 300_000);

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_run_says_nothing() {
+    fn a_short_run_has_no_finding() {
         let mut drawn = pipeline(&[("load", 3, 1.0), ("rank", 3, 9.9)]);
         drawn.seconds = 0.09;
         assert!(found(&drawn).is_empty());
