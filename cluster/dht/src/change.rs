@@ -89,7 +89,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         key: Key<'_>,
         then: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, Error> {
-        self.mode.sharing(key.home, || {
+        self.mode.reading(key.home, || {
             let mut buffer = Buffer::new();
             let look = self.look(key, &mut buffer)?;
             let is_found = if self.unchanged(&look.bucket)? {
@@ -150,7 +150,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         mut decide: impl FnMut(Option<&[u8]>, &mut Draft<'_, F, M>) -> Result<Next, Error>,
     ) -> Result<bool, Error> {
         let key = draft.key;
-        self.mode.alone(key.home, || {
+        self.mode.changing(key.home, || {
             let mut old = Buffer::new();
             let (mut wait, mut tries, mut has_room) = (Wait::new(), 0, true);
             loop {

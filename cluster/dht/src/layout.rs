@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_hold_what_was_put_into_them() {
+    fn words_store_and_return_their_fields() {
         let entry = Position { rank: 3, at: REACH - LINE };
         let slot = Slot::new(entry, 77, 0xf_abcd);
         assert_eq!((slot.entry(3), slot.words(), slot.tag()), (entry, 77, 0xf_abcd));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_buckets_of_the_first_row_and_no_others() {
+    fn a_zero_link_belongs_to_first_row_buckets_only() {
         let layout = Layout { at: 0, bytes: 1 << 20, bits: 4 };
         assert_eq!(layout.depth(15, Link(0)), Some(4));
         assert_eq!(layout.depth(16, Link(0)), None);

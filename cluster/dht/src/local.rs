@@ -124,7 +124,7 @@ impl<F: Fabric, M: Mode<F>> Iterator for Entries<'_, F, M> {
                 }
             };
             let copied =
-                self.table.mode.sharing(self.rank, || self.table.copy(self.rank, ending, bits));
+                self.table.mode.reading(self.rank, || self.table.copy(self.rank, ending, bits));
             match copied {
                 Ok(Some(entries)) => self.ready.extend(entries),
                 Ok(None) => {

@@ -18,11 +18,11 @@ pub trait Mode<F: Fabric>: private::Sealed {
 
     /// Runs a function that only reads a rank's part.
     #[doc(hidden)]
-    fn sharing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
+    fn reading<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
 
     /// Runs a function that changes a rank's part.
     #[doc(hidden)]
-    fn alone<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
+    fn changing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
 }
 
 /// The mode in which readers write nothing: they copy between two reads of a bucket's version.
@@ -36,12 +36,12 @@ impl<F: Fabric> Mode<F> for Fine {
     const FINE: bool = true;
 
     #[inline]
-    fn sharing<R>(&self, _: usize, act: impl FnOnce() -> R) -> R {
+    fn reading<R>(&self, _: usize, act: impl FnOnce() -> R) -> R {
         act()
     }
 
     #[inline]
-    fn alone<R>(&self, _: usize, act: impl FnOnce() -> R) -> R {
+    fn changing<R>(&self, _: usize, act: impl FnOnce() -> R) -> R {
         act()
     }
 }
@@ -102,7 +102,7 @@ where
 {
     const FINE: bool = false;
 
-    fn sharing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R {
+    fn reading<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R {
         self.with(rank, |part| {
             let node = Own::<L::SharedNode, Window<F>>::default();
             // SAFETY: the node belongs to this call, and the part is released with it below.
@@ -115,7 +115,7 @@ where
         })
     }
 
-    fn alone<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R {
+    fn changing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R {
         self.with(rank, |part| {
             let node = Own::<L::Node, Window<F>>::default();
             // SAFETY: the node belongs to this call, and the part is released with it below.

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_does_not_fit_is_answered_by_those_that_do() {
+    fn a_size_error_names_the_sizes_that_fit() {
         for (at, bytes, said) in [
             (
                 0,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_whose_locks_have_nodes_ends_where_nodes_can_lie() {
+    fn a_coarse_table_ends_within_the_reach_of_lock_nodes() {
         let options = |bytes| Options { at: 64, bytes: Some(bytes), ..Options::default() };
         let part = 3 * Region::REACH;
         assert!(options(Region::REACH - 64).coarse(part).is_ok());

@@ -150,7 +150,7 @@ fn copy(from: *mut u8, to: *mut u8) {
 }
 
 #[test]
-fn an_instruction_that_crosses_pages_gets_all_that_it_needs() {
+fn an_instruction_that_crosses_pages_gets_every_page() {
     let cramped = Options { cache: Some(4096), write_buffer: Some(1), ..Options::default() };
     for scheme in [Scheme::Shared, Scheme::Writers] {
         with(2, "crossing", Options { memory: MEMORY, scheme, ..cramped });
@@ -255,7 +255,7 @@ fn handlers() {
 }
 
 #[test]
-fn handlers_of_the_program_get_what_is_not_ours() {
+fn faults_elsewhere_reach_the_programs_handlers() {
     scene(2, "handlers", Scheme::Writers);
 }
 
@@ -317,7 +317,7 @@ fn memory() {
 }
 
 #[test]
-fn too_much_is_the_allocations_error() {
+fn allocating_too_much_is_an_error() {
     scene(3, "memory", Scheme::Writers);
 }
 
@@ -412,7 +412,7 @@ fn signal_handlers_of_the_program_may_access_shared_memory() {
 }
 
 #[test]
-fn other_programs_are_refused() {
+fn ranks_of_another_program_are_refused() {
     let this = env::current_exe().expect("this program");
     let scratch = tempfile::tempdir().expect("a folder");
     let other = scratch.path().join("other");

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_was_started_at_another_time_is_another() {
+    fn a_process_with_another_start_time_is_not_alive() {
         let own = Process::own();
         assert!(own.lives(&own) && Process::default().lives(&own));
         assert!(!Process { started: own.started + 1, ..own }.lives(&own));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_ended_does_not_live() {
+    fn an_ended_process_is_not_alive() {
         let own = Process::own();
         let mut child = Command::new("sleep").arg("1000").spawn().expect("sleep");
         let started = state(child.id()).expect("it is there").started;

@@ -131,7 +131,7 @@ fn threads_count_exactly() {
 }
 
 #[test]
-fn who_is_killed_is_dead_and_leaves_its_part() {
+fn a_killed_rank_is_dead_and_its_part_stays() {
     let statuses = processes(2, "death").wait().expect("processes end");
     assert!(statuses[0].success(), "{statuses:?}");
     assert_eq!(statuses[1].signal(), Some(libc::SIGKILL));

@@ -79,7 +79,7 @@ fn each_thread_gets_its_own_answers() {
 }
 
 #[test]
-fn who_waits_holds_nobody_up() {
+fn a_waiting_request_does_not_delay_others() {
     let (echo, card) = started();
     let links = [(); 3].map(|()| Link::connect(&card).expect("a connection"));
     let waits = links[0].ask(b"wait").expect("it is there");
@@ -111,7 +111,7 @@ fn long_messages_are_echoed() {
 }
 
 #[test]
-fn who_does_not_know_the_token_is_not_let_in() {
+fn a_connection_without_the_token_is_refused() {
     let (echo, card) = started();
     let mut bytes = card.to_bytes();
     bytes[0] ^= 1;
@@ -126,7 +126,7 @@ fn who_does_not_know_the_token_is_not_let_in() {
 
 /// The server that ends is this test program again, in another process.
 #[test]
-fn a_caller_hears_that_the_server_has_ended() {
+fn a_call_fails_when_the_server_has_ended() {
     const CARD: &str = "SYNCLINE_TEST_CARD";
     if let Ok(file) = std::env::var(CARD) {
         let (_, card) = started();
@@ -138,7 +138,7 @@ fn a_caller_hears_that_the_server_has_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("card");
     let mut command = std::process::Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "a_caller_hears_that_the_server_has_ended"]).env(CARD, &file);
+    command.args(["--exact", "a_call_fails_when_the_server_has_ended"]).env(CARD, &file);
     let mut child = command.stdout(std::process::Stdio::null()).spawn().expect("a process");
     until("no card", || file.exists());
     let bytes = std::fs::read(&file).expect("a card").try_into().expect("as long as a card");

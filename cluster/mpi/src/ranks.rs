@@ -28,7 +28,7 @@ const NAME: usize = 56;
 
 /// The name of the scheme that this rank requests. The key comes first, then the variable; without
 /// either it is [`LIBRARY`].
-pub fn told(mpi: &Constants, info: Word) -> String {
+pub fn requested_scheme(mpi: &Constants, info: Word) -> String {
     let by_key = value(mpi, info, KEY).filter(|value| !value.is_empty());
     let by_variable = || env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
     by_key.or_else(by_variable).filter(|name| !name.is_empty()).unwrap_or_else(|| LIBRARY.into())
@@ -121,7 +121,7 @@ impl Ranks {
     /// Exchanges the ranks' requests, and returns what the ranks agree on. Returns `None` if the
     /// window keeps the MPI library's own locks.
     pub fn agree(&self, info: Word) -> Result<Option<Agreed>, c_int> {
-        let name = told(self.mpi, info);
+        let name = requested_scheme(self.mpi, info);
         let mut offer = [0; OFFER];
         let length = name.len().min(NAME - 1);
         offer[..length].copy_from_slice(&name.as_bytes()[..length]);

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_added_while_the_aim_is_open_and_no_longer() {
+    fn pairs_are_added_until_the_verdict_is_decided() {
         // The first pair has one change and all later pairs another, so the verdict is open while
         // they differ.
         let pairs_of = |later: f64| {

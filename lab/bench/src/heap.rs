@@ -24,7 +24,7 @@ thread_local! {
 }
 
 /// This thread's counter, or the first counter for a thread that is about to end.
-fn mine() -> &'static AtomicUsize {
+fn own_counter() -> &'static AtomicUsize {
     let number = NUMBER.try_with(|number| {
         if number.get() == usize::MAX {
             number.set(THREADS.fetch_add(1, Relaxed) % NUMBERS);
@@ -42,19 +42,19 @@ pub fn in_use() -> usize {
 // SAFETY: each function calls the system's allocator, and besides only updates a counter.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        mine().fetch_add(layout.size(), Relaxed);
+        own_counter().fetch_add(layout.size(), Relaxed);
         // SAFETY: our caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        mine().fetch_add(layout.size(), Relaxed);
+        own_counter().fetch_add(layout.size(), Relaxed);
         // SAFETY: our caller's promise.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        mine().fetch_sub(layout.size(), Relaxed);
+        own_counter().fetch_sub(layout.size(), Relaxed);
         // SAFETY: our caller's promise.
         unsafe { System.dealloc(memory, layout) }
     }

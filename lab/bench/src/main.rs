@@ -158,15 +158,15 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    if let Some(ended) = dht::run_if_one() {
-        return told(ended);
+    if let Some(ended) = dht::run_if_rank() {
+        return report_outcome(ended);
     }
     let command = Arguments::command().after_long_help(fields());
     let arguments = Arguments::from_arg_matches(&command.get_matches());
-    told(arguments.map_err(anyhow::Error::from).and_then(run))
+    report_outcome(arguments.map_err(anyhow::Error::from).and_then(run))
 }
 
-fn told(ended: anyhow::Result<()>) -> ExitCode {
+fn report_outcome(ended: anyhow::Result<()>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -49,7 +49,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_commit_is_said_with_its_changes() {
+    fn a_commit_with_uncommitted_changes_is_marked() {
         assert_eq!(sentence(Some("0b2a53d")), "Commit 0b2a53d");
         assert_eq!(
             sentence(Some("0b2a53d-dirty")),
@@ -65,7 +65,7 @@ mod tests {
 
     /// Runs the script in a source tree of its own. Checks its output and its warnings.
     #[test]
-    fn a_recorder_is_another_one_when_its_code_changes_and_not_its_comments() {
+    fn recorder_identity_changes_with_code_but_not_with_comments() {
         let root = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = root.path().join(name);

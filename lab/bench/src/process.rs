@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_output_and_use() {
+    fn a_finished_process_has_output_and_resource_use() {
         let folder = tempfile::tempdir().unwrap();
         let finished = shell("echo hello; sleep 0.05", folder.path()).unwrap();
         assert_eq!(fs::read_to_string(finished.stdout).unwrap(), "hello\n");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expected_status_is_no_failure_and_a_late_end_is_one() {
+    fn expected_statuses_succeed_and_late_ends_fail() {
         let folder = tempfile::tempdir().unwrap();
         let ends = |script: &str, status, milliseconds| {
             let running = start_shell(script, folder.path());

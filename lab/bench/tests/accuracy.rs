@@ -27,7 +27,7 @@ const UNSEEN_STRIPPED: u64 = 3;
 const OTHER_WORK: f64 = 0.1;
 
 #[test]
-fn every_problem_is_found_and_nothing_else() {
+fn problems_are_found_without_false_alarms() {
     let first = accuracy();
     if first.wrong.is_empty() {
         return;

@@ -87,7 +87,7 @@ fn every_benchmark_runs_and_ends_with_its_fields() {
 }
 
 #[test]
-fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
+fn user_described_programs_and_peers_are_measured() {
     let folder = tempfile::tempdir().unwrap();
     for (name, status) in [("shop", 0), ("till", 3)] {
         fs::create_dir(folder.path().join(name)).unwrap();
@@ -110,7 +110,7 @@ fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
 /// The descriptions are: a program with a problem, this program with a wrong place in the
 /// description, a program that hangs, and one that can't be run.
 #[test]
-fn reports_on_programs_that_a_user_describes_are_judged() {
+fn reports_on_user_described_programs_are_judged() {
     let folder = tempfile::tempdir().unwrap();
     let programs = folder.path();
     let compile = |name: &str, source: &str| {
@@ -165,7 +165,7 @@ fn reports_on_programs_that_a_user_describes_are_judged() {
 }
 
 #[test]
-fn a_simulation_of_this_machine_is_held_against_it() {
+fn a_simulation_of_this_machine_is_compared_with_it() {
     let lines = output_of(&["simulator", "--compare", "--smoke"]);
     let fields = ["error_percent", "within_30_percent", "ladder_error_percent"];
     require_fields(&lines, &[&fields[..], &["tests", "unsteady"]].concat());

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_third_thread_the_one_who_measures_reads_too() {
+    fn without_a_third_thread_the_measuring_thread_reads_too() {
         assert_eq!(steps(State::Owned, 1), [(1, Store), (0, Load)]);
         assert_eq!(steps(State::Shared, 1), [(1, Store), (1, Evict), (1, Load), (0, Load)]);
     }

@@ -34,7 +34,7 @@ impl Layout {
             Some(groups) => (groups, 0.0),
             None => (cores.into_iter().map(|core| vec![core]).collect(), 1.0),
         };
-        let nodes = alike(groups);
+        let nodes = with_equal_counts(groups);
         let at = |class: usize| (class - apart) as f64 + nearest;
         let between = |a: &Vec<Vec<usize>>, b: &Vec<Vec<usize>>| {
             if a[0][0] == b[0][0] { 0.0 } else { at(class(&a[0], &b[0])) }
@@ -111,7 +111,7 @@ fn groups(
 
 /// Makes the numbers of cores equal for all nodes, and the numbers of threads equal for all cores,
 /// within the limits of the simulator.
-fn alike(mut nodes: Vec<Vec<Vec<usize>>>) -> Vec<Vec<Vec<usize>>> {
+fn with_equal_counts(mut nodes: Vec<Vec<Vec<usize>>>) -> Vec<Vec<Vec<usize>>> {
     let cores = nodes.iter().map(Vec::len).min().unwrap_or(1).min(MOST_CACHES);
     let threads = nodes.iter().flatten().map(Vec::len).min().unwrap_or(1);
     nodes.truncate(MOST_CACHES / cores);

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_machine_is_told_by_its_firmware() {
+    fn a_virtual_machine_is_recognised_by_its_firmware() {
         let told = |path: &str, text: &str| firmware_says(with_file(path, text).path());
         assert_eq!(told("sys/hypervisor/type", "xen\n"), Some("xen".to_owned()));
         assert_eq!(told("sys/class/dmi/id/sys_vendor", "QEMU\n"), Some("QEMU".to_owned()));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_told_by_the_marks_that_it_leaves() {
+    fn a_container_is_recognised_by_its_marker_files() {
         assert!(container(with_file(".dockerenv", "").path()));
         assert!(container(with_file("run/.containerenv", "").path()));
         assert!(!container(with_file("run/other", "").path()));

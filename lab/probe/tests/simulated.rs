@@ -43,7 +43,7 @@ fn check(of: &Measurement, distances: &[&str], access: Access, state: State, row
 }
 
 #[test]
-fn how_long_a_line_stays_is_found_again() {
+fn the_probe_recovers_how_long_a_line_stays() {
     let stays = |name: &str| describe(&named(name)).stays;
     assert_eq!(["opteron", "xeon", "niagara", "tilera"].map(stays), [None; 4]);
     for share in [0.3, 0.6] {
@@ -57,7 +57,7 @@ fn how_long_a_line_stays_is_found_again() {
 }
 
 #[test]
-fn how_many_loads_are_under_way_is_found_again() {
+fn the_probe_recovers_how_many_loads_are_under_way() {
     let under_way = |name: &str| describe(&named(name)).under_way;
     assert_eq!(["opteron", "xeon", "niagara", "tilera"].map(under_way), [None; 4]);
     for accesses in [4, 16] {
@@ -221,7 +221,7 @@ fn a_changed_line_stays_with_its_owner_on_the_opteron_alone() {
 }
 
 #[test]
-fn a_machine_whose_readers_take_lines_over_is_told_and_described() {
+fn taking_lines_over_by_reads_is_noted_and_described() {
     let mut description = Machine::named("opteron-2384").unwrap().description;
     description.reads_take_over = true;
     let of = measured(&Machine::new(description).unwrap());
@@ -296,7 +296,7 @@ fn with_unlike_costs() -> Machine {
 }
 
 #[test]
-fn no_cell_is_taken_for_another() {
+fn every_cell_measures_its_own_cost() {
     let machine = with_unlike_costs();
     let d = &machine.description;
     let of = measured(&machine);
@@ -325,7 +325,7 @@ fn no_cell_is_taken_for_another() {
 }
 
 #[test]
-fn a_machine_of_one_thread_has_what_needs_nobody_else() {
+fn a_machine_of_one_thread_has_local_latencies_only() {
     let mut description = Machine::named("opteron").unwrap().description;
     (description.nodes, description.caches_per_node) = (1, 1);
     description.distances = vec![vec![0.0]];

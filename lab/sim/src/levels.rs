@@ -69,7 +69,7 @@ mod tests {
     use crate::machine::LINE;
 
     #[test]
-    fn what_was_used_longest_ago_makes_room() {
+    fn the_least_recently_used_line_is_evicted() {
         let opteron = Machine::named("opteron").unwrap();
         let mut levels = Levels::of(&opteron);
         let lines = |bytes: u32| bytes / 64;

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_takes_a_changed_line_over_where_machines_do_so() {
+    fn readers_take_changed_lines_over_if_the_machine_says_so() {
         let mut description = Machine::named("clusters").unwrap().description;
         description.reads_take_over = true;
         let machine = Machine::new(description).unwrap();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_far_from_both_makes_the_way_longer() {
+    fn a_directory_far_from_reader_and_owner_makes_the_route_longer() {
         let opteron = Machine::named("opteron").unwrap();
         let mut line = Line::new(0, 0);
         line.prepare(State::Modified, &[4 * 6]);

@@ -37,7 +37,7 @@ fn load(machine: &Machine, count: usize) -> f64 {
 }
 
 #[test]
-fn a_load_takes_what_the_level_takes_that_holds_all_lines() {
+fn a_load_costs_the_level_that_holds_all_lines() {
     // Each number of lines is at most half of what fits into its level, and at least twice what
     // fits into the level before. The cycles are those of SSYNC's table 3.
     for (name, levels) in [
@@ -100,7 +100,7 @@ fn apart(machine: &Machine, other: usize, access: fn(&Line)) -> u64 {
 }
 
 #[test]
-fn a_line_that_travels_is_busy_all_the_while_and_one_that_stays_is_not() {
+fn a_line_is_busy_while_it_travels_and_not_while_it_stays() {
     let swap: fn(&Line) = |word| {
         word.swap(1, Relaxed);
     };
@@ -111,7 +111,7 @@ fn a_line_that_travels_is_busy_all_the_while_and_one_that_stays_is_not() {
 }
 
 #[test]
-fn what_can_not_be_had_for_writing_is_not_fetched_so() {
+fn prefetch_for_write_costs_nothing_where_unsupported() {
     let fetched = |name: &str| {
         let word = Line::default();
         let cycles = Cell::new(0);

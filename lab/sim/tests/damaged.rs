@@ -78,7 +78,7 @@ fn whole_descriptions_are_machines() {
 }
 
 #[test]
-fn cut_short_anywhere() {
+fn truncated_descriptions_are_refused() {
     for text in TEXTS {
         let text = text.trim_end();
         for end in (0..text.len()).filter(|&end| text.is_char_boundary(end)) {
@@ -88,7 +88,7 @@ fn cut_short_anywhere() {
 }
 
 #[test]
-fn any_line_missing_or_twice() {
+fn descriptions_with_a_line_missing_or_doubled() {
     for text in TEXTS {
         let lines: Vec<&str> = text.lines().collect();
         for (number, line) in lines.iter().enumerate() {
@@ -101,7 +101,7 @@ fn any_line_missing_or_twice() {
 }
 
 #[test]
-fn any_number_exchanged() {
+fn descriptions_with_any_number_replaced() {
     for text in TEXTS {
         let digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let starts = (1..text.len()).filter(|&at| digit(at) && !digit(at - 1));
@@ -115,7 +115,7 @@ fn any_number_exchanged() {
 }
 
 #[test]
-fn bytes_by_chance() {
+fn descriptions_with_random_bytes() {
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let mut machines = 0;
     for _ in 0..4_000 {

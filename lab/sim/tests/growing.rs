@@ -84,7 +84,7 @@ fn one_seed_gives_one_run() {
 /// A thread that only reads writes nothing that other threads read, so threads on many sockets
 /// don't slow each other down.
 #[test]
-fn readers_do_not_meet() {
+fn readers_do_not_slow_each_other_down() {
     let machine = Machine::named("opteron").unwrap();
     let cycles = |threads: usize| {
         let table = Table::default();

@@ -24,7 +24,7 @@ fn one_way(machine: &Machine, to: usize, words: usize) -> u64 {
 }
 
 #[test]
-fn a_message_takes_sending_the_way_and_receiving() {
+fn a_message_costs_sending_hops_and_receiving() {
     let tilera = Machine::named("tilera").unwrap();
     // Sending the first word takes 30.2 + 2.2 cycles, each hop takes one, and receiving takes 9.8
     // plus 2.2 for each of 8 words.
@@ -110,14 +110,14 @@ fn messages_of_one_sender_arrive_in_order_and_a_full_inbox_holds_senders_back() 
 
 #[test]
 #[should_panic(expected = "no thread is left to wake them")]
-fn who_waits_for_a_message_that_never_comes_is_told() {
+fn waiting_for_a_message_that_never_comes_panics() {
     let tilera = Machine::named("tilera").unwrap();
     Engine::new(&tilera, 1).run(vec![(0, Box::new(|| drop(engine::receive())))]);
 }
 
 #[test]
 #[should_panic(expected = "has messages in hardware")]
-fn a_machine_without_messages_says_so() {
+fn messages_on_a_machine_without_them_are_refused() {
     let xeon = Machine::named("xeon").unwrap();
     Engine::new(&xeon, 1).run(vec![(0, Box::new(|| engine::send(1, &[1])))]);
 }

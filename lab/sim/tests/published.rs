@@ -46,7 +46,7 @@ fn one_way(machine: &Machine, other: usize) -> f64 {
 }
 
 #[test]
-fn the_published_ping_pong_takes_as_long() {
+fn ping_pong_matches_published_latencies() {
     for (name, published) in MACHINES {
         let machine = Machine::named(name).unwrap();
         let d = &machine.description;
@@ -67,7 +67,7 @@ fn the_published_ping_pong_takes_as_long() {
 /// Each field that a description marks as assumed exists, and none whose value is published is
 /// marked.
 #[test]
-fn what_is_assumed_is_marked() {
+fn assumed_fields_are_marked() {
     for (name, _) in MACHINES {
         let d = Machine::named(name).unwrap().description;
         assert!(d.source.starts_with("built from published figures, not measured by us"), "{name}");

@@ -99,7 +99,7 @@ fn threads_of_one_cache_see_each_others_writes() {
 }
 
 #[test]
-fn what_a_preempted_thread_was_writing_is_seen() {
+fn a_preempted_threads_stores_are_seen() {
     let mut description = Machine::named("xeon").unwrap().description;
     description.scheduler.slice = 5e-6;
     let machine = Machine::new(description).unwrap();
@@ -220,7 +220,7 @@ fn one_seed_gives_one_run() {
 
 #[test]
 #[should_panic(expected = "no thread is left to wake them")]
-fn a_deadlock_is_told() {
+fn a_deadlock_panics() {
     let machine = Machine::named("xeon").unwrap();
     let lock = Futex::<Park, Simulated>::default();
     let body: Body<'_> = Box::new(|| {
@@ -234,7 +234,7 @@ fn a_deadlock_is_told() {
 
 #[test]
 #[should_panic(expected = "no hardware thread 99")]
-fn a_place_that_is_not_there_is_refused() {
+fn a_missing_hardware_thread_is_refused() {
     let machine = Machine::named("xeon").unwrap();
     Engine::new(&machine, 1).run(vec![(99, Box::new(|| {}))]);
 }

@@ -136,7 +136,7 @@ fn speedup(cores: usize, spread: bool) -> f64 {
 }
 
 #[test]
-fn synchronization_data_scales_where_it_is_spread_over_the_controllers() {
+fn synchronization_data_scales_if_spread_over_the_controllers() {
     // Claim M5: the speedup is linear if the words are spread, but not if they are at one
     // controller.
     for cores in [12, 24, 48] {

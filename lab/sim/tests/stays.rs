@@ -61,7 +61,7 @@ fn runs(given: &[(u32, u64)]) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn without_it_each_increment_is_a_transfer() {
+fn each_increment_is_a_transfer_where_lines_do_not_stay() {
     let [one, _] = increments(&opteron(None));
     let ours = runs(&one);
     assert!(ours[1..ours.len() / 2].iter().all(|run| run.0 == 1), "{ours:?}");
@@ -90,7 +90,7 @@ fn a_line_is_used_again_and_again_until_the_request_has_come() {
 }
 
 #[test]
-fn what_takes_effect_does_so_in_the_order_of_time() {
+fn increments_take_effect_in_time_order() {
     let [one, other] = increments(&opteron(Some(0.9)));
     let mut all: Vec<(u64, u32)> =
         one.iter().chain(&other).map(|&(value, at)| (at, value)).collect();
@@ -120,7 +120,7 @@ fn counted<L: RawLock<Memory = Simulated>>(machine: &Machine, threads: usize) ->
 }
 
 #[test]
-fn locks_exclude_all_the_same() {
+fn locks_exclude_where_lines_stay() {
     for share in [0.1, 0.5, 1.0] {
         let machine = opteron(Some(share));
         for threads in [2, 13] {

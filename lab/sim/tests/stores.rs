@@ -94,7 +94,7 @@ fn a_load_may_go_ahead_of_a_store() {
 }
 
 #[test]
-fn not_if_both_are_sequentially_consistent_or_a_fence_or_an_atomic_operation_is_between() {
+fn sequential_consistency_fences_and_atomics_keep_loads_behind_stores() {
     for name in ["xeon", "opteron", "niagara"] {
         let machine = named(name);
         assert!(!neither_sees(&machine, SeqCst, |_| ()), "{name}");
@@ -220,7 +220,7 @@ fn a_full_buffer_makes_the_thread_wait() {
 }
 
 #[test]
-fn a_word_that_is_gone_takes_its_stores_along() {
+fn a_freed_word_drops_its_pending_stores() {
     // A thread stores to words of its own, in lines that distant caches have, and frees the words
     // at once. Other threads reuse the memory, and must find there what they have stored
     // themselves.

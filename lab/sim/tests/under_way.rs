@@ -50,7 +50,7 @@ fn load_all(lines: &[Line]) {
 }
 
 #[test]
-fn so_many_are_under_way_and_no_more() {
+fn loads_under_way_are_limited() {
     assert_eq!(cycles(&opteron(1), load_all), 8 * LOAD);
     // One load begins in each cycle, and the fifth begins when the first is over.
     assert_eq!(cycles(&opteron(4), load_all), 2 * LOAD + 3);
@@ -81,7 +81,7 @@ fn an_own_line_does_not_hide_an_atomic_operation() {
 }
 
 #[test]
-fn a_fence_a_pause_and_a_dependence_are_waited_for() {
+fn fences_pauses_and_dependences_wait_for_loads() {
     for between in [engine::fence, engine::depends, || engine::delay(0), || Simulated::pause(1)] {
         let two = |lines: &[Line]| {
             lines[0].load(Relaxed);
@@ -102,7 +102,7 @@ fn a_fence_a_pause_and_a_dependence_are_waited_for() {
 }
 
 #[test]
-fn a_line_that_is_fetched_for_writing_is_there_later_and_not_waited_for() {
+fn prefetch_for_write_does_not_wait_for_the_line() {
     let fetched = |lines: &[Line]| Simulated::prefetch_for_write(&lines[0]);
     assert_eq!(cycles(&opteron(8), fetched), 0);
     let used = |lines: &[Line]| {
@@ -134,7 +134,7 @@ fn a_message_is_seen_after_what_was_stored_before_it() {
 }
 
 #[test]
-fn one_of_two_sees_the_other() {
+fn sequentially_consistent_stores_are_seen_by_one_thread_at_least() {
     let machine = opteron(16);
     for seed in 1..50 {
         let (lines, seen) = ([Line::default(), Line::default()], [Cell::new(0), Cell::new(0)]);
@@ -152,7 +152,7 @@ fn one_of_two_sees_the_other() {
 }
 
 #[test]
-fn a_lock_excludes_and_two_runs_are_alike() {
+fn a_lock_excludes_and_runs_are_repeatable() {
     let run = || {
         let (lock, data) = (Padded::<Mcs<Spin, Simulated>>::default(), Line::default());
         let machine = opteron(16);
@@ -184,7 +184,7 @@ struct Knot {
 }
 
 #[test]
-fn what_a_link_leads_to_is_not_known_before() {
+fn a_linked_node_is_loaded_after_its_link() {
     let walk = |under_way| {
         let knots: Vec<Padded<Knot>> = (0..4).map(|_| Padded::default()).collect();
         for (knot, next) in knots.iter().zip(&knots[1..]) {

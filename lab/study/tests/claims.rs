@@ -21,7 +21,7 @@ fn is_known(id: &str, part: &str) -> bool {
 }
 
 #[test]
-fn what_held_holds_and_what_misses_is_known() {
+fn claims_hold_except_for_known_misses() {
     let mut faults = Vec::new();
     for (row, parts) in claims::outcomes(book()) {
         for part in parts.iter().flatten() {
@@ -108,7 +108,7 @@ fn the_document_says_what_the_claims_say() {
 }
 
 #[test]
-fn ids_are_unique_and_the_papers() {
+fn ids_are_unique_and_complete_for_each_paper() {
     let mut ids: Vec<&str> = ROWS.iter().map(|row| row.id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -163,7 +163,7 @@ fn a_wrong_number_is_found() {
 }
 
 #[test]
-fn values_that_are_missing_do_not_hold() {
+fn claims_with_missing_values_do_not_hold() {
     for id in ["S2", "S5", "S8"] {
         assert!(
             !holds(id, |series, _, _| series.points.iter_mut().for_each(|p| p.y = f64::NAN)),

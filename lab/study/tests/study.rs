@@ -79,7 +79,7 @@ fn the_nine_locks_are_in_the_catalogue() {
 }
 
 #[test]
-fn one_at_a_time_succeeds() {
+fn contended_cas_and_tas_mostly_fail() {
     let machine = simulated("xeon");
     let rate = |operation, threads| {
         atomics::run(&Elsewhere(&machine), operation, &load(threads, 1, 100e-6)).success_percent
@@ -104,7 +104,7 @@ fn a_free_lock_costs_what_the_table_says() {
 }
 
 #[test]
-fn messages_arrive_here_too() {
+fn messages_arrive_on_this_machine() {
     let here = Here::new();
     let outcome =
         busy(|| messages::one_server::<Here, Fetched<Here>>(&here, Way::Round, &load(2, 1, 0.01)));
@@ -133,7 +133,7 @@ fn transactions_run_here_and_simulated() {
 }
 
 #[test]
-fn servers_that_are_asked_in_hardware_answer_more() {
+fn servers_with_hardware_messages_are_faster() {
     let tilera = simulated("tilera");
     let (world, shape) = (Elsewhere(&tilera), Shape { buckets: 12, keys: 12 });
     let load = load(12, 1, 50e-6);
@@ -150,7 +150,7 @@ fn the_ticket_lock_fetches_for_writing_where_stores_are_broadcast() {
 }
 
 #[test]
-fn the_order_of_places_is_as_asked_for() {
+fn the_requested_placement_orders_the_hardware_threads() {
     let (opteron, niagara) = (simulated("opteron"), simulated("niagara"));
     let near = Elsewhere(&opteron).places(8, Placement::Near);
     assert_eq!(near, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -259,7 +259,7 @@ fn a_csv_file_has_a_value_in_each_line() {
 }
 
 #[test]
-fn machines_that_are_not_there_are_told() {
+fn unknown_machines_are_errors() {
     let error = Target::named("cray").expect_err("there is none").to_string();
     assert!(error.contains("`cray`") && error.contains("opteron, xeon"), "{error}");
     let folder = tempfile::tempdir().expect("a folder");

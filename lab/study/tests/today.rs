@@ -55,7 +55,7 @@ fn ratios_are_of_the_same_seed() {
 
 /// Each seed has its own results, which are the same each time.
 #[test]
-fn seeds_stand_side_by_side() {
+fn each_seed_has_its_own_repeatable_results() {
     let found = rates(&QUICK, &machine("zen5"), &SITUATIONS[2]).expect("it has 8 threads");
     assert_eq!(found.len(), LOCKS.len());
     assert!(found.iter().all(|rate| rate.per_second.len() == 2 && rate.mean() > 1e5), "{found:?}");

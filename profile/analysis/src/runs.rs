@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn two_findings_at_one_place_are_two_in_every_run() {
+    fn two_findings_at_one_call_site_stay_two_over_all_runs() {
         let both = || run(&[(Rule::Convoy, 0.4), (Rule::Convoy, 0.1)]);
         let whole = together(vec![both(), both()]).expect("one program");
         let runs = whole.processes[0].runs.as_ref().expect("several runs");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn recordings_of_two_programs_are_not_one() {
+    fn recordings_of_two_programs_are_not_joined() {
         let mut other = run(&[]);
         other.processes[0].executable = "/bin/other".to_owned();
         assert!(together(vec![run(&[]), other]).is_none());

@@ -157,13 +157,13 @@ impl Attached {
     pub fn new(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
         let until = Instant::now() + STARTING;
         loop {
-            let told = target::told(pid);
+            let before = target::auxiliary_vector(pid);
             // A process that has just begun is often a shell that is about to execute another
             // program, or its loader has not mapped the C library yet. So for some errors the
             // attempt is repeated.
             let starts = |error: &Error| {
-                let now = target::told(pid);
-                let another = now != told && !now.is_empty();
+                let now = target::auxiliary_vector(pid);
+                let another = now != before && !now.is_empty();
                 another
                     || match error {
                         Error::Executed(_) | Error::Lacks { .. } => true,
@@ -304,7 +304,11 @@ fn open(target: &Target, library: &Path) -> Result<(), Error> {
     let mut borrowed = safe::borrow(target)?;
     // This call finds out whether the loader's lock is available. `dlopen` needs the lock while it
     // changes things, and must not be given up in the middle of that.
-    borrowed.call("dl_iterate_phdr", target.dl_iterate_phdr, [borrowed.one(), 0, 0])?;
+    borrowed.call(
+        "dl_iterate_phdr",
+        target.dl_iterate_phdr,
+        [borrowed.function_returning_one(), 0, 0],
+    )?;
     let descriptor = give(&mut borrowed, target.memory, &library)?;
     let room = borrowed.room();
     let path = format!("/proc/self/fd/{descriptor}\0");

@@ -159,7 +159,7 @@ impl Borrowed<'_> {
     }
 
     /// The address of a function that returns 1.
-    pub fn one(&self) -> u64 {
+    pub fn function_returning_one(&self) -> u64 {
         self.scratch + ONE_AT
     }
 

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_that_are_not_in_use_are_left_out() {
+    fn unused_state_components_are_left_out() {
         let with = |parts: u64| {
             let mut extended = vec![0; 12_000];
             extended[IN_USE..IN_USE + 8].copy_from_slice(&parts.to_ne_bytes());

@@ -58,7 +58,7 @@ fn end_of_mapped(library: &[u8]) -> Option<usize> {
 pub fn give(borrowed: &mut Borrowed<'_>, memory: Memory, file: &File) -> Result<RawFd, Error> {
     let pid = memory.0;
     let lost = |source| Error::System { what: "read from the process", source };
-    let told = |what, result: i64| {
+    let checked = |what, result: i64| {
         let why = || IoError::from_raw_os_error(-result as i32).to_string();
         if result < 0 { Err(Error::Failed { pid, what, why: why() }) } else { Ok(result) }
     };
@@ -66,7 +66,7 @@ pub fn give(borrowed: &mut Borrowed<'_>, memory: Memory, file: &File) -> Result<
     let kind = (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as u64;
     let family = libc::AF_UNIX as u64;
     let made = borrowed.system_call("socketpair", libc::SYS_socketpair, [family, kind, 0, room])?;
-    told("socketpair", made)?;
+    checked("socketpair", made)?;
     let pair = memory.word(room).map_err(lost)?;
     let (ours, theirs) = (pair as u32, (pair >> 32) as u32);
     let given = (|| {
@@ -75,7 +75,7 @@ pub fn give(borrowed: &mut Borrowed<'_>, memory: Memory, file: &File) -> Result<
         memory.write(room + 64, &message.bytes()).map_err(lost)?;
         let flags = (libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT) as u64;
         let arguments = [theirs.into(), room + 64, flags, 0];
-        told("recvmsg", borrowed.system_call("recvmsg", libc::SYS_recvmsg, arguments)?)?;
+        checked("recvmsg", borrowed.system_call("recvmsg", libc::SYS_recvmsg, arguments)?)?;
         memory.word(room + 64 + Message::DESCRIPTOR).map_err(lost)
     })();
     for descriptor in [ours, theirs] {
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_mapped_is_copied() {
+    fn only_the_mapped_part_of_a_file_is_copied() {
         let program = std::env::current_exe().expect("a path");
         let bytes = std::fs::read(&program).expect("it can be read");
         let copy = in_memory(&program).expect("memory");

@@ -71,7 +71,7 @@ mod tests {
     use super::is_in_call;
 
     #[test]
-    fn calls_of_the_recorder_itself_do_not_count() {
+    fn system_calls_of_the_recorder_itself_do_not_count() {
         let line = "28 0x7f0 0x80 0x0 0x0 0x0 0x0 0x7ffd0 0x5005\n";
         assert!(is_in_call(line, &(0x6000..0x7000)));
         assert!(!is_in_call(line, &(0x5000..0x6000)));

@@ -83,7 +83,7 @@ mod tests {
 
     /// The time for which a thread is stopped to read its filters counts as well.
     #[test]
-    fn reading_filters_counts() {
+    fn reading_filters_counts_as_stopped_time() {
         use std::os::unix::process::CommandExt;
         #[repr(C)]
         struct Program(u16, *const [u16; 4]);

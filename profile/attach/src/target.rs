@@ -45,7 +45,7 @@ pub struct Target {
     pub began: u64,
     /// The auxiliary vector. It contains the program's address, for example, which is different
     /// each time that a process executes a program. So the vector identifies the program.
-    told: Vec<u8>,
+    auxiliary_vector: Vec<u8>,
     pub modules: Vec<Module>,
     /// The code of the loader, which a thread must not enter again before it has left it.
     pub loader: Vec<Range<u64>>,
@@ -71,7 +71,7 @@ impl Target {
     pub fn find(pid: u32) -> Result<Target, Error> {
         let (own_number, began) = check_status(pid)?;
         // This is read before anything else of the program, so that a later `execve` is noticed.
-        let told = told(pid);
+        let auxiliary_vector = auxiliary_vector(pid);
         check_program(pid)?;
         let memory = Memory(pid);
         let modules = modules::of(memory).map_err(|e| unreadable(pid, &e))?;
@@ -117,7 +117,7 @@ impl Target {
             memory,
             own_number,
             began,
-            told,
+            auxiliary_vector,
             loader,
             allocator,
             modules,
@@ -141,7 +141,7 @@ impl Target {
     /// at any time, except while one of its threads is stopped. If it does, nothing that was found
     /// out about its memory is true any more.
     pub fn runs_same_program(&self) -> bool {
-        told(self.pid) == self.told
+        auxiliary_vector(self.pid) == self.auxiliary_vector
     }
 
     /// Reads the list of modules again.
@@ -152,7 +152,7 @@ impl Target {
 }
 
 /// The auxiliary vector of a process; empty if it can't be read.
-pub fn told(pid: u32) -> Vec<u8> {
+pub fn auxiliary_vector(pid: u32) -> Vec<u8> {
     read(format!("/proc/{pid}/auxv")).unwrap_or_default()
 }
 

@@ -307,7 +307,7 @@ mod tests {
 
     /// Without this limit, a few sections of a hundred thousand words each would take minutes.
     #[test]
-    fn a_section_of_very_many_places_is_compared_with_the_latest_others_only() {
+    fn a_very_large_section_is_compared_with_the_latest_only() {
         let words: Vec<(u32, u8, u8)> = (0..MOST as u32 / 4).map(|word| (word, 1, 1)).collect();
         let mut window = Window::new(128);
         (0..20).for_each(|_| window.push(&set(1, false, &words)));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_of_a_reader_writer_lock_ran_together_already() {
+    fn shared_holds_are_not_compared_with_each_other() {
         let mut window = Window::new(4);
         window.push(&set(1, true, &[(7, 1, 1)]));
         assert_eq!(window.comparable(&set(2, true, &[])), 0);

@@ -136,7 +136,7 @@ pub fn sites(
     let mut facts: Vec<SiteFacts> = by_site
         .into_iter()
         .map(|(site, sections)| {
-            let mut facts = one(trace, sets, &sections, set_of, (shared, loader));
+            let mut facts = site_facts(trace, sets, &sections, set_of, (shared, loader));
             facts.site = site;
             facts.acquisitions = acquisitions.get(&site).copied().unwrap_or(0).max(facts.traced);
             facts
@@ -162,7 +162,7 @@ impl SharedWords {
     }
 }
 
-fn one(
+fn site_facts(
     trace: &Trace,
     sets: &Sets,
     sections: &[usize],

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_order_and_tells_output_from_waiting() {
+    fn the_io_list_is_sorted_and_excludes_waiting() {
         assert!(IO.is_sorted());
         assert!(is_io(1) && is_io(426));
         assert!(!is_io(202), "a futex is no device");

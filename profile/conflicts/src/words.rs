@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_keeps_its_number_and_a_block_used_again_has_others() {
+    fn a_word_keeps_its_number_until_its_block_is_reused() {
         let mut words = Words::default();
         let block = |serial| Some(ObjectRecord { start: 0x1000, size: 256, site: 7, serial });
         let at = |address, object| Word { address, object };

@@ -131,7 +131,7 @@ mod counter {
         }
 
         #[test]
-        fn the_kernel_must_offer_the_counter() {
+        fn the_counter_is_used_only_if_the_kernel_offers_it() {
             assert!(offers_counter(Some("tsc kvm-clock")));
             assert!(offers_counter(None));
             assert!(!offers_counter(Some("hpet acpi_pm")));

@@ -40,7 +40,9 @@ pub fn processes(file: &Path) -> Vec<(PathBuf, Option<u32>)> {
 
 /// The processes of a file whose headers say that they still run, with their process numbers.
 pub fn running(file: &Path) -> impl Iterator<Item = (PathBuf, u32)> {
-    numbers(file, running::says_so).into_iter().filter_map(|(process, pid)| Some((process, pid?)))
+    numbers(file, running::is_marked_running)
+        .into_iter()
+        .filter_map(|(process, pid)| Some((process, pid?)))
 }
 
 /// The names of all processes of a file, and the process numbers of those for whose header `chosen`

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_are_too_large_go_and_the_newest_stays() {
+    fn the_size_limit_drops_windows_but_never_the_newest() {
         let sizes = [(1, 1 << 20), (2, 1 << 20), (3, 1 << 20)];
         assert_eq!(forget(&sizes, 9, 5 << 19), [2, 3]);
         assert_eq!(forget(&sizes, 9, 10), [3]);

@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_gives_back_what_it_was_made_of() {
+    fn a_row_key_gives_back_its_operation_and_depth() {
         let mut row = Row::zeroed();
         assert_eq!(row.op(), None);
         row.key = Row::key(crate::Op::SpinLock, u32::MAX);

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_number_is_the_own_one() {
+    fn the_last_number_is_that_of_the_own_namespace() {
         assert_eq!(of_status("Name:\tsh\nNSpid:\t17\nNSsid:\t1\n"), Some((17, false)));
         assert_eq!(of_status("NSpid:\t1017\t17\t1\n"), Some((1, true)));
         assert_eq!(of_status(""), None);

@@ -48,7 +48,7 @@ impl Primitive {
 
     /// Whether there is only one object of this kind in a recording, which stands for all yields,
     /// all sleeps or all spins. So threads that use it may have nothing else in common.
-    pub fn is_one_for_all(self) -> bool {
+    pub fn has_one_object_for_all(self) -> bool {
         matches!(self, Primitive::Yield | Primitive::Sleep | Primitive::Spin)
     }
 }

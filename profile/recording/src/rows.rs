@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_whose_events_are_being_moved_is_not_settled() {
+    fn a_log_that_is_being_thinned_is_not_settled() {
         let before = ThreadRecord { log_thinned: 4, ..ThreadRecord::zeroed() };
         assert!(is_settled(&before, &before, true));
         let moving = ThreadRecord { log_thinned: 5, ..before };

@@ -22,7 +22,7 @@ pub struct Running {
 }
 
 /// Whether a header says that its process still runs.
-pub fn says_so(header: &Header) -> bool {
+pub fn is_marked_running(header: &Header) -> bool {
     header.state == PROCESS_RUNNING && header.ended == 0 && header.seen == 0
 }
 
@@ -31,7 +31,7 @@ pub fn says_so(header: &Header) -> bool {
 /// inspect the other one. In a container, a process has another number; it is searched for by that
 /// only if the recorder was attached to it.
 pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
-    if !says_so(header) {
+    if !is_marked_running(header) {
         return None;
     }
     if numbers::maps(header.pid, meta.ino()).unwrap_or(false) {

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_two_numbers_count() {
+    fn schedstat_gives_processor_and_ready_time() {
         assert_eq!(parse(b"17 4 2\n"), Some(Times { cpu_ns: 17, ready_ns: 4 }));
         assert_eq!(parse(b"17 4\n"), Some(Times { cpu_ns: 17, ready_ns: 4 }));
         assert_eq!(parse(b""), None);

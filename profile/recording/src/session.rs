@@ -171,7 +171,7 @@ mod tests {
 
     /// A folder counts as empty only if it has no session.
     #[test]
-    fn a_session_that_can_not_be_read_is_said_to_be_that() {
+    fn an_unreadable_session_is_damaged_and_not_empty() {
         let folder = tempfile::tempdir().expect("a folder");
         let why = || process_files(folder.path()).expect_err("no process");
         assert!(matches!(why(), Error::Empty(_)));

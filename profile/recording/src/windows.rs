@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_back_and_impossible_ones_are_not() {
+    fn window_words_are_read_back_and_invalid_ones_refused() {
         assert_eq!(Windows::from_word(0), Some(Windows::ALL));
         for some in [windows(63, 0), windows(30, 30), windows(30, 12), windows(0, 0)] {
             assert_eq!(Windows::from_word(some.word()), Some(some));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_touches_a_window_is_kept() {
+    fn events_that_touch_a_window_are_kept() {
         //  0   4       16  20      32
         //  |===|.......|===|.......|===
         let some = windows(4, 2);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn coarser_windows_lie_within_finer_ones_and_are_never_few() {
+    fn coarser_windows_lie_within_finer_ones() {
         let mut some = Windows::ALL;
         for (step, elapsed) in (1..24).map(|step| (step, 1000u64 << step)) {
             let next = some.coarser(elapsed);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_logs_have_in_common_both_have() {
+    fn common_windows_are_kept_by_both_logs() {
         let (a, b) = (windows(6, 5), windows(8, 3));
         let both = a.common(b);
         for tick in 0..1024 {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_cut_at_both_ends_and_there_are_never_too_many() {
+    fn windows_are_cut_at_both_ends_and_limited_in_number() {
         assert_eq!(Windows::ALL.between(7, 90, 10), [(7, 90)]);
         assert_eq!(windows(4, 2).between(2, 34, 10), [(2, 4), (16, 20), (32, 34)]);
         assert_eq!(windows(4, 2).between(5, 15, 10), []);

@@ -24,7 +24,7 @@ pub struct Writers {
 impl Writers {
     /// Searches all processes whose `maps` may be read.
     pub fn of(folder: &Path) -> Writers {
-        Writers::among(folder, |_| true)
+        Writers::search(folder, |_| true)
     }
 
     /// Searches only the processes that did not begin before this one (among them all its
@@ -32,10 +32,10 @@ impl Writers {
     /// process began takes much less time than to read its `maps`.
     pub fn of_newer(folder: &Path) -> Writers {
         let own = began("self");
-        Writers::among(folder, |process| began(process).is_none_or(|began| Some(began) >= own))
+        Writers::search(folder, |process| began(process).is_none_or(|began| Some(began) >= own))
     }
 
-    fn among(folder: &Path, is_one: impl Fn(&str) -> bool) -> Writers {
+    fn search(folder: &Path, is_one: impl Fn(&str) -> bool) -> Writers {
         let mut writers = Writers::default();
         let Ok(entries) = read_dir("/proc") else {
             return writers;
@@ -54,7 +54,7 @@ impl Writers {
     }
 
     fn add(&mut self, process: u32, maps: &[u8], folder: &Path) {
-        for line in maps.split(|&b| b == b'\n').filter(|line| ours(line)) {
+        for line in maps.split(|&b| b == b'\n').filter(|line| is_mapping_of_recording(line)) {
             let path = line.iter().position(|&b| b == b'/').unwrap_or(0);
             let path = Path::new(OsStr::from_bytes(&line[path..]));
             if let Some(name) = in_folder(path, folder) {
@@ -94,7 +94,7 @@ fn began(process: &str) -> Option<u64> {
 }
 
 /// Whether this line of a process's `maps` is for a file of a recording or of a trace.
-fn ours(line: &[u8]) -> bool {
+fn is_mapping_of_recording(line: &[u8]) -> bool {
     line.ends_with(b".syncline") || line.ends_with(b".trace")
 }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_newer_than_this_process_and_the_first_process_is_not() {
+    fn process_start_times_are_ordered() {
         let mut child = std::process::Command::new("sleep").arg("10").spawn().unwrap();
         let own = began("self");
         assert!(own.is_some() && began(&child.id().to_string()) >= own);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn another_recording_of_the_same_name_is_told_apart() {
+    fn recordings_of_the_same_name_are_distinguished() {
         let place = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| place.path().join(name).join("rec"));
         for folder in [&one, &two] {

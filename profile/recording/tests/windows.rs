@@ -85,7 +85,7 @@ fn read(file: &ProcessFile, folder: &Path) -> ProcessFile {
 }
 
 #[test]
-fn a_packed_process_is_read_as_it_was() {
+fn a_packed_process_is_read_back_unchanged() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut file = look(1000, 100, 20, 500);
     file.threads[0].rows[0].sampled = true;
@@ -102,7 +102,7 @@ fn a_packed_process_is_read_as_it_was() {
 }
 
 #[test]
-fn a_window_has_its_own_counts_and_no_sums() {
+fn a_window_has_counts_of_its_own_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let (before, after) = (look(1000, 100, 20, 500), look(2050, 175, 25, 500));
     let window = read(&after.since(&read(&before, folder.path())), folder.path());
@@ -142,7 +142,7 @@ fn a_wait_that_had_begun_counts_from_the_windows_begin() {
 }
 
 #[test]
-fn what_did_nothing_is_not_there() {
+fn rows_and_threads_without_change_are_left_out() {
     let mut before = look(1000, 100, 20, 500);
     let mut after = look(2000, 100, 20, 500);
     assert_eq!(after.clone().since(&before).threads[0].rows.len(), 0);
@@ -162,7 +162,7 @@ fn what_did_nothing_is_not_there() {
 /// The distribution of a call site's calls over its locks is an estimate that may change, but the
 /// sum is exact.
 #[test]
-fn the_sum_of_a_place_stays_exact() {
+fn the_sum_of_a_call_site_stays_exact() {
     let with = |calls: [u64; 2]| {
         let mut file = look(1000, 0, 0, 0);
         let row = file.threads[0].rows[0].clone();

@@ -137,7 +137,7 @@ fn is_stack_in(file: &File, stack: u32, memory: &[usize]) -> bool {
 }
 
 #[test]
-fn a_stack_is_known_again_by_where_its_return_addresses_lie() {
+fn a_stack_is_recognised_by_its_return_addresses() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
     let memory = [0x1000, 7, 0x2000, 8, 0x3000, 9];

@@ -17,7 +17,8 @@ const MANY: u64 = 100;
 pub fn lines(process: &Process) -> Vec<(String, &'static str, String)> {
     let path = &process.critical_path;
     let parts = path.parts.iter().filter(|part| path.share(part) >= LEAST);
-    let line = |part| (percent(path.share(part)), what(process, part), details(process, part));
+    let line =
+        |part| (percent(path.share(part)), kind_label(process, part), details(process, part));
     parts.take(LINES).map(line).collect()
 }
 
@@ -46,7 +47,7 @@ pub fn remarks(process: &Process) -> Vec<String> {
     remarks
 }
 
-fn what(process: &Process, part: &PathPart) -> &'static str {
+fn kind_label(process: &Process, part: &PathPart) -> &'static str {
     let slept = |site: usize| process.sites[site].op.primitive() == Primitive::Sleep;
     match part.kind {
         OnPath::Running => "running",
@@ -60,7 +61,7 @@ fn what(process: &Process, part: &PathPart) -> &'static str {
 }
 
 fn details(process: &Process, part: &PathPart) -> String {
-    let Some(site) = part.site else { return whose(process, part) };
+    let Some(site) = part.site else { return threads_label(process, part) };
     let each = part.seconds / part.pieces.max(1) as f64;
     let site = name::site(process, &process.sites[site]);
     match part.pieces {
@@ -71,7 +72,7 @@ fn details(process: &Process, part: &PathPart) -> String {
 
 /// A text for the threads of a part. They have the same start function, and names that differ only
 /// in a number at the end.
-fn whose(process: &Process, part: &PathPart) -> String {
+fn threads_label(process: &Process, part: &PathPart) -> String {
     let thread = &process.threads[part.threads[0]];
     let named = !process.name().starts_with(thread.name.as_str());
     let function = thread.start_function.as_deref().map(|function| {

@@ -170,7 +170,7 @@ mod tests {
     use super::Processors;
 
     #[test]
-    fn more_threads_than_processors_are_told_from_other_programs_and_from_idle_processors() {
+    fn too_many_threads_differ_from_other_programs_and_idle_processors() {
         let in_ten_seconds =
             |ran, ready, idle| Processors { ran, ready, seconds: 10.0, number: 2, idle }.sentence();
         let whole = "its threads could use 3.9 processors, and there are 2";

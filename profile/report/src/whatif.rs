@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_and_what_follows_is_said() {
+    fn the_arriving_share_and_the_bound_are_reported() {
         let text = sentence(&whatif(Delayed::Section, 0.8, 1.0, true));
         assert_eq!(
             text,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn no_effect_is_called_so() {
+    fn no_effect_is_reported() {
         let text = sentence(&whatif(Delayed::Try, -0.1, 0.04, false));
         assert!(text.starts_with("no effect seen") && text.contains("at most 4.0 %"), "{text}");
         assert!(text.contains("does not wait for the tries"), "{text}");
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_nothing_and_may_be_all_is_undecided() {
+    fn an_interval_from_nothing_to_all_is_undecided() {
         let text = sentence(&whatif(Delayed::Section, -0.5, 3.1, true));
         assert!(text.starts_with("undecided") && text.contains("-50.0 % to 310 %"), "{text}");
         assert!(text.ends_with("at most 155 % shorter"), "{text}");
     }
 
     #[test]
-    fn what_failed_and_what_is_too_little_is_said() {
+    fn failures_and_too_few_rounds_are_reported() {
         let mut none = whatif(Delayed::Wait, 0.0, 1.0, false);
         none.follows = None;
         assert!(sentence(&none).contains("too few rounds"));

@@ -83,7 +83,7 @@ fn a_module_that_is_not_filled_in_is_left_out() {
 /// A trace may need more memory than is available. In that case its last sections are left out and
 /// counted.
 #[test]
-fn sections_beyond_what_memory_is_given_are_left_out_and_counts_are_not() {
+fn sections_beyond_the_memory_limit_are_left_out_but_counted() {
     const SECTIONS: u64 = 2000;
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
@@ -226,7 +226,7 @@ fn any_section_is_read_as_it_was_written() {
 
 /// Sections that execute the same code with other data take few bytes except for their addresses.
 #[test]
-fn what_is_executed_again_is_written_once() {
+fn repeated_code_is_written_once() {
     const SECTIONS: u64 = 5000;
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
@@ -351,7 +351,7 @@ fn an_instruction_that_comes_more_than_once_is_added_up() {
 /// A forked child writes nothing to its parent's file. All that a killed process has written stays
 /// in its file.
 #[test]
-fn forks_and_kills() {
+fn forked_children_write_nothing_and_killed_processes_keep_their_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
     let mut writer = file.thread(1, 0..0, 0).expect("room");

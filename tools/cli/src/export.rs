@@ -97,10 +97,10 @@ fn convert(args: &Export) -> Result<()> {
             Ok(out.flush()?)
         };
         to_file().with_context(|| format!("can't write {}", args.output.display()))?;
-        tell(&format!("wrote {}", args.output.display()));
+        print_message(&format!("wrote {}", args.output.display()));
     }
     if is_empty(&analysis, args.format) {
-        tell("the recording has nothing that this format shows");
+        print_message("the recording has nothing that this format shows");
     }
     Ok(())
 }
@@ -134,6 +134,6 @@ fn is_empty(analysis: &Analysis, format: Format) -> bool {
 
 /// Prints a message on standard error. An error is ignored, because standard error may be closed
 /// and the message is not part of the output.
-fn tell(text: &str) {
+fn print_message(text: &str) {
     let _ = writeln!(stderr(), "syncline: {text}");
 }

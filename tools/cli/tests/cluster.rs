@@ -52,7 +52,7 @@ fn play(scene: &str, file: &Path) -> Output {
 }
 
 #[test]
-fn who_fails_after_the_end_of_shared_memory_ends_no_other() {
+fn a_failure_after_the_end_of_shared_memory_ends_no_other_rank() {
     let sandbox = Sandbox::new();
     let said_of_killed = "syncline: rank 1 was ended by SIGKILL after syncline_dsm_finish\n";
     for (scene, status, said) in [("failed", 5, ""), ("killed", 3, said_of_killed)] {
@@ -65,7 +65,7 @@ fn who_fails_after_the_end_of_shared_memory_ends_no_other() {
 }
 
 #[test]
-fn who_is_missing_in_shared_memory_takes_the_others_along() {
+fn a_rank_missing_in_shared_memory_ends_the_others() {
     let sandbox = Sandbox::new();
     for (scene, said) in [
         ("absent", "rank 1 ended with status 0 before syncline_dsm_init; "),
@@ -93,7 +93,7 @@ fn a_rank_that_is_killed_before_it_joins_is_named() {
 }
 
 #[test]
-fn statuses_are_the_programs() {
+fn the_exit_status_is_that_of_the_ranks() {
     let _sandbox = Sandbox::new();
     for status in [0, 1, 7] {
         let script = format!("exit {status}");
@@ -106,7 +106,7 @@ fn statuses_are_the_programs() {
 }
 
 #[test]
-fn who_fails_takes_the_others_along() {
+fn a_failed_rank_ends_the_others() {
     let script = "test $SYNCLINE_RANK = 1 && exit 9; exec sleep 60";
     let start = Instant::now();
     let output =

@@ -49,7 +49,7 @@ fn every_format_goes_to_a_file_and_to_standard_output() {
 }
 
 #[test]
-fn an_export_with_nothing_in_it_says_so() {
+fn an_empty_export_has_a_message() {
     let sandbox = recorded();
     let output = command(&sandbox, &["export", "-f", "folded"]).output().unwrap();
     assert_eq!(output.stdout, b"");
@@ -57,7 +57,7 @@ fn an_export_with_nothing_in_it_says_so() {
 }
 
 #[test]
-fn exports_are_refused_in_words() {
+fn impossible_exports_have_error_messages() {
     let sandbox = recorded();
     let output = command(&sandbox, &["export"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "a format must be chosen");

@@ -50,7 +50,7 @@ fn fails(sandbox: &Sandbox, command: &mut Command, words: &[&str]) {
 }
 
 #[test]
-fn without_an_emulator_it_says_what_to_install() {
+fn without_an_emulator_the_error_says_what_to_install() {
     let sandbox = Sandbox::new();
     let mut command = kernel(&sandbox, "");
     fs::remove_file(sandbox.path("qemu-system-x86_64")).unwrap();
@@ -59,7 +59,7 @@ fn without_an_emulator_it_says_what_to_install() {
 }
 
 #[test]
-fn an_emulator_without_plugins_is_told_apart() {
+fn an_emulator_without_plugins_is_recognised() {
     let sandbox = Sandbox::new();
     let emulator = "echo 'qemu-system-x86_64: -plugin file=x: invalid option' >&2; exit 1";
     fails(&sandbox, &mut kernel(&sandbox, emulator), &["built without plugins"]);
@@ -86,7 +86,7 @@ fn a_kernel_without_types_or_symbols_says_which_option_it_lacks() {
 }
 
 #[test]
-fn an_emulator_that_ends_or_hangs_is_said_to() {
+fn an_emulator_that_ends_or_hangs_is_reported() {
     let sandbox = Sandbox::new();
     fails(&sandbox, &mut kernel(&sandbox, "exit 0"), &["ended before the kernel said anything"]);
     let mut hangs = kernel(&sandbox, "echo booting; exec sleep 1000");
@@ -94,7 +94,7 @@ fn an_emulator_that_ends_or_hangs_is_said_to() {
 }
 
 #[test]
-fn who_asks_for_the_end_gets_it_and_the_emulator_ends_as_well() {
+fn ending_the_command_ends_the_emulator() {
     let sandbox = Sandbox::new();
     let started = sandbox.path("started");
     let emulator = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", started.display());
@@ -120,7 +120,7 @@ fn who_asks_for_the_end_gets_it_and_the_emulator_ends_as_well() {
 }
 
 #[test]
-fn what_is_no_kernel_no_load_or_no_recording_is_refused() {
+fn invalid_kernels_loads_and_recordings_are_refused() {
     let sandbox = Sandbox::new();
     let with = |arguments: &[&str]| {
         let mut command = kernel(&sandbox, "exit 0");
@@ -157,7 +157,7 @@ fn what_is_no_kernel_no_load_or_no_recording_is_refused() {
 }
 
 #[test]
-fn what_else_is_in_the_folder_is_left_alone() {
+fn other_files_in_the_folder_are_left_alone() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("mine")).unwrap();
     fs::write(sandbox.path("mine/notes"), "").unwrap();

@@ -79,7 +79,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn what_is_no_machine_is_refused() {
+fn unknown_machines_are_refused() {
     refused(
         &["no-such-machine"],
         &["`no-such-machine` is neither a machine nor a file", "opteron", "niagara"],
@@ -100,7 +100,7 @@ fn a_file_that_can_not_be_written_is_an_error_after_the_table() {
 }
 
 #[test]
-fn who_is_ended_leaves_nothing_behind() {
+fn an_ended_measurement_leaves_no_file() {
     let sandbox = Sandbox::new();
     let json = sandbox.path("here.json");
     let mut child = syncline().arg("machine").arg("--json").arg(&json).spawn().unwrap();

@@ -43,7 +43,7 @@ fn missing_programs() {
 }
 
 #[test]
-fn what_is_not_executable() {
+fn files_that_are_not_executable() {
     let sandbox = Sandbox::new();
     let text = sandbox.path("text");
     fs::write(&text, "hello").unwrap();
@@ -158,7 +158,7 @@ fn each_sanitizer_is_known_by_its_function_or_its_library() {
 }
 
 #[test]
-fn sanitizers_that_bear_a_library() {
+fn sanitizers_that_allow_preloading() {
     let sandbox = Sandbox::new();
     for flags in [&["-fsanitize=undefined"][..], &["-fsanitize=leak"]] {
         let Some(program) = sanitized(&sandbox, "bearing", flags) else { continue };
@@ -228,7 +228,7 @@ fn a_missing_library() {
 }
 
 #[test]
-fn a_library_that_the_loader_could_not_be_told_of() {
+fn a_library_path_with_spaces_is_refused() {
     let sandbox = Sandbox::new();
     let spaced = sandbox.path("a library.so");
     fs::copy(library(), &spaced).unwrap();

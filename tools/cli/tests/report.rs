@@ -49,7 +49,7 @@ fn text_goes_to_standard_output_without_colours() {
 }
 
 #[test]
-fn a_run_that_recorded_nothing_is_not_answered_with_the_recording_before() {
+fn a_refused_run_is_not_reported_with_the_previous_recording() {
     let sandbox = recorded();
     let answered = || report(&sandbox).output().unwrap();
     assert!(answered().status.success());

@@ -152,7 +152,7 @@ fn the_program_starts_with_the_signals_that_syncline_was_started_with() {
 }
 
 #[test]
-fn a_recording_becomes_old_and_an_older_one_goes() {
+fn the_previous_recording_becomes_old_and_replaces_the_older() {
     let sandbox = Sandbox::new();
     for status in ["1", "2", "3"] {
         shell(&mut sandbox.record(), &format!("exit {status}")).output().unwrap();
@@ -165,7 +165,7 @@ fn a_recording_becomes_old_and_an_older_one_goes() {
 /// The older recording is removed only after the program has ended, since removing thousands of
 /// files would slow down a program that makes files.
 #[test]
-fn an_older_recording_is_there_until_the_program_has_ended() {
+fn an_older_recording_stays_until_the_program_has_ended() {
     let sandbox = Sandbox::new();
     let older = sandbox.path("syncline-recording.old/older/session.json");
     let record = |script: &str| shell(&mut sandbox.record(), script).status().unwrap().code();
@@ -214,7 +214,7 @@ fn an_old_folder_with_something_else_in_it_is_left_alone() {
 }
 
 #[test]
-fn an_empty_folder_may_be_given() {
+fn an_empty_output_folder_is_accepted() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("empty")).unwrap();
     assert!(sandbox.record().args(["-o", "empty", "true"]).status().unwrap().success());
@@ -222,7 +222,7 @@ fn an_empty_folder_may_be_given() {
 }
 
 #[test]
-fn files_are_cut_and_summed_up() {
+fn recording_files_are_truncated_and_summarized() {
     let sandbox = Sandbox::new();
     let output = shell(&mut sandbox.record(), "true; env true").output().unwrap();
     let files = process_files(&sandbox.path("syncline-recording")).unwrap();
@@ -239,7 +239,7 @@ fn files_are_cut_and_summed_up() {
 }
 
 #[test]
-fn processes_that_go_on_are_counted_and_their_files_not_cut() {
+fn running_processes_are_counted_and_their_files_not_truncated() {
     let sandbox = Sandbox::new();
     let script = "sleep 60 >/dev/null 2>&1 & echo $!\n\
                   until [ -s syncline-recording/$!.syncline ]; do sleep 0.02; done; sleep 0.1";
@@ -283,7 +283,7 @@ fn wait_until(what: &str, file: &Path) {
 }
 
 #[test]
-fn nothing_recorded_is_explained() {
+fn an_empty_recording_is_explained() {
     let sandbox = Sandbox::new();
     let mut record = sandbox.record();
     let output = record.env("LEAVE_NO_FILE", "1").arg("true").output().unwrap();

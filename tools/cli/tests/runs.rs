@@ -56,7 +56,7 @@ fn further_runs_become_old_and_go_with_the_first() {
 }
 
 #[test]
-fn who_ends_the_program_wants_no_further_run() {
+fn a_signal_to_end_stops_further_runs() {
     let sandbox = Sandbox::new();
     let script = "trap 'exit 0' TERM; echo ready; while :; do sleep 0.02; done";
     let mut child = start(sandbox.record().args(["--runs", "3", "sh", "-c", script]));
@@ -77,7 +77,7 @@ fn every_run_starts_with_the_same_signals() {
 }
 
 #[test]
-fn numbers_of_runs_that_make_no_sense_are_refused() {
+fn invalid_numbers_of_runs_are_refused() {
     let sandbox = Sandbox::new();
     for number in ["0", "101", "few"] {
         let output = sandbox.record().args(["--runs", number, "true"]).output().unwrap();

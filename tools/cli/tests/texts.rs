@@ -109,7 +109,7 @@ fn shells_get_completions() {
 }
 
 #[test]
-fn the_documentation_has_the_catalogue() {
+fn the_documentation_has_the_lock_catalogue() {
     let page = include_str!("../../../docs/locks.md");
     assert!(
         page.contains(&text(&["locks", "--markdown"])),

@@ -33,7 +33,7 @@ fn a_running_recording_is_shown_until_it_ends() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn folders_without_recording_are_refused() {
     let sandbox = Sandbox::new();
     let output = syncline().arg("top").arg(sandbox.path("missing")).output().unwrap();
     assert_eq!(output.status.code(), Some(1));

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_older_than_its_sources_is_told() {
+    fn builds_older_than_their_sources_are_detected() {
         let folder = scratch();
         let at = |name: &str| folder.path().join(name);
         let write = |name: &str, text: &str, second: u64| {

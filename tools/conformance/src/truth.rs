@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "states no facts")]
-    fn a_program_that_says_nothing_proves_nothing() {
+    fn a_program_without_facts_fails_the_test() {
         Truth::default().assert_not_empty();
     }
 }

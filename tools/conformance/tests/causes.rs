@@ -20,7 +20,7 @@ fn seen(nest: &NestRecord) -> Vec<(u64, u32)> {
 
 /// With `--timeline` every acquisition is examined, so the numbers are exactly the program's own.
 #[test]
-fn which_lock_is_held_already() {
+fn nested_acquisitions_name_the_outer_lock() {
     let both = Case::new(&Program::compile("nested.c")).option("--timeline").exact();
     let value = |name| both.truth.value(name);
     let rounds = value("rounds") as u32;
@@ -47,7 +47,7 @@ fn which_lock_is_held_already() {
 
 /// Without `--timeline`, only the acquisitions that are timed are examined.
 #[test]
-fn which_lock_is_held_already_in_a_sample() {
+fn sampled_nested_acquisitions_name_the_outer_lock() {
     let both = Case::new(&Program::compile("nested.c")).exact();
     let value = |name| both.truth.value(name);
     let rows = both.recording.rows(Op::MutexLock, value("inner"));
@@ -67,7 +67,7 @@ fn futile(both: &Both, object: &str) -> u64 {
 }
 
 #[test]
-fn wake_ups_that_find_nothing() {
+fn futile_wake_ups_are_counted() {
     let both = Case::new(&Program::compile("herd.c")).exact();
     let (found, done) = (futile(&both, "moved"), both.truth.value("futile"));
     assert!(done > 500, "{done}: there was no herd");
@@ -98,7 +98,7 @@ fn off_processor(recording: &Recording, waits: &[&WaitRecord]) -> (f64, f64, u64
 }
 
 #[test]
-fn whether_a_holder_is_on_a_processor() {
+fn holders_off_their_processors_are_counted() {
     let both = Case::new(&Program::compile("sleeps_inside.c")).option("--timeline").exact();
     let value = |name| both.truth.value(name) as f64;
     let rounds = 2 * both.truth.value("rounds");

@@ -136,7 +136,7 @@ fn errno_is_kept() {
 }
 
 #[test]
-fn odd_and_allowed() {
+fn unusual_but_allowed_calls() {
     exact("odd.c");
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use syncline_conformance::{Case, Program};
 
 #[test]
-fn the_end_of_the_run_waited_for_what_the_program_says() {
+fn the_critical_path_matches_the_program() {
     let both = Case::new(&Program::compile("critical_path.c")).both();
     let text = both.recording.report(&[]);
     let report: Value =

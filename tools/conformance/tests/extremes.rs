@@ -84,7 +84,7 @@ fn a_hundred_thousand_mutexes() {
 }
 
 #[test]
-fn each_of_a_few_hundred_mutexes() {
+fn a_few_hundred_mutexes_are_counted_exactly() {
     case("many.c", "few").exact();
 }
 
@@ -92,7 +92,7 @@ fn each_of_a_few_hundred_mutexes() {
 /// estimate. Here the count of a lock that is taken 1.5 million times is estimated from some 12,000
 /// samples.
 #[test]
-fn how_often_a_lock_of_thousands_was_used() {
+fn acquisitions_of_one_lock_of_thousands_are_estimated() {
     let both = case("many.c", "uneven").exact();
     let (hot, truth) = (both.truth.value("hot"), both.truth.value("uses_of_hot"));
     let rows = both.recording.rows(Op::MutexLock, hot);

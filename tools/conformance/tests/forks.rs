@@ -124,7 +124,7 @@ fn children_are_seen_while_they_run() {
 
 /// If everything is logged, or if there is little room, each child has a file of its own.
 #[test]
-fn children_that_need_room_have_their_own() {
+fn children_that_need_room_have_their_own_files() {
     for options in [&["--timeline"][..], &["--max-size", "16M"]] {
         let case = options.iter().fold(family(20), |case, option| case.option(option));
         let both = case.exact();

@@ -25,14 +25,18 @@ const NOBODY: u32 = 65534;
 const LIMIT: Duration = Duration::from_secs(20);
 const PRECIOUS: &[u8] = b"precious";
 
-/// Records a program that locks, waits, and locks once more in another process. `meddle` changes
+/// Records a program that locks, waits, and locks once more in another process. `change` changes
 /// the folder while the program waits.
-fn meddled_with(folder: &Path, meddle: impl FnOnce(&Path) + Send) -> Outcome {
-    meddled(&["record"], folder, meddle)
+fn record_while_changing(folder: &Path, change: impl FnOnce(&Path) + Send) -> Outcome {
+    run_while_changing(&["record"], folder, change)
 }
 
-/// Like [`meddled_with`], under another command than `record`.
-fn meddled(command: &[&str], folder: &Path, meddle: impl FnOnce(&Path) + Send) -> Outcome {
+/// Like [`record_while_changing`], under another command than `record`.
+fn run_while_changing(
+    command: &[&str],
+    folder: &Path,
+    change: impl FnOnce(&Path) + Send,
+) -> Outcome {
     preload_library();
     inspect_library();
     let leaf = Program::compile("spawns.c");
@@ -44,7 +48,7 @@ fn meddled(command: &[&str], folder: &Path, meddle: impl FnOnce(&Path) + Send) -
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
             until_there(&folder.join("ready"));
-            meddle(&folder.join("recording"));
+            change(&folder.join("recording"));
             fs::write(folder.join("end"), "").expect("a file");
         });
         run_limited(&mut run, LIMIT)
@@ -77,7 +81,7 @@ fn another_user_gets_nothing_into_the_folder_and_nothing_out() {
     let inspect = ["inspect", "--budget", "0", "--trace-only"];
     for (command, ending) in [(&["record"][..], "syncline"), (&inspect, "trace")] {
         let folder = scratch();
-        meddled(command, folder.path(), |recording| {
+        run_while_changing(command, folder.path(), |recording| {
             let file = files(recording, ending).expect("the folder").remove(0);
             for script in [
                 "ln -s /etc/hostname \"$1/session.json.next\"",
@@ -124,7 +128,7 @@ fn the_subfolder_for_others_is_closed_afterwards_with_what_is_in_it() {
 #[test]
 fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     let folder = scratch();
-    meddled_with(folder.path(), |recording| {
+    record_while_changing(folder.path(), |recording| {
         fs::rename(recording, folder.path().join("moved")).expect("the recording");
         fs::create_dir(recording).expect("another folder");
     });
@@ -137,7 +141,7 @@ fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
 /// The folder gets a second name (a hard link) of a file that is elsewhere. That file would be
 /// truncated if it were taken for a file of this recording.
 #[test]
-fn a_file_with_a_second_name_stays_as_it_is() {
+fn a_hard_linked_file_stays_unchanged() {
     let folder = scratch();
     let kept = folder.path().join("kept");
     fs::create_dir(&kept).expect("a folder");
@@ -145,7 +149,7 @@ fn a_file_with_a_second_name_stays_as_it_is() {
     let file = process_files(&kept.join("recording")).expect("a recording").remove(0);
     let length = fs::metadata(&file).expect("its length").len() + (1 << 20);
     fs::OpenOptions::new().write(true).open(&file).expect("the file").set_len(length).expect("it");
-    meddled_with(folder.path(), |recording| {
+    record_while_changing(folder.path(), |recording| {
         fs::hard_link(&file, recording.join("79.syncline")).expect("a second name");
     });
     assert_eq!(fs::metadata(&file).expect("its length").len(), length);
@@ -196,7 +200,7 @@ fn reader(arguments: &[&str], recording: &Path) -> Outcome {
 fn a_planted_fifo_hangs_nobody_and_planted_links_lead_nowhere() {
     let folder = scratch();
     let precious = precious(folder.path());
-    let outcome = meddled_with(folder.path(), |recording| {
+    let outcome = record_while_changing(folder.path(), |recording| {
         plant(recording, &precious);
         for subfolder in others(recording).expect("the recording") {
             plant(&subfolder, &precious);
@@ -226,7 +230,7 @@ fn a_file_of_another_user_is_not_taken_for_a_recording() {
         return;
     }
     let folder = scratch();
-    meddled_with(folder.path(), |_| {});
+    record_while_changing(folder.path(), |_| {});
     let recording = folder.path().join("recording");
     let file = process_files(&recording).expect("a recording").remove(0);
     let planted = recording.join("1.syncline");

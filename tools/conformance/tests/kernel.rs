@@ -150,7 +150,7 @@ fn no_stack_in_the_sets(out: &Path) {
 }
 
 #[test]
-fn a_load_that_fails_is_told_and_what_was_recorded_is_kept() {
+fn a_failed_load_is_reported_and_its_recording_kept() {
     let folder = scratch();
     let script = folder.path().join("load.sh");
     std::fs::write(&script, "echo the load speaks\nexit 3\n").expect("a script");

@@ -55,11 +55,11 @@ fn read_while_running(mode: &str) {
 }
 
 #[test]
-fn while_tables_grow() {
+fn recordings_are_readable_while_tables_grow() {
     read_while_running("distinct");
 }
 
 #[test]
-fn while_threads_come_and_go() {
+fn recordings_are_readable_while_threads_come_and_go() {
     read_while_running("thousands-of-threads");
 }

@@ -20,7 +20,7 @@ fn of_kind(thread: &Thread, kind: u8) -> impl DoubleEndedIterator<Item = &EventR
     thread.log.iter().filter(move |event| event.kind == kind)
 }
 
-fn in_vain(both: &Both) -> Vec<&EventRecord> {
+fn timed_waits(both: &Both) -> Vec<&EventRecord> {
     let waiter = both.recording.thread(both.truth.value("waiter"));
     of_kind(waiter, EVENT_WAIT).filter(|event| event.op == Op::SemTimedwait as u8).collect()
 }
@@ -43,7 +43,7 @@ fn assert_in_order(both: &Both, events: &[&EventRecord], waits: u64) {
 fn a_log_grows_until_it_is_full() {
     for waits in [1, 127, 128, 129, 1024, 1025, 8193] {
         let both = logged(waits, 0, &[]);
-        let events = in_vain(&both);
+        let events = timed_waits(&both);
         assert_eq!(events.len() as u64, waits);
         assert_in_order(&both, &events, waits);
     }
@@ -60,7 +60,7 @@ fn a_full_log_keeps_windows_of_the_whole_run() {
     let waiter = both.recording.thread(both.truth.value("waiter"));
     assert_eq!(waiter.record.logged, waiter.rows.iter().filter_map(waits_of).sum::<u64>());
     assert!((FULL / 4..=FULL).contains(&waiter.log.len()), "{} events", waiter.log.len());
-    let events = in_vain(&both);
+    let events = timed_waits(&both);
     let (from, to) = (process.header.started, events.last().expect("an event").ended);
     let windows = waiter.windows.between(from, to, usize::MAX);
     assert!(events.iter().all(|event| waiter.windows.keep(event.began, event.ended)));
@@ -173,7 +173,7 @@ fn last<'a>(both: &'a Both, object: &str) -> &'a EventRecord {
 }
 
 #[test]
-fn who_ended_a_wait() {
+fn events_name_the_thread_that_ended_the_wait() {
     let both = Case::new(&Program::compile("wakers.c")).both();
     both.recording.assert_complete();
     for what in ["held", "cond", "crowd", "semaphore", "word", "joined"] {
@@ -220,7 +220,7 @@ fn each_forked_process_has_a_log_of_its_own() {
 /// The file's contents are complete even if the process was killed, and even if thousands of
 /// threads have used its records one after another.
 #[test]
-fn timelines_of_the_killed_and_of_the_many() {
+fn timelines_of_killed_processes_and_of_many_threads() {
     let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");
     case("dies.c", "kill").status(128 + 9).exact();
     case("many.c", "thousands-of-threads").exact();

@@ -96,7 +96,7 @@ fn packages_that_were_left_half_installed_are_configured_first() {
 
 /// Apt does not wait for all locks, and dpkg waits for none.
 #[test]
-fn what_another_installation_has_locked_is_tried_again() {
+fn installing_is_retried_while_packages_are_locked() {
     let locked = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt)\n";
     asks("", &[("apt-get", locked)], &[CHECK, "sleep 5", CHECK, AUDIT, UPDATE, INSTALL]);
     let unmet = "E: Unmet dependencies.\n";

@@ -36,7 +36,7 @@ fn stuck(mode: &str) -> Vec<(String, usize, String)> {
 }
 
 #[test]
-fn two_threads_that_hold_what_the_other_wants() {
+fn two_threads_in_opposite_order_are_a_deadlock() {
     let found = stuck("deadlock");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 2), "{why}");
@@ -52,7 +52,7 @@ fn two_threads_that_hold_what_the_other_wants() {
 }
 
 #[test]
-fn a_thread_that_locks_what_it_holds() {
+fn a_thread_that_locks_twice_is_a_deadlock() {
     let found = stuck("itself");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 1), "{why}");
@@ -61,7 +61,7 @@ fn a_thread_that_locks_what_it_holds() {
 
 /// In a process with a single thread, the C library locks without an atomic instruction.
 #[test]
-fn the_only_thread_of_a_process_locks_what_it_holds() {
+fn the_only_thread_that_locks_twice_is_a_deadlock() {
     let found = stuck("alone");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 1), "{why}");
@@ -79,7 +79,7 @@ fn a_lock_of_the_programs_own_stops_everything() {
 
 /// `timeout` ends the program. Only the process that started the program knows how long it waited.
 #[test]
-fn a_program_that_another_one_ended() {
+fn a_deadlock_is_reported_after_another_process_ended_the_program() {
     let folder = scratch();
     let folder = folder.path().join("recording");
     preload_library();
@@ -95,7 +95,7 @@ fn a_program_that_another_one_ended() {
 }
 
 #[test]
-fn a_signal_that_came_before_the_wait() {
+fn a_signal_before_the_wait_is_a_lost_wake_up() {
     let found = stuck("lost");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "lost_wake_up", 1), "{why}");
@@ -104,7 +104,7 @@ fn a_signal_that_came_before_the_wait() {
 }
 
 #[test]
-fn a_wait_for_one_who_may_still_come_is_none() {
+fn a_wait_for_a_running_thread_is_no_deadlock() {
     assert_eq!(stuck("waiting"), []);
 }
 
@@ -143,7 +143,7 @@ impl Drop for Hanging {
 }
 
 #[test]
-fn it_is_told_while_the_program_hangs() {
+fn a_hanging_program_is_reported_while_it_runs() {
     for (mode, trap, line) in [
         ("deadlock", "DEADLOCK", "second_then_first  stuck.c:26"),
         ("lost", "LOST WAKE-UP", "wait_too_late  stuck.c:47"),

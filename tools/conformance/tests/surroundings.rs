@@ -81,7 +81,7 @@ fn no_files_later() {
 
 /// The recording's folder is removed before the program starts.
 #[test]
-fn a_recording_that_has_gone() {
+fn a_removed_recording_folder() {
     let program = Program::compile("limits.c");
     let script = format!("rm -rf \"$SYNCLINE_RECORDING\"; exec {} work", program.path().display());
     let case = Case::new(&Program::installed("/bin/sh")).arg("-c").arg(script);

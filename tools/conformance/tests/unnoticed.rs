@@ -10,13 +10,13 @@ use syncline_conformance::{
 };
 
 #[test]
-fn nothing_of_the_process_changes() {
+fn recording_leaves_the_process_unchanged() {
     Case::new(&Program::compile_with("footprint.c", &["-lm"])).exact();
 }
 
 /// The kernel kills the program's thread at any system call except write and exit.
 #[test]
-fn known_places_need_no_system_call() {
+fn known_call_sites_need_no_system_call() {
     Case::new(&Program::compile("sandbox.c")).exact();
 }
 
@@ -78,7 +78,7 @@ fn undefined(library: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn libraries_call_only_what_was_looked_at() {
+fn libraries_call_only_reviewed_functions() {
     let libraries = [
         (preload_library(), BY_RECORDER),
         (inspect_library(), BY_INSPECTOR),

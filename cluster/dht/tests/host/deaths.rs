@@ -147,7 +147,7 @@ pub fn one_dies(host: Host, at: u64) {
 }
 
 #[test]
-fn the_others_go_on_when_ranks_are_killed() {
+fn survivors_go_on_when_ranks_are_killed() {
     for time in [3, 20, 60] {
         let mut job = processes(4, "killed");
         thread::sleep(Duration::from_millis(100));

@@ -153,7 +153,7 @@ fn processes_count_exactly_under_the_locks_of_windows() {
 }
 
 #[test]
-fn ranks_that_disagree_are_told() {
+fn ranks_that_open_different_tables_get_an_error() {
     all_end_well("different", 2);
 }
 
@@ -163,7 +163,7 @@ fn threads_count_exactly() {
 }
 
 #[test]
-fn a_full_part_says_so_and_stays_as_it_was() {
+fn a_full_part_refuses_an_entry_and_keeps_the_others() {
     let options = Options { bytes: Some(24 << 10), ..OPTIONS };
     Host::threads(1, BYTES, |host| {
         let table = Table::open(host, options).unwrap();

@@ -26,14 +26,14 @@ fn check(scene: Scene) {
 }
 
 #[test]
-fn every_answer_has_an_explanation() {
+fn histories_are_linearizable() {
     for seed in 0..seeds(1000) {
         check(Scene::of(seed, false));
     }
 }
 
 #[test]
-fn every_answer_has_an_explanation_though_ranks_die() {
+fn histories_are_linearizable_when_ranks_die() {
     for seed in 0..seeds(2000) {
         check(Scene::of(seed, true));
     }

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_knows_the_entry_does_what_the_table_says() {
+    fn invalidation_follows_the_table_when_the_entry_is_known() {
         let mut rows = [0; TABLE.len()];
         for entry in entries() {
             for scheme in [Scheme::Shared, Scheme::Private, Scheme::Writers] {

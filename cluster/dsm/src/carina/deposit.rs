@@ -69,7 +69,7 @@ impl Known {
     /// What the node knows after a notice. Under each scheme, only one kind of deposit causes
     /// notices, so the scheme says what the notice is about.
     #[must_use]
-    pub fn told(self, scheme: Scheme) -> Known {
+    pub fn after_notice(self, scheme: Scheme) -> Known {
         let others = if scheme == Scheme::Writers { Others::Write } else { Others::Read };
         Known { others: self.others.max(others), ..self }
     }
@@ -171,7 +171,7 @@ mod tests {
             if let Some((to, then_told)) = &world.pending[me] {
                 for one in to {
                     let mut after = world.clone();
-                    after.known[*one] = after.known[*one].told(scheme);
+                    after.known[*one] = after.known[*one].after_notice(scheme);
                     let left = to.iter().copied().filter(|n| n != one).collect();
                     after.pending[me] = Some((left, *then_told));
                     all.push(after);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_deposit_is_known_to_all_whatever_the_order_of_notices() {
+    fn notices_in_any_order_announce_a_complete_deposit() {
         for scheme in [Scheme::Private, Scheme::Writers] {
             let worlds = explore(scheme, |me, role, old| deposit(scheme, me, role, old));
             assert!(worlds.expect("the invariant holds") > 1000);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_makes_the_copies_equal_and_leaves_other_bytes() {
+    fn a_diff_writes_changed_bytes_only() {
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..2000 {
             let old: Vec<u8> = (0..200).map(|_| random.u8(0..3)).collect();

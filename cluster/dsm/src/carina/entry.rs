@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_readers_have_names_and_a_fourth_has_not() {
+    fn an_entry_names_three_readers_but_not_four() {
         let last = MAX_NODES - 1;
         let three = Entry::EMPTY.with_reader(last).with_reader(0).with_reader(7).with_reader(0);
         assert_eq!(three.readers().expect("few").iter().collect::<Vec<_>>(), [last, 0, 7]);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn one_writer_has_a_name_and_two_have_not() {
+    fn an_entry_names_one_writer_but_not_two() {
         let one = Entry::EMPTY.with_writer(MAX_NODES - 1);
         assert_eq!(one.writers(), Writers::One(MAX_NODES - 1));
         assert_eq!(one.readers().expect("few").iter().count(), 1, "a writer reads too");

@@ -43,9 +43,9 @@ pub trait Rules {
     fn keeps(&self, scheme: Scheme, known: Known) -> bool {
         keeps(scheme, known)
     }
-    /// See [`Known::told`].
-    fn told(&self, scheme: Scheme, known: Known) -> Known {
-        known.told(scheme)
+    /// See [`Known::after_notice`].
+    fn after_notice(&self, scheme: Scheme, known: Known) -> Known {
+        known.after_notice(scheme)
     }
     /// See [`fence`].
     fn fence(&self, which: Fence) -> &'static [FenceStep] {

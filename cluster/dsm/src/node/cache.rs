@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_no_more_places_than_it_is_given() {
+    fn a_cache_never_has_more_slots_than_its_limit() {
         assert_eq!(Cache::new(100, 7).slots(), 4);
         assert_eq!(Cache::new(100, 3).slots(), 3);
         assert_eq!(Cache::new(100, 1).slots(), 1);

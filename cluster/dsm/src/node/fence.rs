@@ -36,7 +36,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
                 Ok(())
             }
             FenceStep::Synchronize => Ok(()),
-            FenceStep::Notices => self.take_in(),
+            FenceStep::Notices => self.receive_notices(),
             FenceStep::Invalidate => self.invalidate(quiet),
             FenceStep::Forget => self.forget(),
         }
@@ -47,16 +47,16 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         &self.rules
     }
 
-    fn take_in(&mut self) -> Result<(), Dead> {
+    fn receive_notices(&mut self) -> Result<(), Dead> {
         let scheme = self.policy.scheme;
         if scheme == Scheme::Shared {
             return Ok(());
         }
         let (known, rules, counts) = (&mut self.known, &self.rules, &mut self.counts);
-        self.pyxis.take_in(&self.fabric, &self.shape, &self.layout, &mut |line| {
+        self.pyxis.receive_notices(&self.fabric, &self.shape, &self.layout, &mut |line| {
             counts.notices += 1;
             let lines = line.map_or(0..known.len(), |line| line..line + 1);
-            known[lines].iter_mut().for_each(|known| *known = rules.told(scheme, *known));
+            known[lines].iter_mut().for_each(|known| *known = rules.after_notice(scheme, *known));
         })
     }
 

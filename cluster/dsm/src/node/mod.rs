@@ -203,8 +203,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     /// fetched since the buffer was last full.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
-            let told = self.pages.twins() == Twins::AtWrite;
-            let most = if told { pages } else { self.buffered };
+            let sees_first_writes = self.pages.twins() == Twins::AtWrite;
+            let most = if sees_first_writes { pages } else { self.buffered };
             let (from, end) = (self.drains, self.shape.pages());
             let (mut done, mut next) = self.downgrade(from..end, most)?;
             if done < most {
@@ -213,7 +213,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
             }
             self.drains = next;
             self.counts.drained += done as u64;
-            if !told {
+            if !sees_first_writes {
                 // All written pages went home; the other pages were only read.
                 self.buffered = 0;
             }

@@ -55,14 +55,14 @@ impl Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `told` with each line that was logged since the last call; it may pass a line that it
-    /// passed before. Calls `told` with `None` if entries were lost.
+    /// Calls `noticed` with each line that was logged since the last call; it may pass a line that
+    /// it passed before. Calls `noticed` with `None` if entries were lost.
     pub fn read(
         &mut self,
         fabric: &impl Fabric,
         shape: &Shape,
         layout: &Layout,
-        told: &mut dyn FnMut(Option<usize>),
+        noticed: &mut dyn FnMut(Option<usize>),
     ) -> Result<(), Dead> {
         let count = fabric.load(layout.control(0, Control::LogCount))?;
         if count == self.counted {
@@ -77,14 +77,14 @@ impl Logs {
                 let entry = fabric.load(layout.log(shape, home, number))?;
                 match number_of(entry) {
                     Some(other) if other == number as u32 => {
-                        told(Some((entry & LINE) as usize - 1));
+                        noticed(Some((entry & LINE) as usize - 1));
                     }
                     Some(other) if newer(u64::from(other), number as u32) => lapped = true,
                     _ => incomplete = incomplete.or(Some(number)),
                 }
             }
             if lapped {
-                told(None);
+                noticed(None);
                 self.read[home] = tail;
             } else {
                 self.read[home] = incomplete.unwrap_or(tail);

@@ -69,7 +69,7 @@ impl Pyxis {
             Tell::Nobody => {}
             Tell::Nodes(nodes) => {
                 for node in nodes.iter() {
-                    notices::tell(fabric, layout, node, line)?;
+                    notices::send(fabric, layout, node, line)?;
                 }
             }
             Tell::Everybody => log::append(fabric, shape, layout, home.rank, line)?,
@@ -80,21 +80,21 @@ impl Pyxis {
         Ok(known.deposited(role, &answer))
     }
 
-    /// Calls `told` with each line of which this node got a notice since the last call. Calls
-    /// `told` with `None` if entries of a log were lost, so that this node must assume a notice for
-    /// every line.
+    /// Calls `noticed` with each line of which this node got a notice since the last call. Calls
+    /// `noticed` with `None` if entries of a log were lost, so that this node must assume a notice
+    /// for every line.
     ///
     /// # Errors
     ///
     /// If a rank that takes part is dead.
-    pub fn take_in(
+    pub fn receive_notices(
         &mut self,
         fabric: &impl Fabric,
         shape: &Shape,
         layout: &Layout,
-        told: &mut dyn FnMut(Option<usize>),
+        noticed: &mut dyn FnMut(Option<usize>),
     ) -> Result<(), Dead> {
-        self.logs.read(fabric, shape, layout, told)?;
-        notices::take_in(&mut self.notices, fabric, layout, told)
+        self.logs.read(fabric, shape, layout, noticed)?;
+        notices::receive(&mut self.notices, fabric, layout, noticed)
     }
 }

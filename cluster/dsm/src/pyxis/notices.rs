@@ -22,7 +22,7 @@ use syncline_fabric::{Change, Dead, Fabric, Position};
 use crate::shape::{Control, Layout};
 
 /// Sends a node a notice of a line.
-pub fn tell(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> Result<(), Dead> {
+pub fn send(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> Result<(), Dead> {
     let bit = |at: usize, number: usize| {
         let place = Position { rank: node, at: at + number / 64 * 8 };
         fabric.fetch_and(place, Change::Or, 1 << (number % 64))
@@ -32,13 +32,13 @@ pub fn tell(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> 
     fabric.add(layout.control(node, Control::Notices), 1).map(|_| ())
 }
 
-/// Calls `told` with each line of which this node got a notice, if the count has grown since
+/// Calls `noticed` with each line of which this node got a notice, if the count has grown since
 /// `seen`.
-pub fn take_in(
+pub fn receive(
     seen: &mut u64,
     fabric: &impl Fabric,
     layout: &Layout,
-    told: &mut dyn FnMut(Option<usize>),
+    noticed: &mut dyn FnMut(Option<usize>),
 ) -> Result<(), Dead> {
     let me = fabric.rank();
     let count = fabric.load(layout.control(me, Control::Notices))?;
@@ -53,7 +53,7 @@ pub fn take_in(
         for number in bits(take(layout.summary, word)?) {
             let word = word * 64 + number;
             for line in bits(take(layout.notices, word)?) {
-                told(Some(word * 64 + line));
+                noticed(Some(word * 64 + line));
             }
         }
     }

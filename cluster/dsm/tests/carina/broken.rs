@@ -101,8 +101,8 @@ impl Rules for Broken {
         }
     }
 
-    fn told(&self, scheme: Scheme, known: Known) -> Known {
-        if *self == Broken::NoticeIgnored { known } else { Carina.told(scheme, known) }
+    fn after_notice(&self, scheme: Scheme, known: Known) -> Known {
+        if *self == Broken::NoticeIgnored { known } else { Carina.after_notice(scheme, known) }
     }
 
     fn fence(&self, which: Fence) -> &'static [FenceStep] {

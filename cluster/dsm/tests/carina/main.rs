@@ -85,7 +85,7 @@ fn coherent_with_private_lines_and_writers() {
 }
 
 #[test]
-fn two_orders_do_not_matter() {
+fn fetching_or_diffing_before_the_deposit_is_coherent() {
     for scheme in [Scheme::Private, Scheme::Writers] {
         coherent(Broken::FetchBeforeDeposit, scheme, SCHEDULES / 10);
         coherent(Broken::DiffBeforeDeposit, scheme, SCHEDULES / 10);

@@ -156,7 +156,7 @@ impl World<'_> {
                 let notices = std::mem::take(&mut node.notices);
                 for (line, known) in node.known.iter_mut().enumerate() {
                     if notices >> line & 1 != 0 {
-                        *known = self.rules.told(self.scheme, *known);
+                        *known = self.rules.after_notice(self.scheme, *known);
                         self.reached.notices += 1;
                     }
                 }

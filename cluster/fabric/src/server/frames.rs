@@ -141,7 +141,7 @@ mod tests {
     /// The messages are longer than what the kernel accepts at once, so both ends have to continue
     /// later.
     #[test]
-    fn long_messages_come_whole_and_in_order() {
+    fn long_messages_arrive_whole_and_in_order() {
         let (here, there) = pair();
         let (mut out, mut into) = (Outbox::default(), Inbox::default());
         let long: Vec<u8> = (0..8_000_000u32).map(|at| (at % 251) as u8).collect();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn a_frame_of_an_invalid_length_is_refused() {
         for length in [0u32, 7, 1 << 31] {
             let mut into = Inbox { bytes: length.to_le_bytes().to_vec(), taken: 0 };
             into.bytes.extend([0; 64]);

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_survive_being_addresses_and_distances() {
+    fn positions_convert_to_addresses_and_distances_and_back() {
         for (rank, at) in [(0, 64), (3, STRIDE - 8), (RANKS - 1, 128)] {
             let place = Position { rank, at };
             assert_eq!(Region::place(Region::address::<u64>(place)), Some(place));
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "byte 4294967296 of rank 1's part")]
-    fn a_node_beyond_four_gibibytes_is_no_node_of_the_next_rank() {
+    fn a_node_beyond_four_gibibytes_is_refused() {
         let _ = Distance::<u64>::at(Position { rank: 1, at: STRIDE });
     }
 
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "of rank 16384's part")]
-    fn there_are_no_more_ranks() {
+    fn a_rank_beyond_the_last_is_refused() {
         let _ = Region::address::<u64>(Position { rank: RANKS, at: 0 });
     }
 }

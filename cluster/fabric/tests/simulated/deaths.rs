@@ -9,7 +9,7 @@ use crate::seeds;
 const VICTIM: usize = 1;
 
 #[test]
-fn a_dead_ranks_part_is_gone_and_the_others_go_on() {
+fn a_dead_ranks_part_is_gone_and_survivors_go_on() {
     for seed in 0..seeds(300) {
         let ranks = 3 + seed as usize % 6;
         let outcome = Simulation::new(ranks, 4096, seed).dies(VICTIM, 3 + seed % 9).run(|fabric| {
@@ -47,7 +47,7 @@ fn a_dead_ranks_part_is_gone_and_the_others_go_on() {
 
 #[test]
 #[should_panic(expected = "ranks wait for what does not come")]
-fn who_waits_for_the_dead_waits_too_long() {
+fn waiting_for_a_dead_rank_ends_the_run() {
     Simulation::new(2, 4096, 1).dies(VICTIM, 1).run(|fabric| {
         let flag = Position { rank: 0, at: 0 };
         match fabric.rank() {

@@ -234,7 +234,7 @@ fn a_lock_that_is_taken_in_two_steps() {
 }
 
 #[test]
-fn what_has_no_fault_has_none() {
+fn correct_code_shows_no_fault() {
     for seed in 0..200 {
         section::<_, Counted<RIGHT>>(4, 4, seed).unwrap();
         message::<Faulty<{ usize::MAX }>>(3, 4, seed).unwrap();

@@ -307,7 +307,7 @@ mod tests {
     use crate::segment::{make, position};
 
     #[test]
-    fn requests_that_are_not_understood_are_answered() {
+    fn malformed_requests_are_answered() {
         const SCHEME: Scheme = Scheme::MessageImmediate;
         let number = position() as u64;
         let made = make(number as usize, size(SCHEME, 2)).expect("a segment");

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_lies_between_the_marks_changes() {
+    fn only_text_between_the_marks_changes() {
         let other = format!("{PROGRAMS}kept\n{END}");
         let text = format!("above\n{WORKLOADS}old\n{END}below\n{other}");
         let new = with_tables(&text, WORKLOADS, "new\n").unwrap();

@@ -79,7 +79,7 @@ static void *rank(void *own) { /* FINDING unequal-groups */
     }
 
     #[test]
-    fn a_place_is_the_line_or_the_function_and_nothing_near_it() {
+    fn a_mark_matches_its_exact_line_or_function() {
         let marks = read("a.c", TEXT).unwrap();
         assert!(marks[1].is_at("serve at /src/a.c:3"));
         assert!(!marks[1].is_at("serve at /src/a.c:30"));

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_false_alarm_in_one_run_of_two_is_not_decided() {
+    fn a_false_alarm_in_one_run_of_two_needs_more_runs() {
         let runs = Runs { recorded: 1, most: 3, pairs: 1, percent: 100 };
         let alarm = Seen { rule: String::new(), place: String::new(), gain: None };
         let outcome = |false_alarms: Vec<Vec<Seen>>| Outcome {

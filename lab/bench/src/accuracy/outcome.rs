@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_that_of_the_medians() {
+    fn the_gain_error_compares_medians() {
         let found = outcome(&[Some(Some(0.1)), Some(Some(0.3)), Some(Some(0.9))]);
         let error = found.gain_error().unwrap();
         assert!((error - 0.2).abs() < 1e-12, "0.3 predicted, 0.5 measured: {error}");

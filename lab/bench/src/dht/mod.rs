@@ -24,7 +24,7 @@ use serde::Serialize;
 use syncline_fabric::Host;
 
 use self::load::{Flat, Load};
-pub use self::rank::run_if_one;
+pub use self::rank::run_if_rank;
 use crate::lab::Lab;
 use crate::process;
 use crate::rounds::{self, Once};

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_description_is_said() {
+    fn a_wrong_description_is_refused_with_its_fault() {
         let error = |text| format!("{:#}", described(text).err().expect("it is refused"));
         assert!(error("command = []\noperations = '(x)'").contains("`command` is empty"));
         assert!(error("command = ['x']\noperations = 'x'").contains("no group"));

@@ -1,4 +1,4 @@
-//! Runs this process as a rank of the table under load: see [`run_if_one`].
+//! Runs this process as a rank of the table under load: see [`run_if_rank`].
 
 use std::env;
 
@@ -24,7 +24,7 @@ pub fn words(mode: &str, load: Load) -> String {
 }
 
 /// Does a rank's work if this process was started as a rank. Returns `None` if it was not.
-pub fn run_if_one() -> Option<anyhow::Result<()>> {
+pub fn run_if_rank() -> Option<anyhow::Result<()>> {
     let words = env::var(LOAD).ok()?;
     Some(run(&words))
 }

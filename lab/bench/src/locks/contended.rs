@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_that_excludes_nobody_is_found_out() {
+    fn a_lock_that_does_not_exclude_is_detected() {
         #[derive(Default)]
         struct Open;
         impl arena::Lock for Open {

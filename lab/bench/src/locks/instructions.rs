@@ -72,14 +72,14 @@ macro_rules! lock {
         #[test]
         fn $name() {
             type Ours = lock::$Lock<Spin>;
-            same::<Exclusive<Ours>, <Ours as HasTwin>::Twin>(stringify!($name));
+            assert_same_instructions::<Exclusive<Ours>, <Ours as HasTwin>::Twin>(stringify!($name));
         }
     };
     ($name:ident, $Lock:ident, shared $($feature:ident)*) => {
         #[test]
         fn $name() {
             type Ours = lock::$Lock<Spin>;
-            same_shared::<Ours, <Ours as HasTwin>::Twin>(stringify!($name));
+            assert_same_instructions_shared::<Ours, <Ours as HasTwin>::Twin>(stringify!($name));
         }
     };
 }
@@ -90,9 +90,9 @@ mod twins {
     syncline::for_each_lock!(lock);
 }
 
-fn same_shared<Ours: RawSharedLock, ByHand: Lock>(name: &str) {
-    same::<Shared<Ours>, ByHand>(&format!("{name}, writer"));
-    same::<Reader<Shared<Ours>>, Reader<ByHand>>(&format!("{name}, reader"));
+fn assert_same_instructions_shared<Ours: RawSharedLock, ByHand: Lock>(name: &str) {
+    assert_same_instructions::<Shared<Ours>, ByHand>(&format!("{name}, writer"));
+    assert_same_instructions::<Reader<Shared<Ours>>, Reader<ByHand>>(&format!("{name}, reader"));
 }
 
 /// A lock of which only acquisitions as a reader are compared.
@@ -111,11 +111,11 @@ impl<L: Lock> Lock for Reader<L> {
 /// The comparison fails for two locks that do different amounts of work.
 #[test]
 #[should_panic(expected = "two unlike locks")]
-fn a_difference_is_noticed() {
-    same::<Exclusive<lock::Tas<Spin>>, by_hand::Futex>("two unlike locks");
+fn locks_that_do_unequal_work_differ() {
+    assert_same_instructions::<Exclusive<lock::Tas<Spin>>, by_hand::Futex>("two unlike locks");
 }
 
-fn same<Ours: Lock, ByHand: Lock>(name: &str) {
+fn assert_same_instructions<Ours: Lock, ByHand: Lock>(name: &str) {
     let (ours, by_hand) = (instructions::<Ours>(), instructions::<ByHand>());
     let accesses = |run: &[Instruction]| -> Vec<Code> {
         run.iter().filter(|run| accesses_memory(run)).map(Instruction::code).collect()

@@ -107,7 +107,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         report::over_lengths(threads, &judging(&under_load, threads));
     }
     report::memory(&footprints);
-    report::behind(&versus::standings(&timings));
+    report::print_missing_the_aim(&versus::standings(&timings));
     println!();
     let summary = summary(&timings, &under_load);
     Ok(serde_json::to_string(&summary)?)

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_takes_part_and_the_recommended_ones_exist() {
+    fn contenders_are_all_forms_and_the_recommended_locks() {
         let all = contenders();
         let names: Vec<_> = all.iter().map(|contender| contender.name.as_str()).collect();
         let forms: Vec<_> = syncline::lock::forms().iter().map(|form| form.name).collect();

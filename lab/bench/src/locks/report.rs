@@ -116,8 +116,8 @@ pub fn memory(footprints: &[Footprint]) {
 }
 
 /// Prints the locks that miss the aim without contention.
-pub fn behind(standings: &[Standing]) {
-    let mut behind = versus::behind(standings).peekable();
+pub fn print_missing_the_aim(standings: &[Standing]) {
+    let mut behind = versus::missing_the_aim(standings).peekable();
     if behind.peek().is_some() {
         println!("\nUncontended, behind the fastest peer of the same kind by more than 3 %");
     }

@@ -129,7 +129,7 @@ pub fn standings(all: &[Timing]) -> Vec<Standing> {
 }
 
 /// The standings of the locks that miss the aim.
-pub fn behind(standings: &[Standing]) -> impl Iterator<Item = &Standing> {
+pub fn missing_the_aim(standings: &[Standing]) -> impl Iterator<Item = &Standing> {
     standings.iter().filter(|standing| standing.ratio < 1.0 / AIM_UNCONTENDED)
 }
 
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_load_counts_the_same_against_its_better_peer() {
+    fn each_load_weighs_alike_against_its_better_peer() {
         let mut all = ours::contenders();
         all.extend(peers::contenders());
         let result = |name: &str, per_second: f64| {

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_says_what_is_wrong_or_that_nothing_is() {
+    fn a_description_may_name_a_problem_or_none() {
         let fine = read("version = '1'\ncommand = ['./shop']").unwrap();
         assert!(!fine.has_problem() && fine.name == "shop" && fine.folder.ends_with("shop"));
         let wrong = "version = '1'\ncommand = ['./shop']\nplace = 'a\\.c:7'\nremedy = 'atomic'";
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_meant_is_refused() {
+    fn contradictory_descriptions_are_refused() {
         for wrong in [
             "version = '1'\ncommand = []",
             "version = '1'\ncommand = ['./shop']\nplace = '('\nremedy = 'a'",

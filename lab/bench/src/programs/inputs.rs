@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_as_large_as_asked_and_the_same_each_time() {
+    fn inputs_have_the_requested_size_and_are_repeatable() {
         let folder = tempfile::tempdir().unwrap();
         let read = |write: fn(&Path) -> io::Result<()>| {
             let path = folder.path().join("input");

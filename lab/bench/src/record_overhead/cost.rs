@@ -49,7 +49,7 @@ mod tests {
     use std::fs::File;
 
     #[test]
-    fn what_was_never_written_takes_no_room() {
+    fn sparse_files_count_only_written_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let size = || bytes_on_disk(folder.path()).unwrap();
         File::create(folder.path().join("sparse")).unwrap().set_len(1 << 30).unwrap();

@@ -15,8 +15,8 @@ use syncline_probe::bench::{Bench as _, NativeBench};
 use syncline_probe::{Effort, changed_line, describe, measure};
 use syncline_sim::Machine;
 use syncline_study::bench::{
-    self, Comparison, Request, SERVERS, Shown, alike, calibrated, channels_known, error_percent,
-    within_percent,
+    self, Comparison, Request, SERVERS, Shown, calibrated, calibrations_agree, channels_known,
+    error_percent, within_percent,
 };
 use syncline_study::ladder;
 use syncline_study::stress::atomics::Operation;
@@ -137,7 +137,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
             }
             let test = Test { kind, name: &name, amount: &amount };
             let run = calibrated(changed, |before| {
-                if !alike(before, there.changed) {
+                if !calibrations_agree(before, there.changed) {
                     there = described(&bench, &amount)?;
                 }
                 let pause = here.transfer(2, Placement::Near);

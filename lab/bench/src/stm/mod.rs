@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_structures_are_sets() {
+    fn lists_and_trees_behave_as_sets() {
         let lists = list::Lists { buckets: 5 };
         is_a_set::<GlobalLock, _>(lists, &list::Count(lists));
         is_a_set::<Ours, _>(lists, &list::Count(lists));

@@ -99,11 +99,11 @@ impl<A: Access> Nodes<'_, A> {
             let side = if number < self.get(parent, NUMBER)? { LEFT } else { RIGHT };
             self.set(parent, side, node)?;
         }
-        self.mend_red(node)
+        self.repair_red(node)
     }
 
     /// Repairs the tree after `node` became red, since its parent may be red too.
-    fn mend_red(&mut self, mut node: u64) -> Done<A> {
+    fn repair_red(&mut self, mut node: u64) -> Done<A> {
         loop {
             let parent = self.get(node, PARENT)?;
             if parent == 0 {
@@ -158,13 +158,13 @@ impl<A: Access> Nodes<'_, A> {
             self.set(child, PARENT, parent)?;
         }
         if self.get(node, COLOR)? == BLACK {
-            self.mend_black(child, parent)?;
+            self.repair_black(child, parent)?;
         }
         Ok(node)
     }
 
     /// Repairs the paths through `node`, a child of `parent`, which lack a black node.
-    fn mend_black(&mut self, mut node: u64, mut parent: u64) -> Done<A> {
+    fn repair_black(&mut self, mut node: u64, mut parent: u64) -> Done<A> {
         while parent != 0 && self.is_black(node)? {
             let side = if self.get(parent, LEFT)? == node { LEFT } else { RIGHT };
             let mut sibling = self.get(parent, other(side))?;

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sides_alternate_and_are_made_anew_now_and_then() {
+    fn sides_alternate_and_are_rebuilt_every_other_pair() {
         let mut order = Vec::new();
         let pairs = run_anew(6, |side, anew| {
             order.push((side, anew));

@@ -78,7 +78,7 @@ mod tests {
                         loops+0x0 (app)  (0.37 s waited)\n  predicted 1.25x: A mutex\n";
 
     #[test]
-    fn what_is_kept_counts() {
+    fn the_kept_lock_counts() {
         let text = format!(
             "{HEAD}  gate             1.11x (1.09 to 1.21)  faster, 15 rounds, kept\n  \
              mcs              1.30x (0.90 to 1.40)  undecided (needs ~41 runs), 40 rounds\n\n\
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn without_one_the_best_counts_also_a_loss() {
+    fn without_a_kept_lock_the_best_counts_even_if_slower() {
         let text = format!(
             "{HEAD}  gate             0.80x  too few runs to say\n  mcs              0.90x  too \
              few runs to say\n\nNo lock is kept: none is certainly faster.\n"

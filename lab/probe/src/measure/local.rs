@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_are_not_there_are_not_walked() {
+    fn missing_cache_levels_are_not_walked() {
         let spans_of = |l1, l2, llc| spans(&Caches { l1, l2, llc });
         assert_eq!(spans_of(32 << 10, 0, 0)[..2], [None, None]);
         assert_eq!(spans_of(32 << 10, 0, 8 << 20)[0], None);

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_around_an_access_is_subtracted_and_ticks_become_cycles() {
+    fn overhead_is_subtracted_and_ticks_become_cycles() {
         // A tick has two cycles. Reading the clock takes 100 ticks, the loop 2, and the fence 10
         // more.
         let clock = Clock { reading: 100.0, around: [2.0, 12.0], cycle: 0.5 };

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tenths_where_they_are_worth_it() {
+    fn cycles_below_ten_have_tenths() {
         assert_eq!(cycles(4.01), "4.0");
         assert_eq!(cycles(9.96), "10");
         assert_eq!(cycles(447.6), "448");

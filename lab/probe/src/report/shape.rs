@@ -39,7 +39,7 @@ mod tests {
     use crate::topology::Caches;
 
     #[test]
-    fn parts_that_are_not_known_are_left_out() {
+    fn unknown_parts_are_left_out() {
         let place = |n| HardwareThread {
             processor: n,
             core: n / 2,

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_as_long_as_they_may_be() {
+    fn lines_wrap_at_the_given_width() {
         assert_eq!(wrapped("aa bb  cc dddddd e", 5), ["aa bb", "cc", "dddddd", "e"]);
     }
 

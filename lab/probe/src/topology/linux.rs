@@ -76,12 +76,12 @@ mod tests {
     }
 
     #[test]
-    fn processors_with_their_own_second_level_cache_share_the_last_one() {
+    fn the_last_level_cache_is_the_highest_shared() {
         assert_eq!(classes(&[[0, 0, 0], [0, 0, 1]]), ["same last-level cache"]);
     }
 
     #[test]
-    fn nothing_known_is_said_so() {
+    fn groups_without_information_are_one_numa_node() {
         assert_eq!(classes(&[[0, 0, 0], [0, 0, 0]]), ["same NUMA node"]);
     }
 

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_shared() {
+    fn unknown_caches_are_not_shared() {
         let places =
             (0..2).map(|n| HardwareThread { processor: n, core: n, ..HardwareThread::default() });
         let topology = Topology::of_threads(places.collect(), |_, _| 10);

@@ -137,7 +137,7 @@ impl Engine<'_> {
             return self.access_here(access, number, [begun, cycles], leaves);
         }
         if let Some(cycles) = self.machine.again(access)
-            && let Some(leaves) = self.still_here(access, number, u64::from(cycles))
+            && let Some(leaves) = self.stays_until(access, number, u64::from(cycles))
         {
             return self.access_here(access, number, [begun, cycles.into()], leaves);
         }
@@ -205,7 +205,7 @@ impl Engine<'_> {
         {
             return self.levels.touch(cache, number) == 0;
         }
-        self.still_here(Access::Store, number, u64::from(cycles)).is_some()
+        self.stays_until(Access::Store, number, u64::from(cycles)).is_some()
             || self.stays(Access::Store, number, cache).is_some()
     }
 
@@ -290,7 +290,7 @@ impl Engine<'_> {
     /// unless three conditions hold: the current thread has just used the line, it may write to the
     /// line if this access does, and this access ends before the line can have left.
     #[inline]
-    fn still_here(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
+    fn stays_until(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
         let kept = self.threads[self.current as usize].kept?;
         let suits = kept.line == line && (access == Access::Load || kept.written);
         (suits && kept.at == self.now && self.now + cycles <= kept.leaves).then_some(kept.leaves)

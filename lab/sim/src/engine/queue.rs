@@ -219,7 +219,7 @@ mod tests {
     /// Compares the queue with a heap: events near and far, many at one time, some far behind all
     /// others.
     #[test]
-    fn events_come_in_the_order_of_time_and_of_planning() {
+    fn events_come_in_the_order_of_time_and_insertion() {
         let (mut queue, mut heap) = (Queue::default(), BinaryHeap::new());
         let mut state = 1_u64;
         let mut random = |below: u64| {

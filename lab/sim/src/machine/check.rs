@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_make_no_machine() {
+    fn impossible_counts_are_refused() {
         refused("opteron", |d| d.name.clear(), "name: must not be empty");
         refused("opteron", |d| d.nodes = 0, "nodes: must be 1 at least");
         refused("opteron", |d| d.caches_per_node = 0, "caches_per_node: must be 1");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_that_make_no_map() {
+    fn inconsistent_distances_are_refused() {
         refused("opteron", |d| d.columns_at[1] = 0.0, "columns_at");
         refused("opteron", |d| d.columns_at[3] = f64::INFINITY, "columns_at");
         refused("opteron", |d| d.distances[3][2] = f64::NAN, "distances: 8 rows");
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_lack_something() {
+    fn incomplete_tables_are_refused() {
         refused("opteron", |d| d.fai.shared.truncate(3), "fai.shared: must be 4 numbers");
         refused("opteron", |d| d.cas = Costs::default(), "cas.modified: must be 4 numbers");
         refused("opteron", |d| d.load.invalid.clear(), "load.invalid");
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn cores_that_can_not_be() {
+    fn impossible_cores_are_refused() {
         refused("opteron", |d| d.levels[0].cycles = 4, "levels: up to 4");
         refused("opteron", |d| d.levels[1].bytes = 1 << 40, "levels: up to 4");
         refused("opteron", |d| d.levels[0].bytes = 63, "but the last from 64 to 16777216 bytes");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn extras_that_do_not_fit() {
+    fn unsuitable_extras_are_refused() {
         refused("opteron", |d| d.scheduler.slice = 0.0, "slice");
         refused("opteron", |d| d.scheduler.wake = f64::NAN, "scheduler");
         refused("opteron", |d| d.scheduler.near = 0.0, "near");

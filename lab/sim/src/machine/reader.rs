@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machines_that_come_along_are_well_described() {
+    fn the_included_machines_are_valid() {
         for name in Machine::names() {
             assert_eq!(Machine::named(name).unwrap().description.name, name);
         }

@@ -12,7 +12,7 @@ use crate::scene::Scene;
 pub const GAP: u64 = 50_000;
 
 /// A number of cycles that looks random but is the same in each run, by thread and round.
-fn some(thread: usize, round: u64) -> u64 {
+fn pseudo_random_cycles(thread: usize, round: u64) -> u64 {
     let mixed = (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round << 17;
     (mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) % 400
 }
@@ -34,8 +34,8 @@ pub fn exclusion<L: RawLock<Memory = Simulated>>() {
         let machine = Machine::named(name).unwrap();
         let scene = Scene::<L>::play(&machine, &places, |scene, thread| {
             for round in 0..ROUNDS {
-                scene.exclusively(some(thread, round));
-                engine::delay(some(thread, round + ROUNDS));
+                scene.exclusively(pseudo_random_cycles(thread, round));
+                engine::delay(pseudo_random_cycles(thread, round + ROUNDS));
             }
         });
         assert_eq!(u64::from(scene.sections.get()), ROUNDS * places.len() as u64);
@@ -56,8 +56,8 @@ pub fn crowded<L: RawLock<Memory = Simulated>>() {
     let places: Vec<usize> = (0..9).map(|thread| thread % 3 * 10).collect();
     let scene = Scene::<L>::play(&machine, &places, |scene, thread| {
         for round in 0..ROUNDS {
-            scene.exclusively(10 * some(thread, round));
-            engine::delay(some(thread, round + ROUNDS));
+            scene.exclusively(10 * pseudo_random_cycles(thread, round));
+            engine::delay(pseudo_random_cycles(thread, round + ROUNDS));
         }
     });
     assert_eq!(u64::from(scene.sections.get()), ROUNDS * places.len() as u64);
@@ -76,7 +76,7 @@ pub fn tries<L: TryLock<Memory = Simulated>>() {
         }
         _ => {
             let taken = (0..100).filter(|&round| {
-                engine::delay(some(thread, round));
+                engine::delay(pseudo_random_cycles(thread, round));
                 scene.if_free(100)
             });
             assert!(taken.count() < 100);

@@ -103,7 +103,7 @@ pub struct Calibrated<T> {
     pub steady: bool,
 }
 
-/// Runs a test between two calibrations. Repeats that if the calibrations are not [`alike`], since
+/// Runs a test between two calibrations. Repeats that unless [`calibrations_agree`], since
 /// a hypervisor may have moved the processors meanwhile. The last of at most `TRIES` runs counts,
 /// even if its calibrations differ.
 ///
@@ -117,7 +117,7 @@ pub fn calibrated<T, E>(
         let before = calibrate()?;
         let result = run(before)?;
         let after = calibrate()?;
-        let steady = alike(before, after);
+        let steady = calibrations_agree(before, after);
         tries += 1;
         if steady || tries == TRIES {
             return Ok(Calibrated { result, by: f64::midpoint(before, after), steady });
@@ -126,7 +126,7 @@ pub fn calibrated<T, E>(
 }
 
 /// Whether two calibrations differ by at most a fifth of the lesser one.
-pub fn alike(one: f64, other: f64) -> bool {
+pub fn calibrations_agree(one: f64, other: f64) -> bool {
     (one - other).abs() <= 0.2 * one.min(other)
 }
 
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_ends_it() {
+    fn an_error_ends_calibrated_runs() {
         let mut runs = 0;
         let failed = calibrated(
             || Err("no clock"),

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_not_there_are_told_with_those_that_are() {
+    fn unknown_names_are_errors_that_list_the_known() {
         let target = Target::named("xeon").unwrap();
         let error = atomics(&target, &request(&["cas", "dcas"]), Shown::Cycles).unwrap_err();
         let told = "there is no operation `dcas`; choose from cas, tas, cas-fai, swap, fai";
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_can_be_spread_where_it_is_simulated_only() {
+    fn only_simulated_memory_can_be_spread() {
         let mut request = request(&["fai"]);
         request.load.homes = Homes::Spread;
         let simulated = Target::named("opteron").unwrap();

@@ -9,8 +9,8 @@ mod request;
 mod sweep;
 
 pub use compare::{
-    Calibrated, Comparison, alike, calibrated, compared, comparison_table, error_percent,
-    with_equal_pauses, within_percent,
+    Calibrated, Comparison, calibrated, calibrations_agree, compared, comparison_table,
+    error_percent, with_equal_pauses, within_percent,
 };
 pub use lines::{Line, Shown, table};
 pub use locks::{atomics, locks, uncontended};

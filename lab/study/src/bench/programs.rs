@@ -34,7 +34,7 @@ pub fn channels_known() -> [String; 4] {
 }
 
 /// The request, changed so that each test has at least two threads.
-fn of_two_at_least<W: World>(world: &W, request: &Request) -> Request {
+fn with_at_least_two_threads<W: World>(world: &W, request: &Request) -> Request {
     let all = if request.threads.is_empty() { world.steps() } else { request.threads.clone() };
     let mut threads: Vec<usize> = all.into_iter().map(|count| count.max(2)).collect();
     threads.dedup();
@@ -66,7 +66,7 @@ pub fn channels(
             pair(world, way, plain, partner, &turns)
         })),
         None => {
-            let request = of_two_at_least(world, request);
+            let request = with_at_least_two_threads(world, request);
             over_threads(world, &request, shown, kinds, |&(way, plain), load| {
                 server(world, way, plain, load)
             })
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_them_runs_with_any_number_of_threads() {
+    fn each_program_runs_with_any_number_of_threads() {
         let (target, request) = (opteron(), request(&[1, 7], &[]));
         let all = [
             channels(&target, &request, Shown::Throughput, None),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_and_places_are_as_asked_for() {
+    fn requested_pauses_and_homes_are_used() {
         let rate = |pause, homes| {
             let mut request = request(&[12], &["mcs"]);
             (request.load.pause, request.load.homes) = (pause, homes);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_timed_has_cycles() {
+    fn timed_runs_have_cycles() {
         let mut timed = request(&[3], &[]);
         timed.load.timed = true;
         for lines in [
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_places_that_are_not_there_are_told() {
+    fn unknown_names_and_homes_are_errors() {
         let error = channels(&opteron(), &request(&[2], &["carrier"]), Shown::Throughput, None);
         let told = error.unwrap_err().to_string();
         assert!(told.contains("`carrier`") && told.contains("one-way, round-trip"), "{told}");

@@ -49,7 +49,7 @@ fn are_best(panel: &Panel, names: &[&str], threads: usize) -> (bool, String) {
 }
 
 /// Checks S8.
-pub fn one(book: &Book) -> Vec<Part> {
+pub fn one_lock(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in MULTI.into_iter().chain(SINGLE) {
         let Some(panel) = book.panel("figure-5", machine) else { continue };
@@ -87,7 +87,7 @@ const VANISHES: f64 = 0.25;
 const SIMPLE: [&str; 4] = ["tas", "ttas", "ticket", "futex"];
 
 /// Checks S9.
-pub fn many(book: &Book) -> Vec<Part> {
+pub fn many_locks(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in MACHINES {
         let Some(panel) = book.panel("figure-7", machine) else { continue };

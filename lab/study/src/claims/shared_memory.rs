@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rises_together_correlates() {
+    fn series_that_rise_together_correlate() {
         let with = |values| correlation(&series([1.0, 2.0, 4.0]), &series(values));
         assert!(with([10.0, 12.0, 16.0]) > 0.999);
         assert!(with([16.0, 12.0, 10.0]) < -0.9);

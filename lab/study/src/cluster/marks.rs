@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_pages_are_taken_once_in_their_order_and_not_too_many() {
+    fn written_pages_are_taken_once_in_order_up_to_the_limit() {
         let mut marks = Marks::new(200);
         for page in [3, 63, 64, 130, 199] {
             marks.write(page);

@@ -230,7 +230,7 @@ impl Triangles {
     }
 
     /// Those of a step's blocks that belong to this node.
-    fn mine(
+    fn own_blocks(
         &self,
         all: impl Iterator<Item = (usize, usize)>,
         node: usize,
@@ -255,7 +255,7 @@ impl Program for Triangles {
     fn first(&self, node: usize, nodes: usize) -> Vec<Phase> {
         let all =
             (0..self.blocks).flat_map(|row| (0..self.blocks).map(move |column| (row, column)));
-        let mine = self.mine(all, node, nodes);
+        let mine = self.own_blocks(all, node, nodes);
         let writes = mine.into_iter().map(|(row, column)| self.block(row, column)).collect();
         vec![Phase { writes, ..Phase::default() }]
     }
@@ -269,13 +269,13 @@ impl Program for Triangles {
         };
         match number % 3 {
             0 => {
-                let mine = self.mine(std::iter::once((step, step)), node, nodes);
+                let mine = self.own_blocks(std::iter::once((step, step)), node, nodes);
                 let work = mine.len() as f64 * Self::of_block() / 3.0;
                 Phase { writes: blocks(&mine), work, threads: 1, ..Phase::default() }
             }
             1 => {
                 let all = rest.flat_map(|other| [(step, other), (other, step)]);
-                let mine = self.mine(all, node, nodes);
+                let mine = self.own_blocks(all, node, nodes);
                 let reads = if mine.is_empty() { vec![] } else { vec![self.block(step, step)] };
                 let work = mine.len() as f64 * Self::of_block() / 2.0;
                 Phase { reads, writes: blocks(&mine), work, threads: mine.len() }
@@ -283,7 +283,7 @@ impl Program for Triangles {
             _ => {
                 let all =
                     rest.clone().flat_map(|row| rest.clone().map(move |column| (row, column)));
-                let mine = self.mine(all, node, nodes);
+                let mine = self.own_blocks(all, node, nodes);
                 let mut reads: Vec<Range<usize>> = Vec::new();
                 for &(row, column) in &mine {
                     reads.extend([self.block(row, step), self.block(step, column)]);
@@ -433,7 +433,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_share_the_work_and_touch_pages_that_there_are() {
+    fn nodes_share_the_work_and_touch_existing_pages() {
         for program in all() {
             for nodes in [1, 3, 8, 128] {
                 let mut work = 0.0;

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_the_digits_that_tell_something() {
+    fn numbers_have_significant_digits_only() {
         assert_eq!(number(0.0123), "0.012");
         assert_eq!(number(4.25), "4.2");
         assert_eq!((number(12.5), number(16.0)), ("12.5".to_owned(), "16".to_owned()));

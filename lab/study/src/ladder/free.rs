@@ -109,7 +109,7 @@ pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
 /// Each of two threads increments a word twice and then pauses, repeatedly. The result shows
 /// whether the line is still in the cache for the second increment, which follows at once or, with
 /// `hint`, after a spin-loop hint.
-pub fn twice<W: World>(world: &W, size: &Size, hint: bool) -> f64 {
+pub fn two_increments<W: World>(world: &W, size: &Size, hint: bool) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 2, |mine| {
         let mut away = away::<W>(world, size, mine);

@@ -59,8 +59,8 @@ fn rungs<W: World>() -> Vec<Rung<W>> {
         rung("a reader polls a writer", 2, free::polled),
         rung("increments", 2, |w, s| free::increments(w, s).nanoseconds),
         rung("increments in a row", 2, |w, s| free::increments(w, s).in_a_row),
-        rung("twice at once, then a pause", 2, |w, s| free::twice(w, s, false)),
-        rung("twice with a hint between, then a pause", 2, |w, s| free::twice(w, s, true)),
+        rung("twice at once, then a pause", 2, |w, s| free::two_increments(w, s, false)),
+        rung("twice with a hint between, then a pause", 2, |w, s| free::two_increments(w, s, true)),
         rung("ticket lock", 2, |w, s| lock(w, s, 2, false)),
         rung("ticket lock and a line", 2, |w, s| lock(w, s, 2, true)),
     ]

@@ -32,7 +32,7 @@ fn near(found: f64, by_hand: f64) {
 const TURN: f64 = 244.0 + 81.0;
 
 #[test]
-fn what_follows_from_a_table_by_hand() {
+fn rungs_cost_what_the_table_predicts() {
     let opteron = tables(|_| ());
     near(cycles(&opteron, "alone: swap, then store"), 20.0 + 3.0);
     near(cycles(&opteron, "ping-pong"), TURN);
@@ -58,7 +58,7 @@ fn what_follows_from_a_table_by_hand() {
 }
 
 #[test]
-fn accesses_that_are_under_way_at_once_take_as_long_as_one() {
+fn overlapping_accesses_take_as_long_as_one() {
     let many = tables(|d| d.under_way = Some(16));
     near(cycles(&many, "ping-pong"), TURN);
     // Each access begins a cycle after the one before. The store that ends the turn can't begin
@@ -73,7 +73,7 @@ fn accesses_that_are_under_way_at_once_take_as_long_as_one() {
 }
 
 #[test]
-fn every_rung_runs_on_every_machine_and_twice_alike() {
+fn every_rung_runs_repeatably_on_every_machine() {
     for name in ["opteron", "xeon", "niagara", "tilera", "clusters"] {
         let target = Target::named(name).unwrap();
         for (rung, _) in names(&target) {
@@ -85,7 +85,7 @@ fn every_rung_runs_on_every_machine_and_twice_alike() {
 }
 
 #[test]
-fn a_rung_that_is_not_there_or_needs_more_processors_does_not_run() {
+fn unknown_rungs_and_rungs_for_more_processors_do_not_run() {
     assert_eq!(run(&tables(|_| ()), "four in a ring", &SMALL), None);
     let two = tables(|d| {
         (d.nodes, d.caches_per_node, d.distances) = (1, 2, vec![vec![0.0]]);

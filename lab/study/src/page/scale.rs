@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_without_values_is_one_all_the_same() {
+    fn an_axis_without_values_has_ticks() {
         for scale in [Scale::from_zero(0.0, (1.0, 0.0)), Scale::logarithmic(0.0, 0.0, (1.0, 0.0))] {
             let ticks = scale.ticks();
             assert!((2..20).contains(&ticks.len()), "{ticks:?}");

@@ -45,7 +45,7 @@ impl<W: World> Contender<W> {
 
     /// The C library's mutex, with memcached's own way of waiting for it.
     pub fn own() -> Contender<W> {
-        let memcached = memcached::run_as_it_is::<W, Mutex<W::Memory>>;
+        let memcached = memcached::run_with_own_waiting::<W, Mutex<W::Memory>>;
         Contender { name: "own", memcached, ..Contender::mutex() }
     }
 

@@ -145,7 +145,7 @@ impl Request {
 
 impl Section {
     /// Cycles within this section but outside nested ones.
-    fn alone(&self) -> u64 {
+    fn own_cycles(&self) -> u64 {
         let inside = self.inside.iter().map(|section| section.times * section.held_ns);
         cycles(self.held_ns - inside.sum::<f64>())
     }
@@ -176,7 +176,7 @@ impl Section {
                 // lost update shows a lock that does not exclude.
                 line.store(line.load(Relaxed).wrapping_add(1), Relaxed);
             }
-            W::delay(self.alone());
+            W::delay(self.own_cycles());
             for section in &self.inside {
                 section.pass::<W, L>(server, acquire, thread, chance);
             }
@@ -203,7 +203,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
 }
 
 /// Requests per second with memcached's own mutexes and with its own way of waiting for them.
-pub fn run_as_it_is<W: World, L: TryLock<Memory = W::Memory>>(
+pub fn run_with_own_waiting<W: World, L: TryLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,
     load: &Load,
@@ -268,6 +268,6 @@ mod tests {
         // The request's sections take 2 * 27 + 72 + 373 + 362 + 19 of 10,200 ns.
         assert!((outside - 9320.0).abs() < 1.0, "{outside}");
         let item = &RECORDED.set.sections[3];
-        assert_eq!(item.alone(), ((362.0 - 193.0 - 84.0 - 15.0) * 4.3) as u64);
+        assert_eq!(item.own_cycles(), ((362.0 - 193.0 - 84.0 - 15.0) * 4.3) as u64);
     }
 }

@@ -64,7 +64,7 @@ mod tests {
     use syncline_sim::{Machine, Simulated};
 
     #[test]
-    fn it_excludes_and_wakes() {
+    fn the_simulated_mutex_excludes_and_wakes() {
         let machine = Machine::named("opteron").unwrap();
         let load = Load {
             threads: 12,

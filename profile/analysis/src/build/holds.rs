@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_that_are_long_mostly_all_count() {
+    fn mostly_long_holds_all_count() {
         assert_eq!(held(&[1_000, 4_000], 200, BUSY), 2_500.0 * 200.0);
         assert_eq!(held(&[4_000], 80, BUSY), 4_000.0 * 80.0, "nothing to compare it with");
         assert_eq!(held(&[1, 4_000, 4_001], 300, BUSY), 8_002.0 * 100.0, "two of three");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_holds_the_longest_counts_once() {
+    fn the_longest_of_many_holds_counts_once() {
         let mut lengths = [2; 40];
         lengths[7] = 50;
         assert_eq!(held(&lengths, 5_001, QUIET), 50.0 + 10_000.0);

@@ -173,7 +173,7 @@ impl Sum {
 }
 
 fn name(primitive: Primitive, address: u64, created: Option<usize>, stacks: &mut Stacks) -> String {
-    if primitive.is_one_for_all() {
+    if primitive.has_one_object_for_all() {
         return primitive_name(primitive).to_owned();
     }
     if let Some(variable) = stacks.symbols().variable(address) {

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn other_work_below_a_common_function_is_no_part() {
+    fn other_work_below_a_common_function_does_not_take_part() {
         // Both in `main`, as in a program whose threads call it again, or in an event loop.
         let other = seen(&[(&[FILTER, MAIN, START], 500), (&[SEARCH, MAIN, START], 500)]);
         let first = seen(&[(&[PARSE, MAIN], 900), (&[JOIN, MAIN], 100)]);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_a_thread_is_in_for_a_while_is_not_what_it_runs() {
+    fn a_function_with_part_of_a_threads_time_is_not_shared() {
         // The first thread filters as well, but the other thread does more than that.
         let first = seen(&[(&[FILTER, MAIN], 1_000)]);
         assert_eq!(shared(&first, &worker()), None);

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_used_memory_is_none() {
+    fn cycles_at_one_pair_of_sites_and_long_cycles_have_no_finding() {
         let circle = [(0, 1), (1, 2), (2, 0)];
         assert_eq!(at_one_pair_of_sites(&circle), 0);
         assert_eq!(at_one_pair_of_sites(&[&circle[..], &[(1, 0)]].concat()), 1, "0 and 1");
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_of_locks_that_come_and_go_may_be_of_different_ones() {
+    fn orders_of_reused_locks_may_be_of_different_locks() {
         let found_if_made = |times| {
             let mut drawn = nested(&["a b", "b a"]);
             drawn.locks[1].created = times;
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn both_orders_are_found_with_both_ways() {
+    fn both_orders_are_found_with_their_call_sites() {
         let findings = orders(&["a b", "b a"]);
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].place, "b at order0.c:1");
@@ -406,7 +406,7 @@ mod tests {
     /// Modelled on GDAL, where each mutex is created, and taken for the first time, under one
     /// global mutex.
     #[test]
-    fn a_lock_that_was_just_made_is_known_to_nobody() {
+    fn a_lock_that_was_just_created_has_no_waiters() {
         let order = |seen: u64, maker: &str| {
             let mut drawn = process(1.0, 4);
             let [all, own] = ["all", "own"].map(|name| drawn.lock(Primitive::Mutex, name));
@@ -431,14 +431,14 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_found_and_orders_are_not() {
+    fn cycles_are_found_but_not_consistent_orders() {
         assert_eq!(orders(&["a b", "b c", "c a"])[0].locks.len(), 3);
         assert!(orders(&["a b", "b c", "a c", "a b c d"]).is_empty());
         assert_eq!(orders(&["a b", "b a", "c d", "d c", "b c"]).len(), 2, "two knots");
     }
 
     #[test]
-    fn tries_let_go_and_readers_let_each_other_in() {
+    fn tries_and_readers_do_not_deadlock() {
         assert!(orders(&["a b", "b a?"]).is_empty());
         assert!(orders(&["ar b", "b ar"]).is_empty());
         assert_eq!(orders(&["ar b", "b a"]).len(), 1, "a writer waits for the reader");
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_common_outer_lock_lets_in_one_at_a_time() {
+    fn a_common_outer_lock_prevents_the_deadlock() {
         assert!(orders(&["g a b", "g b a"]).is_empty());
         assert_eq!(orders(&["gr a b", "gr b a"]).len(), 1, "readers of it are let in together");
         assert_eq!(orders(&["g a b", "h b a"]).len(), 1);

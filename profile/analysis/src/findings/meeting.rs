@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_and_wakes_all_in_one_function_meets() {
+    fn waiting_and_waking_all_in_one_function_is_a_meeting() {
         assert!(meet(30_000, 10_000, "meet"));
         assert!(meet(30_001, 10_000, "meet"), "the last round is not over");
         assert!(meet(20_000, 10_000, "meet"), "two of three threads");
     }
 
     #[test]
-    fn queues_and_pools_do_not() {
+    fn queues_and_pools_do_not_meet() {
         assert!(!meet(30_000, 10_000, "put"), "others wake");
         assert!(!meet(27_000, 10_000, "meet"), "2.7 for each");
         assert!(!meet(10_000, 10_000, "meet"), "one for each");
@@ -168,7 +168,7 @@ mod tests {
     /// Two lines wake all threads, each in some of the rounds. By coincidence, one of them
     /// broadcasts once for every ten arrivals.
     #[test]
-    fn arrivals_that_are_accounted_for_say_how_many_meet() {
+    fn explained_arrivals_give_the_number_of_threads_that_meet() {
         let mut drawn = process(10.0, 4);
         drawn.threads("work", 12, 10.0);
         let lock = drawn.lock(Primitive::Mutex, "mutex");

@@ -23,7 +23,7 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
     takes_no_time(a)
         .cmp(&takes_no_time(b))
         .then_with(|| Reverse(step(a)).cmp(&Reverse(step(b))))
-        .then_with(|| descending(at_stake(process, a), at_stake(process, b)))
+        .then_with(|| descending(time_at_sites(process, a), time_at_sites(process, b)))
         .then_with(|| descending(seconds(a), seconds(b)))
         .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
 }
@@ -32,7 +32,7 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 /// themselves. Of waits for events and in futexes, only those count for which the end of the run
 /// waited, if these are known: the others may be of threads that have no work. If the rule is not
 /// about all kinds of waiting, its waits for events don't count.
-fn at_stake(process: &Process, finding: &Finding) -> f64 {
+fn time_at_sites(process: &Process, finding: &Finding) -> f64 {
     // No recorded call takes a lock inside a library: samples show how long threads sleep there.
     if finding.sites.is_empty() {
         return slept_at(process, &finding.place);
@@ -71,7 +71,7 @@ mod tests {
     /// Modelled on a queue with one side that polls with a sleep. Both sides wait about equally
     /// long, and the run waits for the side that sleeps.
     #[test]
-    fn waits_for_events_count_as_far_as_the_run_waits_for_them() {
+    fn event_waits_count_only_on_the_critical_path() {
         let mut drawn = process(10.0, 2);
         drawn.threads("side", 2, 10.0);
         for (primitive, op, place, waited) in [

@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn the_more_specific_one_stays_whatever_the_order_they_come_in() {
+    fn the_more_specific_finding_stays_in_either_order() {
         let spinlock = || finding(Rule::SpinlockInstead, &[3]);
         let outer = || finding(Rule::SerializedByOuter, &[2, 3]);
         assert_eq!(left(vec![spinlock(), outer()]), [Rule::SerializedByOuter]);
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn other_places_and_other_kinds_of_problem_stay() {
+    fn findings_at_other_call_sites_or_of_other_kinds_stay() {
         let elsewhere =
             vec![finding(Rule::TooMuchData, &[1]), finding(Rule::SpinlockInstead, &[2])];
         assert_eq!(left(elsewhere).len(), 2);

@@ -73,10 +73,11 @@ fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
     let line = |&number: &usize| {
         let now = process.threads[number].waiting_now.as_ref().expect("it waits");
         let holder = now.holder.expect("somebody holds it");
-        let whose = if holder == number { "itself".to_owned() } else { who(process, holder) };
+        let whose =
+            if holder == number { "itself".to_owned() } else { thread_label(process, holder) };
         format!(
             "{} waits at {} for {}, which {whose} holds from {}",
-            who(process, number),
+            thread_label(process, number),
             place(process, now),
             lock(process, now),
             name::stack(process, now.holder_stack.unwrap_or(0)),
@@ -119,7 +120,7 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
         };
         format!(
             "{} waits at {} for {}, {signalled}",
-            who(process, number),
+            thread_label(process, number),
             place(process, now),
             lock(process, now),
         )
@@ -150,7 +151,7 @@ fn standstill(process: &Process) -> Option<Stuck> {
             .push(thread);
     }
     let line = |(place, threads): (&String, &Vec<usize>)| match threads[..] {
-        [thread] => format!("{} waits at {place}", who(process, thread)),
+        [thread] => format!("{} waits at {place}", thread_label(process, thread)),
         _ => format!("{} threads wait at {place}", threads.len()),
     };
     let mut lines: Vec<String> = places.iter().take(NAMED).map(line).collect();
@@ -181,7 +182,7 @@ fn shortest(process: &Process, threads: &[usize]) -> f64 {
     seconds.map(|now| now.seconds).fold(f64::INFINITY, f64::min)
 }
 
-fn who(process: &Process, thread: usize) -> String {
+fn thread_label(process: &Process, thread: usize) -> String {
     let thread = &process.threads[thread];
     format!("thread {} ({})", thread.tid, thread.name)
 }
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_a_deadlock_and_a_chain_is_none() {
+    fn a_cycle_is_a_deadlock_and_a_chain_is_not() {
         assert_eq!(circles(&[(1, 0, Some(2)), (2, 1, Some(1))]), [[1, 2]]);
         let three = [(1, 0, Some(2)), (2, 1, Some(3)), (3, 2, Some(1))];
         assert_eq!(circles(&three), [[1, 2, 3]]);
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn short_waits_and_programs_that_ended_are_none() {
+    fn short_waits_and_ended_programs_have_no_deadlock() {
         let circle = [(1, 0, Some(2)), (2, 1, Some(1))];
         let mut drawn = waits(&circle);
         drawn.threads[1].waiting_now.as_mut().unwrap().seconds = 0.05;
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_is_lost_where_nobody_runs() {
+    fn a_wake_up_is_lost_if_no_thread_runs() {
         let all = [(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)];
         let condition = |drawn: &mut Drawn| {
             let now = drawn.threads[0].waiting_now.as_mut().unwrap();
@@ -277,7 +278,7 @@ mod tests {
 
     /// Modelled on a runtime with a thread that waits in a futex for a lock that it holds itself.
     #[test]
-    fn nothing_moves_where_all_wait_for_long() {
+    fn long_waits_of_all_threads_are_a_standstill() {
         let all = [(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)];
         let with = |change: &dyn Fn(&mut WaitingNow)| {
             let mut drawn = waits(&all);

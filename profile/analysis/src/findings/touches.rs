@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_from_nothing_to_more() {
+    fn sections_are_graded_by_what_they_touch() {
         let of = |section: &Section| Touches::of(section);
         assert_eq!(of(&section(5, 0, 0, 0)), Some(Touches::Nothing));
         let counter = Section { atomics: 1, ..section(5, 1, 0, 2) };
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_section_calls_may_touch_anything() {
+    fn unknown_calls_may_touch_anything() {
         let calling = |call: &str, section: Section| {
             Touches::of(&Section { calls: vec![call.to_owned()], ..section })
         };
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_to_its_end_says_nothing() {
+    fn an_incompletely_read_section_is_unknown() {
         let cut = Section { complete: false, ..section(3, 1, 1, 1) };
         assert_eq!(Touches::of(&cut), None);
     }

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_herd_is_found_where_it_waits_with_who_wakes_it() {
+    fn a_herd_is_found_at_its_wait_with_its_wake_site() {
         let findings = herd(160_000, 150_000, Op::CondBroadcast);
         assert_eq!(findings[0].place, "take_request at server.c:18");
         assert_eq!(findings[0].sites, [0, 1]);
@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn a_few_that_come_too_late_are_not() {
+    fn few_futile_wake_ups_have_no_finding() {
         assert!(herd(320_000, 159_000, Op::CondSignal).is_empty(), "not half of them");
         assert_eq!(herd(101_000, 100_000, Op::CondBroadcast).len(), 1, "5 % of the run");
         assert!(herd(101_000, 99_900, Op::CondBroadcast).is_empty());
     }
 
     #[test]
-    fn wake_ups_of_a_futex_that_nobody_waits_for() {
+    fn wake_ups_of_a_futex_without_waiters_are_found() {
         let futex = |wakes, waits| {
             let mut drawn = process(10.0, 4);
             let futex = drawn.lock(Primitive::Futex, "word");

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_time_is_left_out_evenly() {
+    fn halving_leaves_out_time_evenly() {
         assert_eq!(halved(&[(0.0, 8.0)]), [(0.0, 2.0), (4.0, 6.0)]);
         let mut windows = vec![(0.0, 64.0)];
         for left in [32.0, 16.0, 8.0, 4.0, 2.0] {

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_once_the_other_has_come_so_far() {
+    fn a_wait_ends_when_the_other_thread_reaches_its_end() {
         // 0: ====h====>      1: ==w....==>   waits at 1 for 0 to have done 3
         let tracks = [track(4.0, &[]), track(3.0, &[(1.0, with(0, 3.0))])];
         assert_near(replay(&tracks, 2.0), 5.0);
@@ -295,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_takes_its_time_only_where_somebody_sleeps() {
+    fn a_wake_up_delays_only_a_sleeping_thread() {
         let woken = Ends::With { thread: 0, work: 3.0, delay: 0.5 };
         assert_near(replay(&[track(3.0, &[]), track(3.0, &[(1.0, woken)])], 2.0), 5.5);
         assert_near(replay(&[track(3.0, &[]), track(6.0, &[(4.0, woken)])], 2.0), 6.0);
     }
 
     #[test]
-    fn waits_hang_on_waits() {
+    fn waits_depend_on_other_waits() {
         let tracks = [
             track(4.0, &[(1.0, Ends::After(2.0))]),
             track(3.0, &[(1.0, with(0, 2.0))]),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_leaves_its_processor_to_others_unless_it_spins() {
+    fn a_waiter_frees_its_processor_unless_it_spins() {
         let mut tracks = [track(2.0, &[(1.0, with(1, 3.0))]), track(3.0, &[])];
         // For 2 seconds both threads work, and do 1 second of work each. Then thread 1 has the
         // processor, then thread 0.
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_starts_when_its_creator_has_come_so_far() {
+    fn a_thread_starts_when_its_creator_reaches_the_creation() {
         let mut tracks = [track(2.0, &[(1.0, with(1, 2.0))]), track(2.0, &[])];
         tracks[1].starts = with(0, 1.0);
         assert_near(replay(&tracks, 2.0), 4.0);

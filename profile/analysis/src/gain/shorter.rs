@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_many_sections_ends_earlier_by_all_of_them() {
+    fn a_wait_for_many_sections_ends_earlier_by_their_sum() {
         assert!((ends(0.5) - (2.0 - 0.4)).abs() < 1e-6, "a second of sections: {}", ends(0.5));
         assert!((ends(1.5) - (2.0 - 0.2)).abs() < 1e-6, "it waited meanwhile: {}", ends(1.5));
     }
 
     #[test]
-    fn a_wait_for_one_section_ends_earlier_by_that() {
+    fn a_wait_for_one_section_ends_earlier_by_its_gain() {
         assert!((ends(1.95) - (2.0 - 0.05)).abs() < 1e-6, "{}", ends(1.95));
     }
 }

@@ -232,7 +232,7 @@ fn remove() -> Remedy {
 }
 
 #[test]
-fn a_lock_that_all_wait_for() {
+fn removing_a_contended_lock_is_predicted() {
     let program = workers(4, 200, 30, 20);
     let (predicted, truth) = program.compare(&program.without(0), &remove(), 4);
     assert!(truth > 0.3, "it is worth removing: {truth}");
@@ -240,7 +240,7 @@ fn a_lock_that_all_wait_for() {
 }
 
 #[test]
-fn where_all_processors_are_busy_less_waiting_brings_little() {
+fn less_waiting_gains_little_if_all_processors_are_busy() {
     let program = workers(8, 100, 60, 10);
     let (predicted, truth) = program.compare(&program.without(0), &remove(), 2);
     assert!(truth < 0.1, "8 threads keep 2 processors busy: {truth}");
@@ -256,7 +256,7 @@ fn a_lock_off_the_critical_path_brings_nothing() {
 }
 
 #[test]
-fn what_is_gained_before_a_barrier_may_be_lost_at_it() {
+fn time_gained_before_a_barrier_may_be_lost_at_it() {
     // In each round, one thread has more than three times the work of the others, which wait for a
     // lock first, and then for that thread.
     let round =
@@ -276,7 +276,7 @@ fn what_is_gained_before_a_barrier_may_be_lost_at_it() {
 }
 
 #[test]
-fn shorter_sections() {
+fn shortening_sections_is_predicted() {
     let program = workers(4, 200, 30, 20);
     let remedy = Remedy::ShortenSections { sites: vec![0], to: 0.25 };
     let (predicted, truth) = program.compare(&program.shortened(0, 15), &remedy, 4);
@@ -332,7 +332,7 @@ fn calls_that_cost_less_are_less_work() {
 /// Four threads with unequal work in each of many rounds. If ten rounds become one, the differences
 /// even out.
 #[test]
-fn fewer_meetings_wait_less_for_the_slowest() {
+fn fewer_barriers_wait_less_for_the_slowest_thread() {
     let mut random = fastrand::Rng::with_seed(7);
     let work: Vec<Vec<u32>> =
         (0..4).map(|_| (0..400).map(|_| random.u32(1..=60)).collect()).collect();
@@ -351,7 +351,7 @@ fn fewer_meetings_wait_less_for_the_slowest() {
 
 /// A thread that only works, and a site whose number of waits would cost a given share of the run.
 #[test]
-fn a_little_gain_of_hand_overs_that_take_much_is_no_prediction() {
+fn a_little_predicted_gain_of_costly_hand_overs_is_rejected() {
     let program = workers(1, 1000, 90, 10);
     let run = program.run(1);
     let gain = |share_of_run: f64, remedy: &Remedy| {
@@ -366,7 +366,7 @@ fn a_little_gain_of_hand_overs_that_take_much_is_no_prediction() {
 
 /// A thread that only works, and a site at which other threads waited for holders that slept.
 #[test]
-fn a_little_gain_of_long_waits_for_sleeping_holders_is_no_prediction() {
+fn a_little_predicted_gain_of_waits_for_sleeping_holders_is_rejected() {
     let program = workers(1, 1000, 90, 10);
     let run = program.run(1);
     let gain = |share_waited: f64, asleep: f64| {

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_are_told_in_seconds() {
+    fn histogram_buckets_are_in_seconds() {
         let mut counts = [0; BUCKETS];
         counts[0] = 5;
         counts[1] = 3;

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn published_bugs_stand_where_the_paper_has_them() {
+    fn published_bugs_are_in_the_papers_quadrants() {
         let of = |contention, rate| Quadrant::of(contention, rate, &Thresholds::default());
         assert_eq!(of(0.867, 0.3), Quadrant::Q1, "canneal");
         assert_eq!(of(0.136, 23_531.0), Quadrant::Q2, "dedup-I");

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_to_be_typed_is_quoted_as_a_shell_needs_it() {
+    fn commands_to_type_are_quoted_for_a_shell() {
         let recorded = Recorded {
             recording: "my recording".to_owned(),
             program: vec!["./app".to_owned(), "a b".to_owned()],

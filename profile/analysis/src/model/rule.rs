@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_the_one_of_the_json_report() {
+    fn rule_names_equal_those_of_the_json_report() {
         for rule in Rule::all() {
             assert_eq!(serde_json::to_value(rule).unwrap(), rule.name());
         }
@@ -245,7 +245,7 @@ mod tests {
 
     /// The order of the table is the order of precedence; rules without precedence come last.
     #[test]
-    fn those_that_share_waits_come_first() {
+    fn rules_with_precedence_come_first() {
         let shares: Vec<bool> = Rule::all().map(|rule| rule.about().shares_waits).collect();
         assert!(shares.is_sorted_by(|before, after| before >= after), "{shares:?}");
     }

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_sleeps_in_is_the_kernel() {
+    fn remaining_time_is_kernel_time() {
         let times =
             ten(Known { cpu: Some(1.0), ready: Some(0.5), events: 2.0, ..Known::default() });
         assert_eq!((times.running, times.ready, times.kernel), (1.0, 0.5, 6.5));
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn ready_time_that_has_no_other_place_was_at_the_ends_of_waits() {
+    fn excess_ready_time_belongs_to_the_ends_of_waits() {
         let times = ten(Known { cpu: Some(1.0), ready: Some(5.0), locks: 8.0, ..Known::default() });
         assert_eq!((times.running, times.ready, times.kernel), (1.0, 1.0, 0.0));
         assert_eq!((times.locks, times.ready_in_waits), (8.0, 4.0));
     }
 
     #[test]
-    fn tries_and_spinlocks_take_processor_time_and_are_no_work() {
+    fn refused_tries_and_spins_are_processor_time_but_not_work() {
         let known = Known { cpu: Some(9.0), ready: Some(1.0), spun: 4.0, ..Known::default() };
         let times = ten(Known { locks: 3.0, spinlocks: 3.0, ..known });
         assert_eq!((times.running, times.spinning, times.locks), (2.0, 4.0, 3.0));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_said() {
+    fn unaccounted_time_is_unknown() {
         let times = ten(Known { futexes: 4.0, ..Known::default() });
         assert_eq!((times.unknown, times.futexes), (6.0, 4.0));
         let times = ten(Known { cpu: Some(2.0), futexes: 4.0, ..Known::default() });
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_contradict_each_other_still_add_up() {
+    fn contradictory_figures_still_add_up() {
         ten(Known {
             cpu: Some(30.0),
             ready: Some(30.0),

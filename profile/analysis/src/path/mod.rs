@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
             let before = now;
             match self.wait_at(thread, now) {
                 Some(wait) => match self.woken_by(thread, wait, now) {
-                    Some((waker, woke)) if self.was_told_to_end(waker, wait) => {
+                    Some((waker, woke)) if self.mostly_slept_until_join(waker, wait) => {
                         let seconds = woke - wait.began.max(from);
                         self.add(OnPath::WakeUp, thread, wait.site, now - woke);
                         self.add(OnPath::Kernel, waker, None, seconds);
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
     /// Whether a joined thread had mostly slept in the kernel until the join, like helpers that
     /// wait for signals or for work. Most likely, such a thread had waited for the joining thread
     /// to end it.
-    fn was_told_to_end(&self, waker: usize, wait: &Span) -> bool {
+    fn mostly_slept_until_join(&self, waker: usize, wait: &Span) -> bool {
         const A_MOMENT: f64 = 0.02;
         const NEARLY_ALL: f64 = 0.9;
         let times = &self.process.threads[waker].times;

@@ -57,7 +57,7 @@ fn three() -> Drawn {
 }
 
 #[test]
-fn it_leads_from_who_waited_to_who_ended_the_wait() {
+fn the_path_leads_from_a_waiter_to_its_waker() {
     let drawn = three();
     // Until second 4 the path is in the third thread, which woke the second thread before it went
     // to sleep itself. Until second 9 the path is in the second thread, and then in the first.
@@ -76,7 +76,7 @@ fn it_leads_from_who_waited_to_who_ended_the_wait() {
 
 /// The first thread works, and at the end tells a helper to end and joins it.
 #[test]
-fn a_helper_that_slept_until_it_was_told_to_end_was_not_waited_for() {
+fn joining_an_idle_helper_is_no_wait() {
     let path = |began: f64, kernel: f64| {
         let mut drawn = drawn(1);
         let join = drawn.site(Op::ThreadJoin, "main at main.c:10");
@@ -115,7 +115,7 @@ fn a_sleep_ends_by_itself() {
 }
 
 #[test]
-fn who_alone_wakes_has_woken() {
+fn the_only_possible_waker_ended_the_wait() {
     let woken_by = |wakers: &[usize]| {
         let mut drawn = drawn(2);
         let condition = drawn.lock(Primitive::Condvar, "ready");
@@ -133,7 +133,7 @@ fn who_alone_wakes_has_woken() {
 }
 
 #[test]
-fn the_last_to_come_ends_the_wait_at_a_barrier() {
+fn the_last_arrival_ends_the_waits_at_a_barrier() {
     let mut drawn = drawn(2);
     let barrier = drawn.lock(Primitive::Barrier, "all");
     let site = drawn.site(Op::BarrierWait, "step at main.c:10");
@@ -150,7 +150,7 @@ fn the_last_to_come_ends_the_wait_at_a_barrier() {
 }
 
 #[test]
-fn a_wait_that_a_window_cuts_is_for_the_same_thread() {
+fn a_wait_cut_by_a_window_keeps_its_waker() {
     let mut drawn = three();
     drawn.timeline.windows = vec![(1.5, 3.0), (6.0, 8.0)];
     // In the first window the second thread waits for the third, in the second one it runs.
@@ -160,7 +160,7 @@ fn a_wait_that_a_window_cuts_is_for_the_same_thread() {
 }
 
 #[test]
-fn a_piece_is_divided_as_the_threads_life_is() {
+fn path_pieces_are_divided_like_the_threads_whole_time() {
     let mut drawn = drawn(1);
     drawn.threads[0].times =
         Times { running: 1.0, spinning: 1.0, ready: 1.0, kernel: 2.0, ..Times::default() };
@@ -188,7 +188,7 @@ fn a_process_that_was_ended_has_no_end_to_trace() {
 }
 
 #[test]
-fn whatever_a_log_says_the_walk_ends_and_accounts_for_all_time() {
+fn any_log_gives_a_path_over_the_whole_run() {
     let mut state = 20_261_126u64;
     let mut random = |below: u64| {
         state =

@@ -23,7 +23,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_mangled_stays() {
+    fn names_that_only_look_mangled_stay() {
         for name in ["", "_Z", "_ZN", "_R", "_Zzzz", "l", "f", "St"] {
             assert_eq!(demangle(name), name);
         }

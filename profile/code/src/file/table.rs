@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_a_range_is_all_that_has_a_byte_in_it() {
+    fn a_range_contains_every_symbol_with_a_byte_in_it() {
         let table = table(&[(100, 10, "a"), (110, 0, "label"), (120, 50, "b"), (200, 8, "c")]);
         let within = |from, to| table.within(from..to).collect::<Vec<_>>();
         assert_eq!(within(64, 128), ["a", "b"]);
@@ -141,13 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn of_aliases_the_widest_then_the_shortest_counts() {
+    fn the_widest_then_the_shortest_alias_is_chosen() {
         let table = table(&[(100, 10, "long_name"), (100, 10, "name"), (100, 0, "label")]);
         assert_eq!(table.find(105), Some(("name", 5)));
     }
 
     #[test]
-    fn what_has_no_size_reaches_to_the_next() {
+    fn symbols_without_size_reach_to_the_next_symbol() {
         let table = table(&[(100, 0, "assembly"), (200, 5, "b")]);
         assert_eq!(table.find(199), Some(("assembly", 99)));
         let last = self::table(&[(200, 0, "_init")]);

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_places_of_a_function_have_one_start_and_two_functions_two() {
+    fn addresses_of_one_function_share_its_start() {
         // The file is this program itself; its addresses are those in memory minus the address at
         // which it is mapped.
         let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux");

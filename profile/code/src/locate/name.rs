@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_reports_print_is_understood() {
+    fn printed_call_sites_are_parsed() {
         let line = |function, file, line| Name::Line { function, file, line };
         for (text, name) in [
             ("push at /src/queue.c:120", line(Some("push"), "queue.c", Some(120))),

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_that_touch_are_one() {
+    fn adjacent_ranges_are_merged() {
         assert_eq!(merged(vec![20..30, 0..4, 4..8, 25..26]), [0..8, 20..30]);
     }
 

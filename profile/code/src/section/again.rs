@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_sleeps_again() {
+    fn sleeps_in_loops_are_repeated() {
         assert!(repeats!("call rax", "mov ecx, [rdi]", "test ecx, ecx", "je 2b"), "a flag");
         assert!(repeats!("jmp 5f", "4:", "call rax", "5:", "cmp [rdi], esi", "jne 4b"));
         assert!(repeats!("call rax", "inc ebx", "cmp ebx, 4", "jne 2b"), "so many times");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_sleep_that_goes_on_is_one() {
+    fn resuming_an_interrupted_sleep_is_no_loop() {
         assert!(!repeats!("call rax", "cmp eax, 4", "je 2b"), "clock_nanosleep");
         assert!(!repeats!(
             "call rax",

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_may_begin_where_another_one_ends() {
+    fn adjacent_text_sections_are_both_read() {
         let code = Code {
             texts: vec![(0x1000, &[0x90, 0x90]), (0x1002, &[0xc3])],
             bound: HashMap::new(),

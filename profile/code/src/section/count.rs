@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_a_way_back_and_not_a_way_together() {
+    fn loops_are_cycles_and_not_joins_of_control_flow() {
         assert!(!loops(&ways(&[(1, &[2, 3]), (2, &[4]), (3, &[4]), (4, &[])])));
         assert!(loops(&ways(&[(1, &[2]), (2, &[3]), (3, &[2, 4]), (4, &[])])));
         assert!(loops(&ways(&[(1, &[1])])));

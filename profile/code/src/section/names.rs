@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_waited_for_and_made() {
+    fn event_functions_hand_over() {
         for name in [
             "pthread_cond_signal",
             "sem_post",

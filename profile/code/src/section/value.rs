@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_value_comes_from_is_found_however_many_ways_lead_there() {
+    fn origins_are_found_along_exponentially_many_paths() {
         let mut values = Values::default();
         let [first, other] = [1, 2].map(|register| values.of(Origin::Entry(register)));
         let mut value = values.of(Origin::Load(first));

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_nothing_but_wrappers_the_innermost_is_shown() {
+    fn a_stack_of_wrappers_only_shows_the_innermost() {
         assert_eq!(shown(&[("std::mutex::lock()", ""), ("std::thread::run()", "")]), Some(0));
         assert_eq!(shown(&[]), None);
     }

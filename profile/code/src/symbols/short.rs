@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_return_types_and_long_arguments_go() {
+    fn parameters_return_types_and_long_arguments_are_removed() {
         for (name, short) in [
             ("main", "main"),
             ("queue::push(int)", "queue::push"),

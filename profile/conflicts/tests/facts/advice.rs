@@ -64,7 +64,7 @@ fn a_counter_alone_is_atomic_and_private_data_needs_no_lock() {
 }
 
 #[test]
-fn atomic_counters_are_told_from_plain_ones() {
+fn atomic_counters_differ_from_plain_counters() {
     let atomic = |thread, n| section(thread).adds_atomically(0x5000 + 8 * (n % 3));
     let proposal = first(&facts(atomic));
     assert_eq!((proposal.advice, proposal.saves_at_most), (Advice::AlreadyAtomic, 2.0));
@@ -73,7 +73,7 @@ fn atomic_counters_are_told_from_plain_ones() {
 }
 
 #[test]
-fn words_that_say_where_functions_are_share_nothing_unless_they_are_written() {
+fn function_pointers_are_shared_data_only_if_written() {
     let linked = |thread, _| section(thread).calls_by(0x3fd8);
     assert_eq!(first(&facts(linked)).advice, Advice::NothingShared);
     let counter = |thread, n| linked(thread, n).reads(0x5000, 8).writes(0x5000, 8);
@@ -84,7 +84,7 @@ fn words_that_say_where_functions_are_share_nothing_unless_they_are_written() {
 }
 
 #[test]
-fn of_data_that_no_section_met_twice_nothing_is_said_to_be_private() {
+fn data_that_sections_met_only_once_is_not_called_private() {
     let large = block(0x10_0000_0000, 400 * 64, 1);
     let once = facts(|thread, n| section(thread).changes(large, 64 * n));
     assert_eq!(first(&once).advice, Advice::UseOptimistic);
@@ -116,7 +116,7 @@ fn sections_that_are_too_long_to_be_traced_are_to_be_shortened() {
 }
 
 #[test]
-fn conflicts_that_are_spread_over_fields_name_none_to_split_off() {
+fn spread_conflicts_name_no_field_to_split_off() {
     // Three of four pairs are independent. The others conflict on two words each, so no field is a
     // cause alone.
     let lock = facts(|thread, n| {
@@ -170,7 +170,7 @@ fn a_long_section_that_computes_is_to_be_shortened() {
 }
 
 #[test]
-fn what_truly_conflicts_is_left_and_io_is_marked() {
+fn truly_conflicting_sections_are_left_and_io_is_marked() {
     let lock = facts(|thread, _| {
         (0..6).fold(section(thread), |m, i| m.reads(0x5000 + 8 * i, 8).writes(0x5000 + 8 * i, 8))
     });

@@ -24,7 +24,7 @@ fn scarce_of(trace: &Trace) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn the_three_most_waited_for_need_200_sections_each() {
+fn the_three_most_waited_for_locks_need_200_sections_each() {
     let mut all = with_sections(ENOUGH - 1);
     all.counts = vec![
         at(LOCK, SITE, 5000, SECOND),
@@ -39,7 +39,7 @@ fn the_three_most_waited_for_need_200_sections_each() {
 }
 
 #[test]
-fn what_hardly_was_waited_for_or_was_not_asked_for_is_passed_over() {
+fn locks_with_little_waiting_or_not_selected_are_skipped() {
     let mut all = with_sections(10);
     // Two threads ran for a second each, and waited for less than a thousandth of that.
     all.counts = vec![at(LOCK, SITE, 5000, SECOND / 1000), at(1, SITE + 1, 10, SECOND / 1000)];
@@ -52,7 +52,7 @@ fn what_hardly_was_waited_for_or_was_not_asked_for_is_passed_over() {
 
 /// Some locks of a table have traced sections and some have none. All of them count as one lock.
 #[test]
-fn locks_of_one_place_are_one_kind() {
+fn locks_of_one_call_site_are_one_family() {
     let mut all = with_sections(10);
     let table = (0..50).map(|n| at(0x5000 + 64 * n, SITE, 100, SECOND / 100));
     all.counts = table.chain([at(LOCK, SITE, 100, 0)]).collect();
@@ -60,14 +60,14 @@ fn locks_of_one_place_are_one_kind() {
 }
 
 #[test]
-fn locks_of_unknown_places_are_no_kind() {
+fn locks_of_unknown_call_sites_are_not_joined() {
     let mut all = with_sections(10);
     all.counts = vec![at(1, 0, 10, SECOND), at(2, 0, 20, SECOND / 2)];
     assert_eq!(scarce_of(&all), [(1, 10, 0), (2, 20, 0)]);
 }
 
 #[test]
-fn how_long_and_with_which_budget_are_proportions() {
+fn needed_time_and_budget_are_proportional() {
     let mut all = with_sections(50);
     all.counts = vec![at(LOCK, SITE, 5000, SECOND)];
     let one = facts_of(&all).scarce[0];

@@ -10,7 +10,7 @@ use crate::hand::{LOCK, SITE, block, counted, facts_of, section, stack, trace};
 use syncline_conflicts::{Field, Options, facts};
 
 #[test]
-fn the_own_stack_and_all_known_locks_are_no_data() {
+fn own_stacks_and_known_locks_are_no_data() {
     let other_lock = 0x20_0000;
     let spin = 0x30_0004;
     let touching = |thread| {
@@ -41,7 +41,7 @@ fn the_own_stack_and_all_known_locks_are_no_data() {
 /// A new thread often gets the stack of one that has ended. The addresses are the same, but not the
 /// data.
 #[test]
-fn one_stack_that_two_threads_had_in_turn_is_each_ones_own() {
+fn a_reused_stack_belongs_to_each_thread_in_turn() {
     let on_stack = |thread| section(thread).reads(stack(1) + 64, 8).writes(stack(1) + 64, 8);
     let mut all = trace(vec![on_stack(2), on_stack(3)]);
     let conflicting = |all: &syncline_trace::Trace| facts_of(all).locks[0].window.conflicting;
@@ -132,7 +132,7 @@ fn counts_of_an_address_are_divided_among_its_successive_locks() {
 }
 
 #[test]
-fn what_has_no_whole_set_or_two_owners_is_not_compared() {
+fn incomplete_and_shared_sections_are_not_compared() {
     let writing = |thread| section(thread).writes(0x5000, 8);
     let facts = facts_of(&trace(vec![
         writing(1),
@@ -163,7 +163,7 @@ fn sections_are_compared_in_the_order_in_which_they_held_the_lock() {
 }
 
 #[test]
-fn the_window_forgets() {
+fn sections_outside_the_window_are_not_compared() {
     let mut sections = vec![section(1).writes(0x5000, 8)];
     sections.extend((0..128).map(|n| section(2).writes(0x6000 + 8 * n, 8)));
     sections.push(section(2).writes(0x5000, 8));
@@ -196,7 +196,7 @@ fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
 /// Three threads queue for the lock. Each section that waited is compared with the one that it
 /// waited for.
 #[test]
-fn contended_pairs_are_those_of_which_one_waited_for_the_other() {
+fn contended_pairs_have_a_waiter_and_its_holder() {
     //   1  ==== 2  __====        waits for 1, same data 3       ___===   waits for 2, other data 1
     //   ==   waits for no thread
     let facts = facts_of(&trace(vec![
@@ -236,7 +236,7 @@ fn the_mean_is_weighted_by_the_time_held() {
 /// At the first call of a function, the loader writes its address into a word that all later calls
 /// read.
 #[test]
-fn what_the_dynamic_loader_binds_is_no_data() {
+fn words_bound_by_the_dynamic_loader_are_no_data() {
     let loader = |made: crate::hand::Made| {
         let mut made = made.writes(0x8000, 8).reads(0x9000, 8).reads(0x8800, 8);
         for word in &mut made.0.words {
@@ -263,14 +263,14 @@ fn what_the_dynamic_loader_binds_is_no_data() {
 }
 
 #[test]
-fn a_block_that_grows_where_it_is_stays_the_same() {
+fn a_block_that_grows_in_place_stays_the_same_object() {
     let one = |thread, size| section(thread).changes(block(0x5000, size, 1), 8);
     assert_eq!(facts_of(&trace(vec![one(1, 64), one(2, 128)])).locks[0].window.conflicting, 1);
 }
 
 /// If there is a budget, not every acquisition of a thread that acquires often is counted.
 #[test]
-fn what_may_be_an_estimate_is_told() {
+fn counts_that_may_be_estimates_are_marked() {
     let estimated = |budget, of_one_thread| {
         let mut all = trace(vec![section(1), section(2)]);
         all.header.budget_permille = budget;
@@ -290,7 +290,7 @@ fn what_may_be_an_estimate_is_told() {
 /// Locks that are acquired at one call site are one family, even if their sections can't be
 /// compared. Locks whose call sites are unknown are no family.
 #[test]
-fn locks_of_unknown_places_are_no_family() {
+fn locks_of_unknown_call_sites_are_no_family() {
     let locks = |sites: [u64; 2], stopped: u32| {
         let one = |n: usize| {
             section(1).with(|record| {

@@ -130,7 +130,7 @@ fn readers_share_if_fewer_than_one_of_ten_writes() {
 }
 
 #[test]
-fn a_section_is_long_from_five_hundred_instructions_on_if_nine_tenths_are_about_something_else() {
+fn a_section_is_long_from_500_instructions_with_nine_tenths_unshared() {
     let sections = |beside: u32, shared: u32| {
         of_400(|thread, _| {
             changes(changes(section(thread), 0x5000), 0x5008)
@@ -201,7 +201,7 @@ fn only_short_sections_are_one_atomic_operation() {
 /// A section that makes system calls or allocates can't be replaced by one atomic operation,
 /// whatever data it touches.
 #[test]
-fn only_memory_is_changed_by_an_atomic_operation() {
+fn sections_with_system_calls_are_no_atomic_operation() {
     const GETPID: u32 = 39;
     let counter = |thread| changes(section(thread), 0x5000);
     assert_eq!(all(&of_400(|thread, _| counter(thread))), [Advice::UseAtomic]);
@@ -215,7 +215,7 @@ fn only_memory_is_changed_by_an_atomic_operation() {
 }
 
 #[test]
-fn what_is_about_data_comes_before_what_is_about_length() {
+fn advice_on_data_comes_before_advice_on_length() {
     let lock = of_400(|thread, n| {
         let entry = block(0x30_0000 + 64 * (n % 51), 64, 1 + n % 51);
         section(thread).changes(entry, 0).changes(entry, 8).step(0x40_2000, 10_000, None)
@@ -226,7 +226,7 @@ fn what_is_about_data_comes_before_what_is_about_length() {
 /// A word that is only changed by atomic instructions needs no lock, and the advice to use an
 /// atomic operation would be useless.
 #[test]
-fn what_is_atomic_already_is_told_before_what_could_be() {
+fn already_atomic_comes_before_use_atomic() {
     let atomic = |thread| section(thread).adds_atomically(0x5000);
     assert_eq!(all(&of_400(|thread, _| atomic(thread))), [Advice::AlreadyAtomic]);
     // Threads that hold a lock as readers at the same time have to write with atomic instructions,
@@ -253,7 +253,7 @@ fn a_lock_is_for_output_if_half_of_its_sections_do_some() {
 
 /// Data that only one section accessed does not show whether threads share data.
 #[test]
-fn nothing_is_shared_if_half_of_the_sections_came_to_data_again() {
+fn nothing_is_shared_if_half_of_the_sections_reused_data() {
     let alone = |number: u64| {
         of_400(|thread, n| {
             let own = 0x5000 + 4096 * u64::from(thread);

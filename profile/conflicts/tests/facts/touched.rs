@@ -28,7 +28,7 @@ fn four(made: Made) -> Made {
 /// The loader's instructions at the first call of a function count neither for a section's length,
 /// nor for its lines, nor for its accesses.
 #[test]
-fn the_loaders_instructions_are_not_the_sections() {
+fn the_loaders_instructions_do_not_count_for_sections() {
     let first = four(section(1)).step(LOADER + 0x10, 700, Some((0x5000, 0x5007)));
     let sections = vec![first, four(section(2)), four(section(1)).reads(0x5000, 8)];
     let facts = facts_of(&with_loader(trace(sections.clone())));
@@ -47,7 +47,7 @@ fn the_loaders_instructions_are_not_the_sections() {
 }
 
 #[test]
-fn data_is_what_words_are_part_of() {
+fn touched_words_are_grouped_by_their_object() {
     let entry = |n: u64| block(0x2000_0000 + 64 * n, 64, 1 + n);
     let other = block(0x3000_0000, 128, 1);
     let facts = facts_of(&trace(vec![
@@ -142,7 +142,7 @@ fn locks_that_were_not_traced_are_counted() {
 /// A process that was killed has not written its last counts. The counts of its traced sections are
 /// lower bounds.
 #[test]
-fn what_a_killed_process_did_is_at_least_what_was_traced() {
+fn counts_of_a_killed_process_are_at_least_its_traced_sections() {
     let sections = || {
         let waited = section(2).held(100, 200, 250_000);
         vec![section(1).held(0, 90, 0), waited, section(1).held(300, 400, 0)]
@@ -165,7 +165,7 @@ fn what_a_killed_process_did_is_at_least_what_was_traced() {
 
 /// The reasons why sections could not be traced to their end are counted separately.
 #[test]
-fn stops_are_told_apart() {
+fn stop_reasons_are_counted_separately() {
     use syncline_trace::layout::{STOP_FORK, STOP_LIMIT};
     let stopped = |why| section(1).with(|record| record.stopped = why);
     let facts = facts_of(&trace(vec![

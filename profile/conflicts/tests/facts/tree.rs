@@ -43,7 +43,7 @@ fn sections_1_and_2_are_independent_and_3_conflicts_with_both_on_the_roots_right
 }
 
 #[test]
-fn the_facts_of_all_three_are_those_of_the_table() {
+fn the_facts_equal_those_of_the_papers_table() {
     let facts = facts_of(&trace(sections().into()));
     let [lock] = &facts.locks[..] else { panic!("one lock") };
     let window = &lock.window;

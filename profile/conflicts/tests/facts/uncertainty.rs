@@ -19,7 +19,7 @@ fn sample(sections: u64, writers: f64, random: &mut fastrand::Rng) -> Comparison
 }
 
 #[test]
-fn nineteen_of_twenty_samples_are_as_near_as_they_say() {
+fn nineteen_of_twenty_samples_lie_within_their_uncertainty() {
     let mut random = fastrand::Rng::with_seed(5);
     for (sections, writers) in [(100, 0.02), (100, 0.1), (100, 0.5), (400, 0.05), (400, 0.9)] {
         // Two sections are independent if neither of them writes.
@@ -36,7 +36,7 @@ fn nineteen_of_twenty_samples_are_as_near_as_they_say() {
 }
 
 #[test]
-fn more_sections_leave_less_open_and_none_leaves_all() {
+fn uncertainty_falls_with_the_number_of_sections() {
     assert_eq!(Comparison::default().uncertainty(), 1.0);
     let of = |sections, conflicting| {
         Comparison { sections, pairs: 100, conflicting, ..Comparison::default() }.uncertainty()
@@ -49,7 +49,7 @@ fn more_sections_leave_less_open_and_none_leaves_all() {
 
 /// A lock that is hardly ever held contributes little to the uncertainty of the mean.
 #[test]
-fn the_means_is_that_of_the_locks_by_their_weight() {
+fn the_mean_uncertainty_is_weighted_by_lock() {
     let apart = LOCK + 0x1000;
     let mut all = Vec::new();
     for n in 0..120 {

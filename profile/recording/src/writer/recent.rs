@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_found_by_all_that_it_is() {
+    fn a_recent_call_is_found_by_operation_lock_and_caller() {
         let (recent, stack) = (none(), [0_usize; 8]);
         let (caller, mut row) = (&raw const stack[2], row(0x1000, 0));
         let find = |op, lock, caller, ret| recent.find(op, lock, caller, ret);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn all_locks_of_a_place_have_one_row_where_they_are_many() {
+    fn call_sites_with_many_locks_have_one_row() {
         let (recent, caller) = (none(), 0x7000 as *const usize);
         let mut row = row(REST, 0);
         // SAFETY: as above.
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_of_the_sample_is_not_found() {
+    fn a_call_that_belongs_to_the_sample_is_not_found() {
         let (recent, caller) = (none(), 0x7000 as *const usize);
         let mut row = row(0x1000, 89);
         let between = sampling::until_next(0x1000, 89) - 1;

@@ -87,7 +87,7 @@ mod tests {
     const LOCK: u64 = 0x1000;
 
     #[test]
-    fn the_next_of_the_sample_is_the_next_one_that_belongs_to_it() {
+    fn until_next_leads_to_the_next_sampled_call() {
         for lock in [LOCK, REST] {
             let is_sampled = |&calls: &u64| weight(lock, calls).is_some();
             let sampled: Vec<u64> = (0..600_000).filter(is_sampled).collect();

@@ -107,7 +107,7 @@ impl Table {
         for row in (0..1 << log2).map(|slot| before.wrapping_add(slot)) {
             // SAFETY: rows of this thread's own tables.
             unsafe {
-                let moved = if (*row).calls == 0 { None } else { self.same(kind, &*row) };
+                let moved = if (*row).calls == 0 { None } else { self.moved_row(kind, &*row) };
                 if let Some(moved) = moved {
                     add(&raw mut (*moved).calls, (*row).calls);
                 }
@@ -118,7 +118,7 @@ impl Table {
     }
 
     /// The row in this table that took the place of a row of the previous table.
-    unsafe fn same(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
+    unsafe fn moved_row(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
         let is = |new: &Row| (new.lock, new.ret, new.key) == (row.lock, row.ret, row.key);
         // SAFETY: the table is the calling thread's own.
         unsafe { self.find((kind.hash)(row), is) }
@@ -281,7 +281,7 @@ impl Table {
                 if !old_first.is_null() {
                     let moved: Range<*mut Row> = old_first..old_first.wrapping_add(old_slots);
                     relocate(&|row| match moved.contains(&row) {
-                        true => self.same(kind, &*row).unwrap_or(row),
+                        true => self.moved_row(kind, &*row).unwrap_or(row),
                         false => row,
                     });
                     self.give_back_before(kind, Some(room));

@@ -78,7 +78,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_sample_is_read_as_it_was_written() {
+fn the_sample_is_read_back_unchanged() {
     let folder = folder();
     let file = read(&folder.path().join("1.syncline"), &sample(), "the sample").expect("a value");
     assert_eq!(file.executable(), "/usr/bin/sample");
@@ -147,7 +147,7 @@ fn tables_and_logs_that_overlap_are_refused() {
 }
 
 #[test]
-fn every_length() {
+fn truncated_files_are_handled() {
     let (folder, whole) = (folder(), sample());
     let path = folder.path().join("1.syncline");
     for length in (0..whole.len()).step_by(7) {
@@ -157,7 +157,7 @@ fn every_length() {
 }
 
 #[test]
-fn children_are_told_apart() {
+fn children_in_one_file_are_distinguished() {
     let (folder, whole) = (folder(), sample::family());
     let path = folder.path().join("1.syncline");
     let first = read(&path, &whole, "a family").expect("a value");

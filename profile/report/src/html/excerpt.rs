@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_around_a_place() {
+    fn an_excerpt_has_the_lines_around_a_line() {
         let text: String = (1..=30).map(|n| format!("line {n}\n")).collect();
         let numbers = |line| -> Option<(usize, usize)> {
             let lines = around(&text, line)?;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_looks_like_source_is_read() {
+    fn only_source_files_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("a.c"), "int x;\n").unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_is_newer_than_the_program_is_doubted() {
+    fn a_source_newer_than_the_program_is_marked() {
         let old = SystemTime::UNIX_EPOCH;
         let new = old + Duration::from_secs(1);
         assert_eq!(doubt(Some(old), Some(new)), "");

@@ -37,7 +37,7 @@ pub fn section(process: &Process, id: &str) -> String {
     }
     html += "<ol class=\"findings\">\n";
     for (number, finding) in process.findings.iter().take(FINDINGS).enumerate() {
-        html += &one(process, number, finding, id);
+        html += &finding_item(process, number, finding, id);
     }
     html += "</ol>\n";
     if let Some(more @ 1..) = process.findings.len().checked_sub(FINDINGS) {
@@ -111,7 +111,7 @@ pub fn remaining(process: &Process, rows: &str) -> String {
     html + "</ul>\n"
 }
 
-fn one(process: &Process, at: usize, finding: &Finding, of_process: &str) -> String {
+fn finding_item(process: &Process, at: usize, finding: &Finding, of_process: &str) -> String {
     let id = format!("{of_process}-finding-{at}");
     let mut html = format!(
         "<li><article class=\"finding\" id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
@@ -145,7 +145,7 @@ fn one(process: &Process, at: usize, finding: &Finding, of_process: &str) -> Str
     if let Some(frame) = frame.and_then(|frame| process.frames.get(frame)) {
         html += &excerpt(process, frame);
     }
-    html += &who(process, finding, &format!("{of_process}-site-"));
+    html += &waiter_and_holder_stacks(process, finding, &format!("{of_process}-site-"));
     html + "</article></li>\n"
 }
 
@@ -190,7 +190,7 @@ fn question(open: &OpenQuestion) -> String {
 }
 
 /// The stacks of the waiters and of the holders, folded; empty if none is known.
-fn who(process: &Process, finding: &Finding, rows: &str) -> String {
+fn waiter_and_holder_stacks(process: &Process, finding: &Finding, rows: &str) -> String {
     let mut html = String::new();
     for &number in finding.sites.iter().take(STACKS) {
         let Some(site) = process.sites.get(number) else { continue };

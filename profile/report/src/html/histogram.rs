@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_counted_is_no_picture() {
+    fn an_empty_histogram_has_no_chart() {
         assert_eq!(chart(&Histogram::default(), "Waits"), "");
     }
 }

@@ -50,7 +50,7 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
         if number > 0 {
             writeln!(out)?;
         }
-        one(number + 1, process, (place, finding), out, style)?;
+        write_finding(number + 1, process, (place, finding), out, style)?;
     }
     more(large.len().saturating_sub(FINDINGS), "finding", out, style)?;
     let rule =
@@ -141,7 +141,7 @@ fn place(process: &Process, remaining: &Remaining) -> String {
     }
 }
 
-fn one(
+fn write_finding(
     number: usize,
     process: &Process,
     (place_in_list, finding): (usize, &Finding),

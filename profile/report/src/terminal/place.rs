@@ -47,7 +47,7 @@ mod tests {
         "<log::Writer as log::Log>::write at /home/me/.cargo/log-0.12/src/log/writer.rs:75";
 
     #[test]
-    fn file_and_line_stay() {
+    fn a_shortened_call_site_keeps_file_and_line() {
         let fits = |width: usize| fitting(PLACE, width);
         assert_eq!(fits(100), PLACE);
         assert_eq!(fits(70), "<log::Writer as log::Log>::write at …/log-0.12/src/log/writer.rs:75");
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_the_arguments_go() {
+    fn without_a_file_the_arguments_are_removed() {
         let place = "v8::Deserialize(v8::internal::Isolate*, v8::internal::FullObjectSlot)+0x2f";
         assert_eq!(fitting(place, 40), "v8::Deserialize+0x2f");
         assert_eq!(short(place), "v8::Deserialize+0x2f");

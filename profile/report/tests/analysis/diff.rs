@@ -72,7 +72,7 @@ fn diff_of(before: &Analysis, after: &Analysis) -> Diff {
 }
 
 #[test]
-fn sites_are_matched_although_lines_moved_and_told_per_second() {
+fn sites_match_across_moved_lines_with_rates_per_second() {
     let (before, after) = before_and_after();
     let diff = diff_of(&before, &after);
     assert_eq!((diff.before.seconds, diff.after.seconds), (4.0, 2.0));
@@ -91,7 +91,7 @@ fn sites_are_matched_although_lines_moved_and_told_per_second() {
 }
 
 #[test]
-fn sites_come_and_go() {
+fn new_and_gone_sites_are_listed() {
     let (before, mut after) = before_and_after();
     name(&mut after, "0x300", "none", 1);
     for frame in &mut after.processes[0].frames {
@@ -195,7 +195,7 @@ FUTEXES AND EVENTS  in each second of run time, before and after
 ";
 
 #[test]
-fn json_has_all_of_it() {
+fn the_json_diff_has_schema_sites_and_times() {
     let (before, after) = before_and_after();
     let mut out = Vec::new();
     diff_json(&diff_of(&before, &after), &mut out).unwrap();

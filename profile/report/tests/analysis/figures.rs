@@ -55,7 +55,7 @@ fn time_held_is_what_was_timed_plus_the_samples_mean_for_the_rest() {
 }
 
 #[test]
-fn the_process_knows_its_time_and_the_share_that_was_lost() {
+fn a_process_has_its_time_and_lost_share() {
     let process = &contended().load().processes[0];
     assert_eq!(process.arguments, ["/bin/app", "-v"]);
     close(process.seconds, 10.0);
@@ -69,7 +69,7 @@ fn the_process_knows_its_time_and_the_share_that_was_lost() {
 }
 
 #[test]
-fn who_blocks_whom() {
+fn blocking_pairs_are_sites_of_waiter_and_holder() {
     let process = &contended().load().processes[0];
     let [first, second] = &process.blocking[..] else { panic!("two pairs") };
     let place = |site: usize| process.sites[site].place.as_str();
@@ -98,7 +98,7 @@ fn a_blocker_is_the_thread_that_was_waited_for_longest() {
 }
 
 #[test]
-fn many_quiet_locks_of_one_place_are_one_busy_site() {
+fn many_quiet_locks_of_one_call_site_are_one_busy_site() {
     let mut f = Fixture::new(&["/bin/app"], 1);
     let stack = f.stack(&[0x1010]);
     let other_way = f.stack(&[0x1010, 0x2000]);
@@ -172,7 +172,7 @@ fn a_wait_that_has_not_ended_counts_until_the_end() {
 }
 
 #[test]
-fn what_was_dropped_is_said() {
+fn dropped_records_have_notes() {
     let mut f = Fixture::new(&["/bin/app"], 1);
     f.thread("main", 0..SECOND);
     f.header.dropped_operations = 7;

@@ -17,7 +17,7 @@ fn recording(calls: u64, waits: &[u64]) -> Fixture {
 }
 
 #[test]
-fn rates_are_of_what_happened_between_the_looks() {
+fn rates_cover_the_time_between_two_looks() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("1.syncline");
     recording(100, &[MS]).write(&path);

@@ -80,7 +80,7 @@ fn damaged_recordings_give_an_answer() {
 }
 
 #[test]
-fn a_file_among_others_that_cannot_be_read_is_left_out_and_said() {
+fn an_unreadable_file_among_others_is_left_out_with_a_note() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("1.syncline"), valid()).unwrap();
     std::fs::write(folder.path().join("2.syncline"), b"something else").unwrap();

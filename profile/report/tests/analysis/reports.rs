@@ -133,7 +133,7 @@ WHAT COULD NOT BE SEEN
 /// If hardly any time is lost, a finding with little gain is only named, even if it is the only
 /// one.
 #[test]
-fn what_takes_little_and_brings_little_shares_one_line() {
+fn minor_findings_share_one_line() {
     let mut analysis = shop().load();
     let process = &mut analysis.processes[0];
     assert_eq!(process.findings.len(), 1);
@@ -170,7 +170,7 @@ fn without_escapes(text: &str) -> String {
 }
 
 #[test]
-fn of_several_processes_the_one_that_lost_most_comes_first() {
+fn processes_are_ordered_by_lost_time() {
     let folder = TempDir::new().unwrap();
     shop().write(&folder.path().join("2.syncline"));
     let mut quiet = Fixture::new(&["/bin/quiet"], 1);
@@ -258,7 +258,7 @@ fn every_field_of_the_json_report_is_documented() {
 
 /// One run has every finding but the last; the other run has only the first and the last.
 #[test]
-fn of_several_runs_each_finding_is_told_with_how_often_it_was_seen() {
+fn findings_of_several_runs_say_how_often_they_were_seen() {
     let (mut one, mut other) = (shop().load(), shop().load());
     let mut findings: Vec<Finding> = every_remedy().map(finding).collect();
     for (number, finding) in findings.iter_mut().enumerate() {

@@ -240,7 +240,7 @@ fn a_counter_is_one_word() {
 }
 
 #[test]
-fn branches_read_and_write_what_they_say() {
+fn branches_count_their_reads_and_writes() {
     each_form(|program, form| {
         let section = mutex(program, "branch>");
         assert!(section.complete && !section.loops, "{form}: {section:?}");
@@ -250,7 +250,7 @@ fn branches_read_and_write_what_they_say() {
 }
 
 #[test]
-fn what_leads_to_a_word_and_what_gets_a_copy_of_it_are_no_words() {
+fn pointers_and_copies_on_the_stack_are_not_counted_as_words() {
     each_form(|program, form| {
         let words = |function| mutex(program, function).words;
         // Without optimisation, addresses pass through the stack, also in these functions.
@@ -285,7 +285,7 @@ fn calls_have_names() {
 }
 
 #[test]
-fn what_only_reads_writes_nothing() {
+fn a_reading_section_has_no_writes() {
     each_form(|program, form| {
         let section = section(program, "reader>", Op::RwlockWrite);
         assert!(section.complete, "{form}: {section:?}");
@@ -295,7 +295,7 @@ fn what_only_reads_writes_nothing() {
 }
 
 #[test]
-fn the_stack_and_the_threads_data_are_its_own() {
+fn stack_and_thread_local_data_do_not_count() {
     each_form(|program, form| {
         let section = mutex(program, "local>");
         assert!(section.complete, "{form}: {section:?}");
@@ -323,7 +323,7 @@ fn an_atomic_is_neither_read_nor_write() {
 }
 
 #[test]
-fn every_way_must_lead_to_the_release() {
+fn every_path_must_lead_to_the_release() {
     each_form(|program, form| {
         let early = mutex(program, "early>");
         assert!(early.complete && early.writes == 1, "{form}: {early:?}");
@@ -338,7 +338,7 @@ fn every_way_must_lead_to_the_release() {
 }
 
 #[test]
-fn of_a_try_only_the_way_with_the_lock_counts() {
+fn only_the_successful_path_of_a_try_counts() {
     each_form(|program, form| {
         let section = section(program, "try>", Op::MutexTrylock);
         assert!(section.complete, "{form}: {section:?}");
@@ -348,7 +348,7 @@ fn of_a_try_only_the_way_with_the_lock_counts() {
 }
 
 #[test]
-fn a_condition_to_lock_is_the_same_when_it_is_asked_again() {
+fn a_repeated_condition_around_locking_is_recognised() {
     each_form(|program, form| {
         let section = mutex(program, "optional>");
         assert!(section.complete, "{form}: {section:?}");
@@ -357,7 +357,7 @@ fn a_condition_to_lock_is_the_same_when_it_is_asked_again() {
 }
 
 #[test]
-fn a_condition_to_wait_for_may_change() {
+fn a_loop_around_a_condition_wait_is_followed() {
     each_form(|program, form| {
         let section = mutex(program, "waits>");
         assert!(section.complete && section.loops, "{form}: {section:?}");
@@ -398,7 +398,7 @@ fn guards_of_cpp_are_followed_to_their_ends() {
 }
 
 #[test]
-fn what_cant_be_read_has_no_section() {
+fn unreadable_code_has_no_section() {
     let program = Program::compile(C, "cc", &["-O2"]);
     let mut f = Fixture::new(&["program"], 1);
     f.module(program.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &[1; 20]);

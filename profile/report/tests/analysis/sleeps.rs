@@ -48,7 +48,7 @@ fn repeats(program: &Program, functions: &[&str]) -> Option<bool> {
 
 /// At the end of a function, a call may be a jump: to a stub, or, without a stub, through a slot.
 #[test]
-fn a_loop_of_sleeps_is_told_from_work_however_functions_are_called() {
+fn a_loop_of_sleeps_is_recognised_with_every_kind_of_call() {
     for options in [&["-O0"][..], &["-O2"], &["-O2", "-fno-plt"], &["-O2", "-fcf-protection"]] {
         let program = Program::compile(C, "cc", options);
         let repeats = |functions: &[&str]| repeats(&program, functions);

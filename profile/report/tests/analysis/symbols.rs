@@ -171,7 +171,7 @@ fn templates_of_cpp() {
 }
 
 #[test]
-fn the_place_of_a_lock_guard_is_the_users_own_line() {
+fn the_call_site_of_a_lock_guard_is_the_users_line() {
     let binary = Binary::compile(CPP, "c++", &["-O0"]);
     let (start, size) = binary.symbol("shop::Queue<long>::push");
     let guard = (start..start + size).find(|&a| binary.truth(a)[0].1 == "source.cpp:7").unwrap();
@@ -265,7 +265,7 @@ fn without_debug_information_functions_remain() {
 }
 
 #[test]
-fn another_file_of_the_same_name_is_not_believed() {
+fn a_file_with_another_build_id_has_a_note() {
     let binary = Binary::compile(C, "cc", &[]);
     let (outer, _) = binary.symbol("outer");
     let process = binary.process(&[1; 20], &[outer], &[], &[]);
@@ -294,7 +294,7 @@ fn a_program_that_was_replaced_by_the_same_build_has_names_and_another_build_non
 }
 
 #[test]
-fn a_file_that_is_gone_is_said() {
+fn a_missing_file_has_a_note() {
     let mut f = Fixture::new(&["program"], 1);
     let path = Path::new("/nowhere/program");
     f.module(path.to_str().unwrap(), BIAS..BIAS + 0x1000, BIAS, &[1; 20]);

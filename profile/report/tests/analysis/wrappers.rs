@@ -149,7 +149,7 @@ fn acquires(program: &Program, calls: &[(&str, &str)]) -> Process {
 }
 
 #[test]
-fn a_place_is_where_the_section_is_and_not_who_takes_its_lock() {
+fn a_call_site_is_in_the_function_of_the_section() {
     for options in ["-O0", "-O1", "-O2", "-O3"] {
         // Tail calls would leave no frame.
         let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
@@ -163,7 +163,7 @@ fn a_place_is_where_the_section_is_and_not_who_takes_its_lock() {
 
 /// A stripped program has no names of functions, but takes its locks by the same calls.
 #[test]
-fn a_stripped_program_has_the_same_places() {
+fn a_stripped_program_has_the_same_call_sites() {
     for options in ["-O0", "-O2"] {
         let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
         run(Command::new("strip").arg(&program.path));
@@ -178,7 +178,7 @@ fn a_stripped_program_has_the_same_places() {
 }
 
 #[test]
-fn names_stand_for_the_calls_that_a_report_gives_them() {
+fn reported_names_locate_their_calls() {
     for options in ["-O1", "-O2"] {
         let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
         let names = Locator::new(slice::from_ref(&program.path), &[]).unwrap();

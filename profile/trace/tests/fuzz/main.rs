@@ -59,7 +59,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_sample_is_read_as_it_was_written() {
+fn the_sample_is_read_back_unchanged() {
     let folder = folder();
     let trace = read(&folder.path().join("1.trace"), &sample(), "the sample").expect("a value");
     assert_eq!(trace.executable(), "/usr/bin/sample");
@@ -91,7 +91,7 @@ fn a_file_of_another_version_is_refused_by_its_number() {
 }
 
 #[test]
-fn every_length() {
+fn truncated_files_are_handled() {
     let (folder, whole) = (folder(), sample());
     let path = folder.path().join("1.trace");
     let ends = [last_chunk() - 1, last_chunk()].into_iter().chain(whole.len() - 1200..whole.len());

@@ -158,7 +158,7 @@ fn account(thread: &mut Thread, may_trace: bool) -> bool {
     let (allocations, frees) = heap::thread_counts();
     let allocator = allocations.wrapping_add(frees);
     let allocator_calls = allocator.wrapping_sub(thread.allocator);
-    thread.process.passed_by(thread.passed, thread.looked_at, allocator_calls);
+    thread.process.add_skipped(thread.passed, thread.looked_at, allocator_calls);
     (thread.passed, thread.looked_at, thread.allocator) = (0, 0, allocator);
     if thread.countdown == 0 {
         let gap = if may_trace { GAP } else { LONG_GAP };

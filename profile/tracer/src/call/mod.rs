@@ -94,7 +94,7 @@ impl Call {
                         begin(context, thread, &by, site, row, waited_for_condition);
                         *self = Call::Traced(context);
                     }
-                } else if thread.is_time_for_a_clock(by.stands_for) {
+                } else if thread.is_to_be_timed(by.stands_for) {
                     thread.time(by.lock, row);
                 }
                 if !rare.get() {

@@ -174,7 +174,7 @@ impl Process {
 
     /// Notes the cost of calls that were not traced: so many acquisitions, of which `looked_at`
     /// were counted and not passed over, and so many calls of the allocator.
-    pub fn passed_by(&self, acquisitions: u32, looked_at: u32, allocator: u32) {
+    pub fn add_skipped(&self, acquisitions: u32, looked_at: u32, allocator: u32) {
         let pairs = u64::from(acquisitions) + u64::from(allocator / 2);
         let looks = u64::from(looked_at) + u64::from(allocator / 2);
         self.add_besides(pairs * PER_PAIR + looks * PER_LOOK);

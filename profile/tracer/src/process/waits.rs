@@ -121,7 +121,7 @@ impl Waits {
         }
         let waited = family.waited.fetch_add(ticks, Relaxed) + ticks;
         if waited > self.least.load(Relaxed) && !family.is_first.load(Relaxed) {
-            self.alone(|| self.promote(number, waited));
+            self.unless_changing(|| self.promote(number, waited));
         }
     }
 
@@ -148,7 +148,7 @@ impl Waits {
         let number = self.first[slot].load(Relaxed) as usize;
         let Some(family) = number.checked_sub(1).map(|n| &self.families[n]) else { return };
         if family.traced.fetch_add(1, Relaxed) + 1 >= ENOUGH {
-            self.alone(|| {
+            self.unless_changing(|| {
                 // Checks once more, now that no other thread can change the slot, since by now it
                 // may belong to another family.
                 if self.first[slot].load(Relaxed) as usize == number {
@@ -176,7 +176,7 @@ impl Waits {
     /// Calls `what`, which only one thread at a time may do, or does nothing if a call is under
     /// way. It must not wait for the other call, which may be on this very thread, interrupted by a
     /// signal handler.
-    fn alone(&self, what: impl FnOnce()) {
+    fn unless_changing(&self, what: impl FnOnce()) {
         // Acquire pairs with the Release below, so that this thread sees the watched families as
         // the last thread left them. Otherwise a family could be watched twice.
         if !self.changing.swap(true, Acquire) {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_enough_sections_makes_room_for_the_next() {
+    fn a_lock_with_enough_sections_gives_way_to_the_next() {
         let waits = Waits::none();
         (1..=3).for_each(|n| wait(&waits, n, 100 * n));
         (1..ENOUGH).for_each(|_| waits.traced(lock(2).0, lock(2).1));

@@ -80,7 +80,7 @@ impl Thread {
     /// Whether the hold of an acquisition that stands for this many is to be measured. That is
     /// drawn at random, for one in [`TIMED`].
     #[inline]
-    pub fn is_time_for_a_clock(&mut self, acquisitions: u32) -> bool {
+    pub fn is_to_be_timed(&mut self, acquisitions: u32) -> bool {
         self.clock_in = self.clock_in.saturating_sub(acquisitions);
         if self.clock_in > 0 {
             return false;

@@ -104,7 +104,7 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
                 // The other ranks don't need it any more.
                 Stage::After => {
                     if status.signal().is_some() {
-                        say(&format!("rank {rank} {} after syncline_dsm_finish", how(status)));
+                        say(&format!("rank {rank} {} after syncline_dsm_finish", ending(status)));
                     }
                     first_failed = first_failed.or(Some(code(status)));
                 }
@@ -144,7 +144,7 @@ fn end(job: Job, it: Ended, layout: &Layout) -> ExitCode {
     };
     match own {
         Some(_) => sleep(PATIENCE),
-        None => say(&format!("rank {rank} {} {when}; all other ranks were ended", how(status))),
+        None => say(&format!("rank {rank} {} {when}; all other ranks were ended", ending(status))),
     }
     drop(job);
     own.map_or(ExitCode::from(LOST as u8), |own| ExitCode::from(own as u8))
@@ -161,7 +161,7 @@ fn last_request(job: &Job, rank: usize, layout: &Layout) -> String {
 }
 
 /// How a rank ended, in words.
-fn how(status: ExitStatus) -> String {
+fn ending(status: ExitStatus) -> String {
     match status.signal() {
         Some(signal) => match nix::sys::signal::Signal::try_from(signal) {
             Ok(signal) => format!("was ended by {signal}"),

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_are_percent_and_zero_is_none() {
+    fn budgets_are_parsed_as_percent() {
         assert_eq!(parse_budget("10"), Ok(100));
         assert_eq!(parse_budget("2.5%"), Ok(25));
         assert_eq!(parse_budget("0.01"), Ok(1));

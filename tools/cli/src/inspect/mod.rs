@@ -24,8 +24,8 @@ use syncline_trace::Trace;
 use crate::failure::Failure;
 use crate::quoted::typed;
 use crate::record::{
-    Folder, find_library, hear_signals, largest_file, note_refusal, preload, program,
-    refuse_leak_checker, run_in, told_to_end,
+    Folder, find_library, got_sigterm, hear_signals, largest_file, note_refusal, preload, program,
+    refuse_leak_checker, run_in,
 };
 use args::Inspect;
 pub use of_recording::inspections;
@@ -73,7 +73,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     let run = run_in(&folder, &program, &args.command, variables)?;
     let traced = tidy(&folder, &output, args.from.as_deref());
     folder.remove_older();
-    if told_to_end() && traced.bytes > QUICK {
+    if got_sigterm() && traced.bytes > QUICK {
         // An error is ignored: standard error may be closed.
         let _ = writeln!(
             stderr(),

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_is_named_without_the_place_in_it() {
+    fn a_variable_is_named_without_offset() {
         assert_eq!(without_offset("table+0x5bac8 (app)"), "table (app)");
         assert_eq!(without_offset("table (app)"), "table (app)");
         assert_eq!(without_offset("app+0x7378"), "app (no variable)");

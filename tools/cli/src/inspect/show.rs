@@ -29,7 +29,8 @@ pub fn text(report: &Report, style: &Style) -> String {
         let _ = writeln!(text, "  was left alone: {why}");
     }
     if report.traced == 0 {
-        let _ = writeln!(text, "  no critical section was traced: {}", why_none(report));
+        let _ =
+            writeln!(text, "  no critical section was traced: {}", why_nothing_was_traced(report));
         return wrapped(&text, style);
     }
     let share = report.traced as f64 / report.acquisitions.max(1) as f64;
@@ -112,7 +113,7 @@ fn cost(report: &Report) -> String {
 }
 
 /// Why no critical section was traced.
-fn why_none(report: &Report) -> String {
+fn why_nothing_was_traced(report: &Report) -> String {
     let acquisitions = report.untraced_acquisitions;
     if report.left_alone.is_some() && acquisitions == 0 {
         return "it acquired no lock before that".to_owned();

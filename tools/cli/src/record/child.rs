@@ -37,7 +37,7 @@ const PASSED_ON: [Signal; 6] = [
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// Whether Syncline has got SIGTERM and passed it on.
-static TOLD_TO_END: AtomicBool = AtomicBool::new(false);
+static GOT_SIGTERM: AtomicBool = AtomicBool::new(false);
 
 /// Whether a user has asked for the end of the program, by a signal to Syncline or from the
 /// terminal.
@@ -51,8 +51,8 @@ pub fn interrupted() -> bool {
 
 /// Whether Syncline has got SIGTERM while the program ran. The sender waits for Syncline to end, so
 /// Syncline makes no report that takes long.
-pub fn told_to_end() -> bool {
-    TOLD_TO_END.load(Relaxed)
+pub fn got_sigterm() -> bool {
+    GOT_SIGTERM.load(Relaxed)
 }
 
 /// The running program, and the signals that Syncline reads while it runs.
@@ -143,7 +143,7 @@ impl Recorded {
     /// just as without Syncline.
     fn pass_on(&self, signal: Signal) {
         if signal == Signal::SIGTERM {
-            TOLD_TO_END.store(true, Relaxed);
+            GOT_SIGTERM.store(true, Relaxed);
         }
         let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
     }

@@ -71,7 +71,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_was_preloaded_stays_behind_our_library() {
+    fn preloaded_libraries_stay_behind_ours() {
         let ours = Path::new("/lib/ours.so");
         assert_eq!(preload(ours, None), "/lib/ours.so");
         assert_eq!(preload(ours, Some(OsStr::new(""))), "/lib/ours.so");

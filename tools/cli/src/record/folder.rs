@@ -69,7 +69,7 @@ impl Folder {
         };
         let opened = if made { make(&path)? } else { open_empty(&path)? };
         let mut folder = Folder { opened, others: None, made, moved };
-        let prepared = folder.check_space().and_then(|()| folder.let_others_in());
+        let prepared = folder.check_space().and_then(|()| folder.make_folder_for_other_users());
         prepared.inspect_err(|_| folder.discard())?;
         Ok(folder)
     }
@@ -166,7 +166,7 @@ impl Folder {
     }
 
     /// Makes the subfolder for other users, if processes of other users may be recorded.
-    fn let_others_in(&mut self) -> Result<(), Failure> {
+    fn make_folder_for_other_users(&mut self) -> Result<(), Failure> {
         if !getuid().is_root() {
             return Ok(());
         }

@@ -31,7 +31,7 @@ use environment::Environment;
 use library::{LIBRARY, OVERRIDE};
 use runs::Runs;
 
-pub use child::{hear_signals, told_to_end};
+pub use child::{got_sigterm, hear_signals};
 pub use environment::preload;
 pub use folder::{Folder, largest_file, note_refusal};
 pub use inherited::Signals;

@@ -32,7 +32,7 @@ pub fn print(watch: &mut Watch, interval: Duration, once: bool) -> Result<(), Fa
             return Ok(());
         }
         if !watch.goes_on() {
-            return write(&format!("{}\n", watch.farewell()));
+            return write(&format!("{}\n", watch.ending_text()));
         }
     }
 }

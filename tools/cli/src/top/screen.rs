@@ -26,7 +26,7 @@ pub fn show(watch: &mut Watch, interval: Duration) -> Result<(), Failure> {
     let ended = renew(watch, interval, &mut terminal);
     ratatui::restore();
     if ended? {
-        println!("{}", watch.farewell());
+        println!("{}", watch.ending_text());
     }
     Ok(())
 }

@@ -169,7 +169,7 @@ pub mod tests {
     }
 
     #[test]
-    fn places_name_their_process_where_there_are_several() {
+    fn call_sites_name_their_process_if_there_are_several() {
         let view = View::of(&[example(), Rates { pid: 43, ..example() }]);
         assert_eq!(column(&view, 5)[..2], ["42: busy at app.c:1", "43: busy at app.c:1"]);
     }

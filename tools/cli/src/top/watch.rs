@@ -66,7 +66,7 @@ impl Watch {
     }
 
     /// The text to print when the program has ended.
-    pub fn farewell(&self) -> String {
+    pub fn ending_text(&self) -> String {
         if self.process.is_some() {
             return "the process has ended".to_owned();
         }

@@ -35,7 +35,7 @@ pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
             let _ = writeln!(
                 text,
                 "All kept locks together, compared with the program's own: {}",
-                said(total)
+                comparison_text(total)
             );
         }
         (None, true) => text.push_str("No lock is kept: none is certainly faster.\n"),
@@ -65,11 +65,16 @@ fn place(text: &mut String, tried: &Tried) {
     for (at, comparison) in tried.others.iter().enumerate() {
         let kept = if tried.kept == Some(at) { ", kept" } else { "" };
         let rounds = counted(comparison.rounds, "round");
-        let _ = writeln!(text, "  {:<16} {}, {rounds}{kept}", comparison.name, said(comparison));
+        let _ = writeln!(
+            text,
+            "  {:<16} {}, {rounds}{kept}",
+            comparison.name,
+            comparison_text(comparison)
+        );
     }
 }
 
-fn said(comparison: &Comparison) -> String {
+fn comparison_text(comparison: &Comparison) -> String {
     let of = |interval: &Interval, what: &str| gain(interval, what);
     match &comparison.verdict {
         Verdict::Better(_, interval) => of(interval, "faster"),
@@ -87,12 +92,12 @@ pub fn comment(search: &Search<'_>, command: &[OsString]) -> Vec<String> {
     let command: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let mut lines = vec![format!("Measured by `syncline tune` on: {}", command_line(&command))];
     if let Some(total) = search.total.as_ref().and_then(|outcome| outcome.others.first()) {
-        lines.push(format!("All rules together: {}", said(total)));
+        lines.push(format!("All rules together: {}", comparison_text(total)));
     }
     let losers = search.tried.iter().flat_map(|tried| {
         let lost = tried.others.iter().enumerate().filter(|(at, _)| tried.kept != Some(*at));
         lost.map(|(_, other)| {
-            format!("  {} with {}: {}", tried.target.name, other.name, said(other))
+            format!("  {} with {}: {}", tried.target.name, other.name, comparison_text(other))
         })
     });
     let losers: Vec<String> = losers.collect();

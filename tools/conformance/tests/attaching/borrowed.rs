@@ -23,7 +23,7 @@ fn always_answers(mut asked: Asked, answer: &str, of: &str) {
 /// A borrowed thread, which waits in a system call, keeps its vector registers. This holds even if
 /// the processor's extended state has parts that the program may not use, such as tiles.
 #[test]
-fn vector_registers_are_kept() {
+fn a_borrowed_thread_keeps_its_vector_registers() {
     let program = Program::compile("vectors.c");
     always_answers(Asked::start(&mut Command::new(program.path())), "same", "vectors");
 }
@@ -32,7 +32,7 @@ fn vector_registers_are_kept() {
 /// the thread's stack needs room. If the stack is too small for that, Syncline borrows another
 /// thread.
 #[test]
-fn tiles_are_kept() {
+fn a_borrowed_thread_keeps_its_tile_registers() {
     let program = Program::compile("tiles.c");
     for arguments in [&[] as &[&str], &["65536"], &["16384"]] {
         let mut command = Command::new(program.path());

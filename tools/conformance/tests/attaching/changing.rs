@@ -89,7 +89,7 @@ fn a_library_that_is_opened_later() {
 /// recording and in each later one, even if a thread calls them all the time. Between recordings,
 /// these calls go to the C library.
 #[test]
-fn functions_that_are_fetched() {
+fn functions_found_with_dlsym() {
     let program = Program::compile("fetches.c");
     let folder = scratch();
     let mut asked = Asked::start(&mut Command::new(program.path()));

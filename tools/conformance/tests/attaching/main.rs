@@ -167,7 +167,7 @@ fn counted(folder: &Path, lock: u64) -> u64 {
 }
 
 #[test]
-fn rounds_are_counted_while_attached_and_tables_are_as_before() {
+fn rounds_are_counted_while_attached_and_tables_are_restored() {
     let folder = scratch();
     let mut running = Running::start();
     running.round();
@@ -199,7 +199,7 @@ fn used(pid: u32) -> HashMap<u32, i64> {
 }
 
 #[test]
-fn what_threads_used_before_is_not_theirs_in_the_recording() {
+fn earlier_processor_time_is_not_in_the_recording() {
     /// A scheduler's tick, in nanoseconds. The scheduler updates the count of a running thread at
     /// least once a tick.
     const TICK: i64 = 10_000_000;

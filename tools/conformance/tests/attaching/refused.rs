@@ -91,7 +91,7 @@ fn an_earlier_recording_stays() {
 }
 
 #[test]
-fn programs_that_do_not_suit() {
+fn unsuitable_programs_are_refused() {
     refused(u32::MAX / 2, 127, "there is no process");
     let file = Program::compile_with("attached.c", &["-static"]);
     let still = There::start(Command::new(file.path()));
@@ -178,7 +178,7 @@ fn processes_of_other_users() {
 }
 
 #[test]
-fn sandboxes_that_forbid_what_is_needed() {
+fn sandboxes_that_forbid_needed_calls_are_refused() {
     let program = Program::compile("confined.c");
     let start = |what: &str| {
         let mut command = Command::new(program.path());
@@ -208,7 +208,7 @@ fn sandboxes_that_forbid_what_is_needed() {
 /// Syncline reads the frames of a stack that is not the thread's own without `process_vm_readv`,
 /// which the sandboxes of many services forbid.
 #[test]
-fn a_sandbox_that_forbids_what_can_be_done_without() {
+fn a_sandbox_that_forbids_dispensable_calls() {
     if !getuid().is_root() {
         eprintln!("skipped: only root can read a sandbox's filter");
         return;

@@ -86,7 +86,7 @@ impl Expected {
 }
 
 #[test]
-fn what_is_known_is_passed_over() {
+fn skipping_known_accesses_changes_no_section() {
     let program = Program::compile("inspect_again.c");
     let traced = trace(program.path(), [""; 0]);
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();

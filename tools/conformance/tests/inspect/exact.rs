@@ -42,7 +42,7 @@ fn expected(stdout: &[u8]) -> Vec<Expected> {
 }
 
 #[test]
-fn sets_are_equal() {
+fn traced_sets_equal_the_programs_own() {
     let program = Program::compile("inspect_exact.c");
     let plain = Case::new(&program).plain();
     let traced = trace(program.path(), [""; 0]);

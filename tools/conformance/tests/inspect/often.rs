@@ -14,7 +14,7 @@ fn counted(trace: &Trace, lock: u64) -> u64 {
 }
 
 #[test]
-fn what_is_passed_over_is_stood_for() {
+fn traced_sections_stand_for_skipped_ones() {
     let program = Program::compile("inspect_often.c");
     let traced = trace_with(program.path(), [""; 0], SCANT, &[]);
     assert_eq!(traced.outcome.status, 0);

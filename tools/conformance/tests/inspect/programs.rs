@@ -16,7 +16,7 @@ use crate::traced::{preloaded, read, trace, trace_with};
 
 /// Runs a script with and without tracing, and checks that it behaves the same. `folder` is the
 /// script's first parameter. Returns the traces.
-fn same(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
+fn assert_same_behaviour(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
     let words = ["-ec".as_ref(), text.as_ref(), "sh".as_ref(), folder.as_os_str()];
     let plain = Case::new(&Program::installed("/bin/sh")).args(words).plain();
     let traced = trace_with(Path::new("/bin/sh"), words, budget, &[]);
@@ -68,7 +68,7 @@ fn pbzip2() {
         pbzip2 -p4 -b1 -c \"$1/text\" | sha256sum
         pbzip2 -p4 -b1 -c \"$1/text\" | pbzip2 -d -p4 -c | cmp - \"$1/text\"
         echo identical";
-    let traces = same(steps, folder.path(), 0);
+    let traces = assert_same_behaviour(steps, folder.path(), 0);
     of(&traces, "pbzip2", 50);
 }
 
@@ -85,7 +85,7 @@ fn x264() {
     }
     fs::write(folder.path().join("video.y4m"), video).expect("a video");
     let step = "x264 --quiet --threads 4 --muxer raw -o - \"$1/video.y4m\" | sha256sum";
-    let traces = same(step, folder.path(), 0);
+    let traces = assert_same_behaviour(step, folder.path(), 0);
     of(&traces, "x264", 1000);
 }
 
@@ -154,7 +154,7 @@ fn mariadb() {
     // The default budget. The server's start alone runs millions of instructions in sections. How
     // many sections are traced depends on how busy the machine is: a few hundred or, on a machine
     // with other work, eight.
-    let traces = same(STEPS, folder.path(), 100);
+    let traces = assert_same_behaviour(STEPS, folder.path(), 100);
     of(&traces, "mariadbd", 1);
 }
 
@@ -233,7 +233,7 @@ fn programs_of_this_suite() {
 
 /// With a budget only some sections are traced, but all acquisitions are counted.
 #[test]
-fn a_budget() {
+fn acquisitions_beyond_the_budget_are_counted() {
     let program = Program::compile("mutex_threads.c");
     // A thousandth of the time.
     let some = trace_with(program.path(), [""; 0], 1, &[]);

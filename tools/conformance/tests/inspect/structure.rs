@@ -58,7 +58,7 @@ impl Run {
 }
 
 #[test]
-fn begins_and_ends() {
+fn sections_begin_and_end_with_their_lock() {
     let run = Run::of("inspect_structure.c");
     let address = &run.address;
     let (of, wrote) = (|name| run.of_lock(name), |name| run.wrote(name));
@@ -121,7 +121,7 @@ fn begins_and_ends() {
 /// What a signal handler does while a section is traced does not belong to the section, no matter
 /// at which point the handler interrupts the section.
 #[test]
-fn handlers_are_told_from_the_section() {
+fn signal_handlers_do_not_belong_to_sections() {
     let run = Run::of("inspect_handlers.c");
     let address = &run.address;
     let (of, wrote) = (|name| run.of_lock(name), |name| run.wrote(name));
@@ -189,7 +189,7 @@ fn files_of_code_that_was_loaded_later_are_known_at_once() {
 
 /// Only the sections of the locks and call sites that `SYNCLINE_INSPECT_SITES` selects are traced.
 #[test]
-fn what_is_asked_for() {
+fn only_selected_locks_and_sites_are_traced() {
     // The program is linked to have the same addresses each time, which are also those in the file.
     let program = Program::compile_with("inspect_structure.c", &["-no-pie", "-fno-pie"]);
     let all = trace(program.path(), [""; 0]);

@@ -28,7 +28,7 @@ fn a_lock_that_is_waited_for_has_sections_however_rarely_it_is_taken() {
 /// Sections of a watched lock are chosen with equal probability: neither those that waited nor
 /// those of one call site are preferred.
 #[test]
-fn sections_of_a_watched_lock_are_drawn_as_they_come() {
+fn sections_of_a_watched_lock_are_drawn_with_equal_probability() {
     let program = Program::compile("inspect_watched.c");
     let Traced { outcome, traces } = trace_with(program.path(), ["mixed"], DEFAULT, &[]);
     let truth = Truth::read(&outcome.stdout);

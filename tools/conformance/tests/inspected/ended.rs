@@ -44,7 +44,7 @@ fn size(folder: &Path) -> u64 {
 const SIGTERM: i32 = 128 + 15;
 
 #[test]
-fn a_large_trace_is_left_for_later() {
+fn a_large_trace_is_not_reported_at_once() {
     let output = ended_at(LARGE);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(SIGTERM), "{said}");

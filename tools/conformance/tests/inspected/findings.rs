@@ -98,7 +98,7 @@ fn evidence(finding: &Value, what: &str) -> f64 {
 /// Too much data under one lock: with counts alone the finding has an open question; with a trace
 /// it has the number of pieces.
 #[test]
-fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
+fn too_much_data_is_a_question_that_a_trace_answers() {
     let workload = Workload::compile("one-table-lock.c", &[]);
     let before = workload.record("10", &CONTENDED);
     let asked = before.iter().find_map(|f| f["open_question"]["command"].as_str());
@@ -138,7 +138,7 @@ fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
 
 /// A section that is too long: the finding names the lines that could be outside.
 #[test]
-fn too_long_a_section_is_told_by_what_it_touches() {
+fn a_too_long_section_names_lines_that_could_be_outside() {
     let workload = Workload::compile("long-section.cpp", &[]);
     workload.record("10", &CONTENDED);
     workload.inspect("6", &[]);

@@ -147,7 +147,7 @@ fn output_in_a_section_is_marked() {
 }
 
 #[test]
-fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
+fn the_mean_over_all_locks_is_in_json_and_text() {
     let report = report();
     let mean = number(&report["independence"]);
     assert!((0.0..=1.0).contains(&mean));
@@ -175,7 +175,7 @@ fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
 /// independent, and both conflict with the third on the root's pointer. Each also conflicts with
 /// itself in another round.
 #[test]
-fn the_papers_tree_is_said_to_conflict_on_the_roots_pointer() {
+fn the_papers_tree_conflicts_on_the_roots_pointer() {
     const POINTER: &str = "0x10001032";
     let folder = scratch();
     let tree = Program::compile("inspect_tree.c").path().to_str().expect("a path").to_owned();
@@ -218,7 +218,7 @@ fn data_on_a_stack_is_named_by_its_frame_and_variable() {
 
 /// The report says what was not traced. The command's status says what ended the program.
 #[test]
-fn what_was_not_traced_is_told() {
+fn untraced_locks_are_reported() {
     let folder = scratch();
     let run = inspect(folder.path(), &["--lock", "table_lock", "--", &program()]);
     run.assert_status(0);
@@ -246,7 +246,7 @@ fn what_was_not_traced_is_told() {
 /// The report says what inspecting cost, and that a budget of a thousandth of the time could not be
 /// kept.
 #[test]
-fn a_budget_that_could_not_be_kept_is_said() {
+fn an_exceeded_budget_is_reported() {
     let folder = scratch();
     let said = |budget: &str| {
         let run = inspect(folder.path(), &["--budget", budget, "--", &program()]);
@@ -268,7 +268,7 @@ fn a_budget_that_could_not_be_kept_is_said() {
 }
 
 #[test]
-fn what_can_not_be_done_is_said_with_what_to_do() {
+fn errors_say_what_to_do() {
     let folder = scratch();
     let program = program();
     for (words, status, said) in [

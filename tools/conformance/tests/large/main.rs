@@ -46,7 +46,7 @@ const WAYS: [Way; 3] = [
 
 #[test]
 #[ignore = "half an hour; ./x matrix runs it"]
-fn large_programs_say_the_same_and_leave_nothing_behind() {
+fn large_programs_behave_alike_and_leave_nothing_behind() {
     set_child_subreaper(true).expect("a subreaper");
     let mut faults = Vec::new();
     for (name, needs, text) in PROGRAMS {

@@ -70,28 +70,28 @@ pub fn verdict(file: &std::path::Path) -> String {
 }
 
 #[test]
-fn a_dead_holder_gives_way_and_one_is_told() {
+fn a_dead_holders_lock_is_released_and_one_rank_is_notified() {
     everywhere(4, "holder", "");
 }
 
 #[test]
-fn who_waits_behind_a_dead_waiter_goes_on() {
+fn a_waiter_behind_a_dead_waiter_gets_the_lock() {
     everywhere(5, "middle", "");
     everywhere(5, "middle", "reader");
 }
 
 #[test]
-fn dead_readers_give_way_and_nobody_is_told() {
+fn dead_readers_locks_are_released_without_notice() {
     everywhere(3, "readers", "");
 }
 
 #[test]
-fn owners_are_told_until_one_says_that_all_is_well() {
+fn owners_are_notified_until_one_confirms_consistency() {
     everywhere(3, "told", "");
 }
 
 #[test]
-fn who_only_tries_gets_the_lock_of_the_dead() {
+fn a_try_gets_a_dead_holders_lock() {
     everywhere(3, "tries", "");
 }
 

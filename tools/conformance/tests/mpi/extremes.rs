@@ -41,7 +41,7 @@ fn an_abort_ends_those_that_wait_for_a_lock() {
 }
 
 #[test]
-fn a_full_dev_shm_is_no_matter() {
+fn a_full_dev_shm_does_no_harm() {
     let apart =
         ["--mount", "sh", "-c", "mount -t tmpfs -o size=48m none /dev/shm && exec \"$@\"", "sh"];
     let tried = run_limited(Command::new("unshare").args(apart).arg("true"), LIMIT);

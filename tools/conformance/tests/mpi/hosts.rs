@@ -99,7 +99,7 @@ fn a_waiter_drives_the_progress_that_the_holder_needs() {
 /// A rank dies on another host than the one that has the window's memory. The rank that waits for
 /// the lock of that memory gets it, with an error that says that the holder died.
 #[test]
-fn what_a_killed_rank_held_on_another_host_is_released() {
+fn locks_of_a_rank_killed_on_another_host_are_released() {
     let Some(host) = Host::new() else { return };
     let Some(mut mpi) = all().into_iter().find(Mpi::is_by_messages) else { return };
     mpi.more = &["--enable-recovery"];

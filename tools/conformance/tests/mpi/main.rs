@@ -136,7 +136,7 @@ fn keyed(mpi: &Mpi, default: &str, keys: &str) -> (String, String) {
 }
 
 #[test]
-fn the_key_chooses_for_a_window() {
+fn an_info_key_chooses_a_windows_scheme() {
     on_each(|mpi| {
         for (default, keys, used) in [
             ("library", "fair fair fair", "fair"),
@@ -170,7 +170,7 @@ fn the_key_chooses_for_a_window() {
 }
 
 #[test]
-fn ranks_that_differ_are_named() {
+fn ranks_with_different_keys_are_named() {
     on_each(|mpi| {
         for (keys, first, other, value) in [
             ("fair fair best-effort", "fair", 2, "best-effort"),
@@ -188,7 +188,7 @@ fn ranks_that_differ_are_named() {
 }
 
 #[test]
-fn a_library_that_is_not_known_is_passed_through() {
+fn an_unknown_mpi_library_is_passed_through() {
     let flags = ["-DLIBRARY", "-shared", "-fPIC"];
     let library = Program::compile_with("mpi_unknown.c", &flags);
     let folder = syncline_conformance::scratch();
@@ -210,7 +210,7 @@ fn a_library_that_is_not_known_is_passed_through() {
 }
 
 #[test]
-fn the_command_says_what_is_wrong() {
+fn command_errors_have_messages() {
     let run = |words: &[&str]| {
         let outcome = run_limited(Command::new(syncline()).arg("mpi").args(words), LIMIT);
         (outcome.status, errors(&outcome))

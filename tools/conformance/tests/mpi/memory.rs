@@ -24,7 +24,7 @@ fn scene(mpi: &Mpi, scheme: &str, ranks: u32, words: &[&str]) -> Command {
 }
 
 #[test]
-fn a_window_says_of_itself_what_it_was_made_with() {
+fn window_attributes_are_those_of_the_creation() {
     // With windows over messages, the scene could not create its second window, which is a shared
     // one.
     for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
@@ -42,12 +42,12 @@ fn a_window_says_of_itself_what_it_was_made_with() {
 }
 
 #[test]
-fn elements_of_all_types_come_out_where_they_should() {
+fn elements_of_all_types_are_transferred() {
     everywhere(3, &["types"], "types\n");
 }
 
 #[test]
-fn a_flush_comes_before_what_is_got_next() {
+fn a_flush_completes_before_the_next_get() {
     // In windows over messages, nothing is copied.
     for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in ["full-support", "fair"] {
@@ -59,7 +59,7 @@ fn a_flush_comes_before_what_is_got_next() {
 }
 
 #[test]
-fn who_only_copies_drives_progress() {
+fn a_rank_that_only_copies_drives_progress() {
     everywhere(2, &["progress"], "progress\n");
 }
 
@@ -91,7 +91,7 @@ fn memory_is_shared_unless_a_rank_forbids_it() {
 }
 
 #[test]
-fn a_key_that_says_neither_is_an_error_of_all_ranks() {
+fn an_invalid_memory_key_is_an_error_of_all_ranks() {
     on_each(|mpi| {
         let mut command = scene(mpi, "fair", 3, &["refused"]);
         let outcome = run_limited(command.env("KEYS", "true - yes"), LIMIT);
@@ -103,7 +103,7 @@ fn a_key_that_says_neither_is_an_error_of_all_ranks() {
 }
 
 #[test]
-fn the_mpi_library_sees_only_what_can_not_be_copied() {
+fn the_mpi_library_gets_only_calls_that_cannot_be_copies() {
     on_each(|mpi| {
         let flags = ["-DLIBRARY", "-shared", "-fPIC"];
         let counter = Program::compile_by_with(&mpi.compiler(), "mpi_memory.c", &flags);

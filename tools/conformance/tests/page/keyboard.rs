@@ -46,7 +46,7 @@ fn the_first_stop_skips_to_the_findings() {
 }
 
 #[test]
-fn every_stop_can_be_seen() {
+fn every_keyboard_stop_is_visible() {
     let browser = opened();
     let mut stops = 0;
     loop {
@@ -119,7 +119,7 @@ fn arrow_keys_name_the_points_of_the_quadrants() {
 }
 
 #[test]
-fn what_can_be_used_has_a_name() {
+fn usable_elements_have_accessible_names() {
     let browser = opened();
     browser.call("Accessibility.enable", serde_json::json!({}));
     let tree = browser.call("Accessibility.getFullAXTree", serde_json::json!({}));

@@ -44,7 +44,7 @@ fn large() -> Process {
 }
 
 #[test]
-fn twenty_six_thousand_locks_are_no_burden() {
+fn twenty_six_thousand_locks_open_quickly() {
     let page = page(&analysis(large()));
     assert!(page.len() < LARGEST, "{} bytes", page.len());
     let browser = Browser::start();

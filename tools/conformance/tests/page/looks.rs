@@ -10,7 +10,7 @@ use crate::browser::Browser;
 use crate::sample::{analysis, page, server, with_sources};
 
 #[test]
-fn it_is_readable_in_light_and_dark_wide_and_narrow() {
+fn the_page_is_readable_in_light_and_dark_wide_and_narrow() {
     let folder = scratch();
     let page = page(&analysis(with_sources(server(), folder.path())));
     assert_readable(&page, 500, "td details", "");
@@ -53,7 +53,7 @@ fn nothing_moves_while_it_loads() {
 }
 
 #[test]
-fn paper_has_the_rows_and_no_tools() {
+fn printed_pages_have_rows_and_no_controls() {
     let browser = Browser::start();
     browser.open(&page(&analysis(server())));
     let features = json!([{"name": "prefers-color-scheme", "value": "dark"}]);
@@ -71,7 +71,7 @@ fn paper_has_the_rows_and_no_tools() {
 }
 
 #[test]
-fn without_scripts_everything_but_the_tools_is_there() {
+fn without_scripts_only_the_controls_are_missing() {
     let browser = Browser::start();
     browser.call("Emulation.setScriptExecutionDisabled", json!({"value": true}));
     browser.open(&page(&analysis(server())));

@@ -43,7 +43,7 @@ fn evil() -> Process {
 }
 
 #[test]
-fn evil_names_are_only_text() {
+fn malicious_names_are_only_text() {
     let browser = Browser::start();
     browser.open(&page(&analysis(evil())));
     browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)");
@@ -66,7 +66,7 @@ fn evil_names_are_only_text() {
 }
 
 #[test]
-fn the_policy_stops_what_would_get_in() {
+fn the_content_policy_blocks_injected_scripts() {
     let browser = Browser::start();
     browser.open(&page(&analysis(server())));
     browser.evaluate(

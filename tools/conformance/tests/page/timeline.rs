@@ -106,7 +106,7 @@ fn the_table_has_the_same_numbers() {
 }
 
 #[test]
-fn a_recording_without_a_log_says_how_to_get_one() {
+fn the_page_of_a_recording_without_log_says_how_to_get_one() {
     let browser = Browser::start();
     browser.open(&page(&analysis(empty(&["/bin/true"]))));
     let text = browser.evaluate("document.getElementById('p0-timeline').innerText");

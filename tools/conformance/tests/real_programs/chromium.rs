@@ -19,19 +19,19 @@ use crate::installed;
 #[test]
 fn chromium_recorded() {
     preload_library();
-    same(&["record", "-o"]);
+    assert_same_page(&["record", "-o"]);
 }
 
 #[test]
 fn chromium_with_other_locks() {
     replace_library();
-    same(&["exec", "--lock", "gate"]);
+    assert_same_page(&["exec", "--lock", "gate"]);
 }
 
 #[test]
 fn chromium_inspected() {
     inspect_library();
-    same(&["inspect", "-o"]);
+    assert_same_page(&["inspect", "-o"]);
 }
 
 const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
@@ -42,7 +42,7 @@ const STEPS: &str = "set -o pipefail; \"$@\" | cat";
 
 /// Checks that Chromium prints the same page by itself and under the command with these words. If
 /// the last word is `-o`, a folder is appended.
-fn same(words: &[&str]) {
+fn assert_same_page(words: &[&str]) {
     let plain = page(|_| Vec::new());
     assert!(plain.contains("made by a script"), "{plain}");
     let ours = page(|folder| {

@@ -80,7 +80,7 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
 /// Only a limited number of locks of the largest kind is created; the other mutexes keep the C
 /// library's lock.
 #[test]
-fn large_locks_are_bounded() {
+fn large_locks_are_limited_in_number() {
     let plain = many(None);
     let Many { resident, mapped, locked } = many(Some("hmcs-park"));
     assert_eq!(locked, 300_000);
@@ -130,7 +130,7 @@ fn report(program: &Program, option: &str, value: &Path) -> (String, Outcome) {
 }
 
 #[test]
-fn what_is_left_to_the_c_library_is_said() {
+fn locks_left_to_the_c_library_are_reported() {
     let program = Program::compile_with("mutex_kinds.c", &["-lm"]);
     let (said, _) = report(&program, "--lock", Path::new("gate"));
     // The program has 48 combinations: 4 types, 3 protocols, robust or not, shared or not. Robust
@@ -151,7 +151,7 @@ fn what_is_left_to_the_c_library_is_said() {
 
 /// Runs with `--lock`, and with a policy that names the same locks.
 #[test]
-fn acquisitions_of_what_is_left_are_counted_exactly() {
+fn acquisitions_of_unreplaced_locks_are_counted_exactly() {
     let program = Program::compile("replaced_left.c");
     let folder = scratch();
     let policy = folder.path().join("policy.toml");

@@ -91,7 +91,7 @@ fn every_object_gets_the_lock_of_its_most_precise_rule() {
 }
 
 #[test]
-fn classes_and_the_first_of_equals() {
+fn the_first_of_equal_class_rules_applies() {
     let policy = [
         HEAD,
         &rule("class", "static", "mcs+rw_readers"),
@@ -110,7 +110,7 @@ fn classes_and_the_first_of_equals() {
 /// A rule for mutexes does not match reader-writer locks. Without a default, everything else keeps
 /// the C library's locks.
 #[test]
-fn what_nothing_speaks_of_is_left_to_the_c_library() {
+fn unmatched_objects_keep_the_c_librarys_lock() {
     let (outcome, _folder) =
         run(sites().path(), &(HEAD.to_owned() + &rule("class", "static", "mcs")));
     let of = numbers(&outcome);

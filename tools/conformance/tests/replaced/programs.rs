@@ -37,7 +37,7 @@ pub fn behaviour(case: &Case, locks: Option<&str>) -> String {
 }
 
 /// Checks that a program's output with each of [`LOCKS`] equals its output with its own locks.
-fn same(run: fn(usize, Option<&str>) -> String) {
+fn assert_same_output(run: fn(usize, Option<&str>) -> String) {
     for threads in THREADS {
         let plain = run(threads, None);
         assert!(plain.len() > 3, "{plain}");
@@ -55,7 +55,7 @@ fn same(run: fn(usize, Option<&str>) -> String) {
 
 #[test]
 fn pbzip2() {
-    same(pbzip2_bytes);
+    assert_same_output(pbzip2_bytes);
 }
 
 /// The checksum of the file that pbzip2 packs, and whether unpacking gives the original.
@@ -74,7 +74,7 @@ pub fn pbzip2_bytes(threads: usize, locks: Option<&str>) -> String {
 
 #[test]
 fn x264() {
-    same(x264_bytes);
+    assert_same_output(x264_bytes);
 }
 
 /// The checksum of the video that x264 encodes.
@@ -102,7 +102,7 @@ fn write_video(path: &Path) {
 
 #[test]
 fn memcached() {
-    same(memcached_answers);
+    assert_same_output(memcached_answers);
 }
 
 /// Runs eight clients, which check that they read what they stored. Returns the value of a number

@@ -25,7 +25,7 @@ fn outcomes(run: &Outcome) -> String {
 
 /// Checks that a program prints the same outcomes by itself and under each of these locks.
 #[track_caller]
-fn same(program: &str, locks: &[&str]) {
+fn assert_same_outcomes(program: &str, locks: &[&str]) {
     let case = Case::new(&Program::compile_with(program, &["-lm"]));
     let plain = outcomes(&case.plain());
     assert!(!plain.is_empty());
@@ -45,13 +45,13 @@ const FORMS: [&str; 5] = ["gate", "mcs-yield", "ticket-spin", "hmcs-park", "clh_
 
 #[test]
 fn every_kind_of_mutex() {
-    same("mutex_kinds.c", &FORMS);
+    assert_same_outcomes("mutex_kinds.c", &FORMS);
 }
 
 #[test]
-fn every_kind_of_mutex_is_told_under_every_lock() {
-    same("errno.c", &replacements(false));
-    same("c11.c", &parking(false));
+fn errno_and_c11_mutexes_under_every_lock() {
+    assert_same_outcomes("errno.c", &replacements(false));
+    assert_same_outcomes("c11.c", &parking(false));
 }
 
 /// Each error that POSIX defines in its manual pages, and each error that only the C library has.
@@ -62,7 +62,7 @@ fn every_error_under_every_lock() {
         replacements(false).into_iter().map(str::to_owned).chain(shared).collect();
     let mut names: Vec<&str> = locks.iter().map(String::as_str).collect();
     names.extend(["libc", "libc-spin"]);
-    same("posix_errors.c", &names);
+    assert_same_outcomes("posix_errors.c", &names);
 }
 
 /// Deadlines before 1970, several mutexes for one condition variable, reader-writer locks that
@@ -71,7 +71,7 @@ fn every_error_under_every_lock() {
 fn rarer_calls_under_every_lock_that_can_be_shared() {
     let pairs = replacements(true).into_iter().zip(FORMS.iter().cycle());
     let locks: Vec<String> = pairs.map(|(shared, lock)| format!("{lock}+{shared}")).collect();
-    same("posix_corners.c", &locks.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_same_outcomes("posix_corners.c", &locks.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 /// The only outcome that differs, as `docs/exec.md` says. A condition variable that processes share
@@ -93,43 +93,43 @@ fn a_second_mutex_of_the_other_kind_is_refused_while_processes_share() {
 
 #[test]
 fn robust_mutexes_are_left_alone() {
-    same("mutex_robust.c", &["gate", "mcs-yield", "hmcs-park", "libc-spin"]);
+    assert_same_outcomes("mutex_robust.c", &["gate", "mcs-yield", "hmcs-park", "libc-spin"]);
 }
 
 #[test]
 fn condition_variables() {
-    same("cond.c", &["gate", "mcs-park", "hmcs-park", "tas-park"]);
+    assert_same_outcomes("cond.c", &["gate", "mcs-park", "hmcs-park", "tas-park"]);
 }
 
 #[test]
 fn rwlocks() {
-    same("rwlock.c", &replacements(true));
+    assert_same_outcomes("rwlock.c", &replacements(true));
 }
 
 #[test]
 fn spinlocks() {
-    same("spin_barrier.c", &FORMS);
+    assert_same_outcomes("spin_barrier.c", &FORMS);
 }
 
 #[test]
 fn cancellation() {
-    same("cancel.c", &FORMS);
+    assert_same_outcomes("cancel.c", &FORMS);
 }
 
 #[test]
 fn errors_of_the_loader_are_kept() {
-    same("dlerror.c", &["gate+rw_compact"]);
+    assert_same_outcomes("dlerror.c", &["gate+rw_compact"]);
 }
 
 #[test]
 fn cpp() {
-    same("cxx.cpp", &["gate+rw_readers", "mcs-park+rw_compact"]);
+    assert_same_outcomes("cxx.cpp", &["gate+rw_readers", "mcs-park+rw_compact"]);
 }
 
 #[test]
 fn processes() {
     for program in ["fork_server.c", "fork_storm.c", "shared.c", "constructors.c", "spawning.c"] {
-        same(program, &["gate+rw_readers", "mcs-park", "clh-park"]);
+        assert_same_outcomes(program, &["gate+rw_readers", "mcs-park", "clh-park"]);
     }
 }
 
@@ -138,13 +138,13 @@ fn threads_that_the_c_library_does_not_know() {
     let shared = replacements(true).into_iter().zip(FORMS.iter().cycle());
     let locks: Vec<String> = shared.map(|(shared, lock)| format!("{lock}+{shared}")).collect();
     let names: Vec<&str> = locks.iter().map(String::as_str).collect();
-    same("own_threads.c", &names);
+    assert_same_outcomes("own_threads.c", &names);
 }
 
 /// The program has its own allocator, which locks. Our memory must not come from it.
 #[test]
 fn allocators_that_lock() {
-    same("own_malloc.c", &["gate", "ttas-yield", "mcs-park", "clh_timed-park"]);
+    assert_same_outcomes("own_malloc.c", &["gate", "ttas-yield", "mcs-park", "clh_timed-park"]);
 }
 
 /// A program whose allocator, `close`, `getenv`, `dlsym` and others lock.
@@ -160,7 +160,7 @@ fn functions_of_the_program_that_lock() {
 /// Objects that can't be replaced keep exactly the C library's bytes, no matter which lock the
 /// other objects get.
 #[test]
-fn what_is_left_keeps_its_bytes() {
+fn unreplaced_objects_keep_their_bytes() {
     let case = Case::new(&Program::compile_with("mutex_kinds.c", &["-lm"]));
     let left = |run: &Outcome| {
         let text = run.behaviour();

@@ -79,12 +79,12 @@ fn critical_and_not(what: &str, critical: &str, apart: &str) {
 }
 
 #[test]
-fn a_lock_that_is_always_held_passes_on_what_is_added_and_one_aside_does_not() {
+fn delays_arrive_from_a_critical_lock_and_not_from_another() {
     critical_and_not("locks", "shared", "apart");
 }
 
 #[test]
-fn a_place_behind_wrappers_is_told_by_its_caller() {
+fn a_call_site_behind_wrappers_is_named_by_its_caller() {
     critical_and_not("deep", "deep shared", "deep apart");
 }
 
@@ -99,7 +99,7 @@ fn a_loop_of_tries_waits_for_something_else() {
 
 /// One thread at a time waits for a turn; both threads wait for a barrier at the same time.
 #[test]
-fn ends_of_waits_in_turn_add_up_and_those_beside_each_other_do_not() {
+fn delays_of_successive_waits_add_up_and_parallel_ones_do_not() {
     let turns = measured("wait", "7", &["turn"]);
     assert_eq!(turns[0]["delayed"], "wait");
     let [_, all, _] = arrives(&turns[0], "wait");
@@ -112,7 +112,7 @@ fn ends_of_waits_in_turn_add_up_and_those_beside_each_other_do_not() {
 }
 
 #[test]
-fn what_fails_or_is_not_reached_is_told() {
+fn failing_and_unreached_delays_are_reported() {
     let failing = measured("fails", "1", &["shared"]);
     let why = failing[0]["failed"].as_str().expect("a reason");
     assert!(why.contains("status 3"), "{why}");

@@ -53,7 +53,7 @@ fn sixty_four_threads_under_every_parking_lock() {
 /// After a thread has acquired an object for the last time, it may destroy it and unmap its memory,
 /// even if the previous holder's unlock has not returned yet.
 #[test]
-fn objects_that_are_gone_after_the_last_unlock() {
+fn objects_may_be_unmapped_after_the_last_unlock() {
     let program = Program::compile("replaced_gone.c");
     let case = Case::new(&program).arg("1000").arg("100");
     let plain = case.plain().behaviour();

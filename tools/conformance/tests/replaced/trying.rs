@@ -50,7 +50,7 @@ fn too_few_runs_are_no_verdict() {
 }
 
 #[test]
-fn an_interrupt_keeps_what_is_measured() {
+fn an_interrupt_keeps_the_measured_results() {
     let options = ["--lock", "gate", "-n", "10000"];
     let mut child = trying(&options, "sleep 0.05").stdout(Stdio::piped()).spawn().expect("it runs");
     sleep(Duration::from_secs(4));

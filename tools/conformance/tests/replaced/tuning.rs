@@ -62,7 +62,7 @@ fn a_lock_that_sleeps_is_found_where_others_spin() {
 
 /// A program without locks has nothing to tune.
 #[test]
-fn where_no_lock_costs_time_nothing_is_tried() {
+fn tune_tries_nothing_if_no_lock_costs_time() {
     let folder = scratch();
     let output = syncline_in(folder.path(), &["tune", "--", "sleep", "0.1"]).output();
     let output = output.expect("it runs");
@@ -102,7 +102,7 @@ fn a_servers_load_gives_the_figure() {
 /// The program sees the settings that `try` changes: the processors on which its threads may run,
 /// and its locks.
 #[test]
-fn mends_reach_the_program() {
+fn settings_of_try_reach_the_program() {
     let folder = scratch();
     let program = "
         n=100

@@ -204,7 +204,7 @@ fn every_workload_is_an_example_of_its_rule() {
 }
 
 #[test]
-fn what_is_wrong_with_a_book_is_found() {
+fn faults_of_a_book_are_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);

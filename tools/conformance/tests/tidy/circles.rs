@@ -133,7 +133,7 @@ fn no_circle_of_files_spans_folders() {
 }
 
 #[test]
-fn no_circle_of_files_at_all_where_none_is_left() {
+fn files_outside_listed_folders_have_no_import_cycle() {
     check(&LEFT, within_folders);
 }
 

@@ -55,7 +55,7 @@ fn packages_are_whole() {
 }
 
 #[test]
-fn what_a_package_lacks_is_found() {
+fn missing_package_fields_are_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let manifest = "[package]\nname = \"a\"\ndescription = \"b\"\nlicense.workspace = true\n\
                     readme = \"README.md\"\nkeywords = [\"two words\"]\n";

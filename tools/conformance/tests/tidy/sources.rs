@@ -80,7 +80,7 @@ pub fn crate_sources() -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_are_short_finished_and_explained() {
+fn source_files_are_short_finished_and_explained() {
     let mut files = crate_sources();
     sources(&root().join("workloads"), &mut files);
     let script = root().join("x");

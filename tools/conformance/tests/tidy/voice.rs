@@ -125,7 +125,7 @@ fn pages() -> Vec<PathBuf> {
 }
 
 #[test]
-fn nothing_says_what_has_to_be_read_twice() {
+fn no_text_uses_a_listed_phrase() {
     let mut found = Vec::new();
     let mut same = 0;
     let mut files = crate_sources();

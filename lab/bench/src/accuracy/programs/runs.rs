@@ -45,11 +45,11 @@ pub fn of(
         let (alone, (with, verdict), mended);
         if time % 2 == 0 {
             alone = plain(&known.command)?;
-            mended = mend(known, plain)?;
+            mended = time_fixed(known, plain)?;
             (with, verdict) = recorded()?;
         } else {
             (with, verdict) = recorded()?;
-            mended = mend(known, plain)?;
+            mended = time_fixed(known, plain)?;
             alone = plain(&known.command)?;
         }
         shown.verdicts.push(verdict);
@@ -60,7 +60,7 @@ pub fn of(
     Ok(shown)
 }
 
-fn mend(
+fn time_fixed(
     known: &Description,
     run: impl Fn(&[String]) -> anyhow::Result<f64>,
 ) -> anyhow::Result<Option<f64>> {

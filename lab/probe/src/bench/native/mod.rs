@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn each_role_runs_once_at_its_place() {
+    fn each_role_runs_once_on_its_hardware_thread() {
         let bench = NativeBench::new().unwrap();
         let lines = bench.lines(1, 0).unwrap();
         let places: Vec<usize> = (0..bench.topology.threads.len()).collect();

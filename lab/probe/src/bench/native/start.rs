@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_go_on_once_all_are_there() {
+    fn threads_start_once_all_have_arrived() {
         let start = Start::new(3);
         thread::scope(|scope| {
             let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| start.arrive(Ok(())))).collect();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn none_goes_on_if_one_can_not_come() {
+    fn no_thread_starts_if_one_fails() {
         let start = Start::new(3);
         thread::scope(|scope| {
             let threads: Vec<_> = (0..2).map(|_| scope.spawn(|| start.arrive(Ok(())))).collect();

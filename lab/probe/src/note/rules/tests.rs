@@ -65,12 +65,12 @@ fn notes(change: impl FnOnce(&mut Case)) -> Vec<Note> {
 }
 
 #[test]
-fn nothing_is_said_of_a_quiet_machine() {
+fn a_quiet_machine_has_no_notes() {
     assert_eq!(notes(|_| ()), []);
 }
 
 #[test]
-fn surroundings_are_told() {
+fn surroundings_have_notes() {
     let machine = |case: &mut Case| case.surroundings.hypervisor = Some("KVM".to_owned());
     assert_eq!(notes(machine), [Note::VirtualMachine { hypervisor: "KVM".to_owned() }]);
     assert_eq!(notes(|case| case.surroundings.container = true), [Note::Container]);
@@ -81,7 +81,7 @@ fn surroundings_are_told() {
 }
 
 #[test]
-fn where_the_topology_is_from_is_told() {
+fn the_source_of_the_topology_has_a_note() {
     let why = || "libhwloc.so.15 is not there".to_owned();
     let linux = |case: &mut Case| {
         case.source = Source::Linux { why: why() };
@@ -92,7 +92,7 @@ fn where_the_topology_is_from_is_told() {
 }
 
 #[test]
-fn faults_of_the_clock_are_told() {
+fn clock_faults_have_notes() {
     let fault = notes(|case| case.surroundings.clock_fault = Some("it jumps"));
     assert_eq!(fault, [Note::UncertainClock { fault: "it jumps" }]);
     let coarse = notes(|case| case.measurement.subject.ticks_per_second = 25e6);
@@ -106,7 +106,7 @@ fn faults_of_the_clock_are_told() {
 }
 
 #[test]
-fn noise_is_told() {
+fn noise_has_a_note() {
     let outliers = notes(|case| case.measurement.cells[0].cycles.outliers = 90);
     assert!(matches!(outliers[..], [Note::Outliers { count: 90, .. }]), "{outliers:?}");
     let noisy = notes(|case| {
@@ -117,7 +117,7 @@ fn noise_is_told() {
 }
 
 #[test]
-fn missing_threads_are_told() {
+fn missing_third_threads_have_notes() {
     let name = |case: &Case| case.measurement.distances[1].name.clone();
     let of = quiet();
     let alone = notes(|case| case.crews[1][0].sharer = None);
@@ -128,7 +128,7 @@ fn missing_threads_are_told() {
 }
 
 #[test]
-fn one_processor_is_told() {
+fn one_processor_has_a_note() {
     let one = notes(|case| {
         case.measurement.subject.processors = vec![0];
         case.measurement.distances.clear();
@@ -138,7 +138,7 @@ fn one_processor_is_told() {
 }
 
 #[test]
-fn states_that_are_not_certain_are_told() {
+fn uncertain_states_have_notes() {
     assert_eq!(notes(|case| case.surroundings.owned = Some(false)), [Note::NoOwned]);
     assert_eq!(notes(|case| case.surroundings.owned = None), [Note::OwnedUnknown]);
     let shared = notes(|case| case.after_reading = Some(246.0));
@@ -147,7 +147,7 @@ fn states_that_are_not_certain_are_told() {
 }
 
 #[test]
-fn a_line_that_its_reader_takes_over_is_told() {
+fn a_line_that_its_reader_takes_over_has_a_note() {
     let taken = notes(|case| {
         let mine: &mut Mine = &mut case.measurement.mine[0];
         assert_eq!((mine.access, mine.distance), (Access::Load, 0));
@@ -157,7 +157,7 @@ fn a_line_that_its_reader_takes_over_is_told() {
 }
 
 #[test]
-fn caches_that_are_not_there_are_told() {
+fn missing_caches_have_notes() {
     let apart = notes(|case| {
         case.measurement.distances[0].same_cache = true;
         let cell: &mut Cell = &mut case.measurement.cells[0];
@@ -175,7 +175,7 @@ fn caches_that_are_not_there_are_told() {
 }
 
 #[test]
-fn what_a_description_assumes_is_told() {
+fn assumed_costs_have_notes() {
     let without = |state: State| {
         notes(|case| {
             let loads = |cell: &Cell| cell.access == Access::Load && cell.state == state;
@@ -196,7 +196,7 @@ fn what_a_description_assumes_is_told() {
 }
 
 #[test]
-fn each_note_is_a_sentence_on_what_it_means() {
+fn each_note_is_a_sentence_without_full_stop() {
     let of = notes(|case| {
         case.surroundings.hypervisor = Some("KVM".to_owned());
         case.surroundings.owned = None;

@@ -11,7 +11,7 @@ fn names(topology: &Topology) -> Vec<&str> {
 }
 
 #[test]
-fn distances_are_those_of_the_machine() {
+fn distances_come_from_packages_and_numa_nodes() {
     let all: Vec<usize> = (0..16).collect();
     let topology = topology(TWO_PACKAGES, &all).unwrap();
     let expected =
@@ -27,7 +27,7 @@ fn distances_are_those_of_the_machine() {
 }
 
 #[test]
-fn only_what_may_be_used_counts() {
+fn only_usable_processors_count() {
     let topology = topology(TWO_PACKAGES, &[2, 9, 12]).unwrap();
     assert_eq!(names(&topology), ["same package, NUMA 12", "other package, NUMA 32"]);
     let processors: Vec<usize> = topology.threads.iter().map(|place| place.processor).collect();
@@ -35,7 +35,7 @@ fn only_what_may_be_used_counts() {
 }
 
 #[test]
-fn a_text_that_does_not_have_the_processors_is_refused() {
+fn xml_without_the_usable_processors_is_refused() {
     assert!(topology(TWO_PACKAGES, &[0, 16]).is_none());
     assert!(topology(TWO_PACKAGES, &[]).is_none());
     assert!(topology("<topology>", &[0]).is_none());
@@ -67,7 +67,7 @@ fn memory_of_a_part_is_nearer_than_that_of_the_whole() {
 }
 
 #[test]
-fn hwloc_tells_of_this_machine_where_it_is_there() {
+fn hwloc_describes_this_machine_if_installed() {
     let usable = crate::topology::linux::usable().unwrap();
     if let Ok(text) = crate::topology::hwloc::export() {
         let topology = topology(&text, &usable).expect("hwloc knows the processors of its process");

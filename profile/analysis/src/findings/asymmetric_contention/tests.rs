@@ -40,7 +40,7 @@ fn dedups_buckets_are_found_at_their_line_with_the_hot_lock() {
 /// Modelled on Boost's signals: each signal has a lock, and all signals but one were only
 /// connected.
 #[test]
-fn locks_that_were_only_made_are_no_others() {
+fn locks_that_were_hardly_used_are_not_quiet_others() {
     let of = |others: u64| {
         found(&buckets(&[(100_000, 0.3), (others, 0.0), (others, 0.0), (others, 0.0)], 100e-6))
     };
@@ -49,7 +49,7 @@ fn locks_that_were_only_made_are_no_others() {
 }
 
 #[test]
-fn even_buckets_are_not_however_contended() {
+fn evenly_contended_buckets_have_no_finding() {
     assert!(found(&buckets(&[(10_000, 0.5); 16], 100e-6)).is_empty());
     let mut noisy: Vec<(u64, f64)> =
         (0..64).map(|n| (9_000 + 37 * n, 0.10 + 0.001 * n as f64)).collect();
@@ -58,7 +58,7 @@ fn even_buckets_are_not_however_contended() {
 }
 
 #[test]
-fn a_hot_lock_stands_out_twice_in_use_and_in_contention() {
+fn a_hot_lock_has_twice_the_median_use_and_contention() {
     let with = |calls, contention| {
         let mut of = vec![(5_000, 0.06); 16];
         of[7] = (calls, contention);
@@ -70,7 +70,7 @@ fn a_hot_lock_stands_out_twice_in_use_and_in_contention() {
 }
 
 #[test]
-fn rare_and_short_waits_and_few_locks_are_not() {
+fn rare_waits_short_waits_and_few_locks_have_no_finding() {
     let mut of = vec![(1_000, 0.0); 16];
     of[0] = (50_000, 0.11);
     assert_eq!(found(&buckets(&of, 10e-6)).len(), 1, "0.55 % of the run");
@@ -81,7 +81,7 @@ fn rare_and_short_waits_and_few_locks_are_not() {
 }
 
 #[test]
-fn locks_that_were_never_taken_count() {
+fn locks_that_were_never_taken_count_as_quiet() {
     let mut of = vec![(100_000, 0.2); 4];
     of.extend([(1_000, 0.0); 4]);
     let mut drawn = buckets(&of, 100e-6);
@@ -100,7 +100,7 @@ fn locks_that_were_never_taken_count() {
 /// A class of tables has one line that creates locks and one that takes them. A table with one lock is
 /// not a table whose other locks are hardly used.
 #[test]
-fn locks_of_different_tables_are_no_kind() {
+fn locks_of_different_tables_are_no_family() {
     let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();
     of.push((8_586, 0.136));
     let mut drawn = buckets(&of, 100e-6);
@@ -124,14 +124,14 @@ fn on_a_busy_machine_the_time_held_shows_the_hot_lock() {
 }
 
 #[test]
-fn where_a_third_is_hot_the_locks_are_too_few() {
+fn a_table_with_a_third_of_hot_locks_has_no_finding() {
     let of: Vec<(u64, f64)> =
         (0..12).map(|n| if n % 3 == 0 { (50_000, 0.2) } else { (1_000, 0.0) }).collect();
     assert!(found(&buckets(&of, 100e-6)).is_empty());
 }
 
 #[test]
-fn an_even_spread_would_have_so_many_meetings_fewer() {
+fn the_predicted_parts_come_from_an_even_spread() {
     let mut of = vec![(10, 0.0); 10];
     of[0] = (100_000, 0.2);
     let Remedy::SplitLock { parts, .. } = found(&buckets(&of, 100e-6))[0].remedy else { panic!() };
@@ -141,7 +141,7 @@ fn an_even_spread_would_have_so_many_meetings_fewer() {
 /// Locks with the figures of a table's buckets, but of objects that one constructor made for all
 /// sorts of owners.
 #[test]
-fn locks_that_are_made_at_one_line_for_many_purposes_are_no_kind() {
+fn locks_created_at_one_line_for_many_purposes_are_no_family() {
     let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();
     of.push((8_586, 0.136));
     let mut drawn = buckets(&of, 100e-6);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_holders_of_another_place_is_in_no_convoy() {
+    fn waiting_for_another_call_sites_holders_is_no_convoy() {
         let mut drawn = taken(Op::RwlockWrite, 8_000, 20.0, 0.1);
         assert_eq!(found(&drawn), [Rule::Convoy]);
         let readers = drawn.site(Op::RwlockRead, "find at routes.c:46");

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn spins_that_last_a_time_slice_are_for_one_who_does_not_run() {
+    fn spins_of_a_time_slice_show_a_preempted_holder() {
         let spinlock = |spins: &[(f64, u64)], held| found(&spun(spins, held));
         assert_eq!(spinlock(&[(50e-3, 40)], 0.1), [Rule::PreemptedHolder]);
         assert!(spinlock(&[(1e-3, 40)], 0.1).is_empty(), "0.4 % of the run");
@@ -195,14 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn short_spins_beside_them_hide_nothing_unless_they_cost_more() {
+    fn short_spins_hide_a_preempted_holder_only_if_they_cost_more() {
         let long = (50e-3, 20);
         assert_eq!(found(&spun(&[(1e-6, 10_000), long], 0.1)), [Rule::PreemptedHolder]);
         assert!(found(&spun(&[(200e-6, 10_000), long], 0.1)).is_empty());
     }
 
     #[test]
-    fn few_are_chance_where_each_thread_has_a_processor() {
+    fn few_preempted_holders_with_idle_processors_are_chance() {
         let few = spun(&[(50e-3, 3)], 0.1);
         assert_eq!(found(&few), [Rule::PreemptedHolder], "five threads, two processors");
         let mut alone = spun(&[(50e-3, 9)], 0.1);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_to_be_split_or_shortened_where_the_holder_does_not_run() {
+    fn spins_for_a_preempted_holder_are_not_contention() {
         let contended =
             |drawn: &Drawn| !improper_granularity::find(drawn, &Thresholds::default()).is_empty();
         // Threads wait for the lock for half of their time, so it counts as contended even though

@@ -169,7 +169,7 @@ mod tests {
     use crate::model::{Rule, Section};
 
     #[test]
-    fn calls_that_block_are_named_or_else_some_that_do_work() {
+    fn blocking_calls_are_named_before_other_calls() {
         let named = |calls: &[&str]| {
             super::named(&calls.iter().map(|&call| call.to_owned()).collect::<Vec<_>>())
         };
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_sleeps_while_others_wait() {
+    fn a_holder_that_sleeps_while_others_wait_is_found() {
         let journal = |waited| taken(Op::MutexLock, 300, waited, 1.0);
         assert_eq!(found(&looked_at(journal(1.0), 0.9, 30, 2)), [Rule::SleepingHolder]);
         assert!(found(&looked_at(journal(1.0), 0.29, 30, 2)).is_empty(), "it mostly runs");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_waits_for_many_holds_each() {
+    fn few_waits_that_each_span_many_holds_are_found() {
         let starved = |held| looked_at(taken(Op::MutexLock, 5, 1.0, held), 0.9, 5, 0);
         // Each wait lasts for 20 of the 10,000 holds.
         assert_eq!(found(&starved(100.0)), [Rule::SleepingHolder]);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_calls_sleep_and_is_waited_for_as_long_as_one_sleeps() {
+    fn a_section_with_a_blocking_call_and_long_waits_is_found() {
         let flush = |calls: &str, waited| {
             let mut drawn = taken(Op::MutexLock, 300, waited, 0.1);
             drawn.section(0, Section { calls: vec![calls.to_owned()], ..Section::default() });
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn nor_is_one_that_waits_for_a_condition_of_another_lock() {
+    fn a_holder_that_waits_for_another_locks_condition_is_not_at_fault() {
         let waits_for = |seconds| {
             let mut drawn = looked_at(taken(Op::MutexLock, 300, 1.0, 1.0), 0.9, 30, 2);
             let inner = drawn.lock(Primitive::Mutex, "turn");

@@ -42,7 +42,7 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     if RUNTIME.iter().any(|start| site.place.starts_with(start)) {
         return None;
     }
-    let threads = regulars(site);
+    let threads = frequent_callers(site);
     let objects: Vec<usize> = process.used_at(number).collect();
     if objects.iter().any(|&object| is_limit(&process.locks[object])) {
         return None;
@@ -84,7 +84,7 @@ fn is_limit(lock: &Lock) -> bool {
 
 /// The threads that call often at a site: at least `SELDOM` times as often as the thread with most
 /// calls.
-fn regulars(site: &Site) -> Vec<usize> {
+fn frequent_callers(site: &Site) -> Vec<usize> {
     let most = called_by(site).map(|(_, calls)| calls).max().unwrap_or(0);
     let often = |&(_, calls): &(usize, u64)| calls as f64 >= SELDOM * most as f64;
     called_by(site).filter(often).map(|(thread, _)| thread).collect()
@@ -170,26 +170,26 @@ mod tests {
     }
 
     #[test]
-    fn those_who_take_turns_and_sleep_need_more_of_it() {
+    fn threads_that_take_turns_and_sleep_need_more_permits() {
         let findings = found(&borrow(7.5, 0.1, 0.0));
         assert_eq!((findings.len(), &findings[0].place[..]), (1, "borrow at pool.c:10"));
         assert!(found(&borrow(1.9, 0.1, 0.0)).is_empty(), "they seldom wait");
     }
 
     #[test]
-    fn those_who_work_meanwhile_have_their_processors() {
+    fn threads_that_work_in_turns_need_no_more_permits() {
         assert_eq!(found(&borrow(7.5, 0.9, 0.0)).len(), 1, "1.6 of 2.5 seconds asleep");
         assert!(found(&borrow(7.5, 1.1, 0.0)).is_empty(), "1.4 of 2.5");
     }
 
     #[test]
-    fn to_wait_for_something_else_is_not_to_sleep() {
+    fn other_waits_do_not_count_as_sleep() {
         assert_eq!(found(&borrow(4.0, 0.7, 4.0)).len(), 1, "1.3 of 2 seconds asleep");
         assert!(found(&borrow(4.0, 0.9, 4.0)).is_empty(), "1.1 of 2");
     }
 
     #[test]
-    fn a_sleep_may_be_a_wait_for_ones_own_time() {
+    fn timed_out_waits_count_as_sleep() {
         let mut drawn = borrow(4.0, 0.9, 4.0);
         let first = drawn.sites[0].by_thread[0].0;
         let sleeper = drawn.lock(Primitive::Condvar, "sleeper");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_waits_takes_no_turns() {
+    fn threads_that_only_wait_take_no_turns() {
         let woken = |threads: usize, each: u64| {
             let mut drawn = borrow(7.5, 0.1, 0.0);
             let first = drawn.sites[1].by_thread[0].0;
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn short_waits_are_none_for_a_sleeper() {
+    fn short_waits_are_not_for_a_sleeping_holder() {
         let mut drawn = borrow(7.5, 0.1, 0.0);
         drawn.sites[0].figures.waits = 130_000;
         assert!(found(&drawn).is_empty(), "0.46 ms");

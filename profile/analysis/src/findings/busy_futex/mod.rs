@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn many_short_waits_are_found_and_idle_workers_are_not() {
+    fn many_short_waits_are_found_but_not_idle_workers() {
         assert_eq!(waits(100_000, 10.0), 1);
         assert_eq!(waits(100_000, 2.4), 0, "4.8 % of 50 thread-seconds");
         assert_eq!(waits(9_900, 5.0), 0, "990 a second");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_that_end_by_their_own_time_are_a_clock() {
+    fn waits_that_time_out_have_no_finding() {
         let found = |timeouts| {
             let mut drawn = process(10.0, 4);
             drawn.threads("operate", 4, 10.0);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_that_are_spread_over_many_futexes_are_not() {
+    fn waits_spread_over_many_futexes_have_no_finding() {
         let of_many = |others: usize, in_one: f64| {
             let mut drawn = process(10.0, 4);
             drawn.threads("operate", 4, 10.0);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_what_waits_in_it_say_whether_it_is_a_lock() {
+    fn function_names_tell_a_lock_from_an_event() {
         let advice = |inside: &[&str]| {
             let mut drawn = process(10.0, 4);
             drawn.threads("operate", 4, 10.0);

@@ -109,19 +109,19 @@ mod tests {
     }
 
     #[test]
-    fn a_hot_lock_beside_what_its_section_does_not_touch() {
+    fn a_hot_lock_beside_unrelated_data_is_found() {
         let findings = lock(10_000_000, 0, &["bins", "table", "table_size"]);
         assert_eq!(findings[0].place, "count at table.c:36");
         assert!(findings[0].title.ends_with("table, table_size"));
     }
 
     #[test]
-    fn what_it_protects_and_other_locks_may_lie_beside_it() {
+    fn protected_data_and_other_locks_may_share_the_line() {
         assert!(lock(10_000_000, 0, &["bins", "other_lock"]).is_empty());
     }
 
     #[test]
-    fn quiet_and_contended_locks_are_not() {
+    fn quiet_and_contended_locks_have_no_finding() {
         assert_eq!(lock(3_400_000, 0, &["table"]).len(), 1);
         assert!(lock(3_300_000, 0, &["table"]).is_empty(), "1.98 % of the run");
         assert!(lock(10_000_000, 1_100_000, &["table"]).is_empty());

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_on_lines_of_their_own_or_of_one_thread_are_not() {
+    fn locks_on_separate_lines_or_of_one_thread_have_no_finding() {
         assert!(array(64, &[[20_000_000, 0], [0, 20_000_000]]).is_empty());
         assert!(array(40, &[[20_000_000, 0], [20_000_000, 0]]).is_empty());
         let common = [10_000_000, 10_000_000];
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_written_of_a_lock_may_lie_with_another() {
+    fn a_locks_unwritten_bytes_may_share_a_line() {
         // The last eight of the first mutex's 40 bytes are on the second one's line.
         assert!(array_at(0x4020, 40, &[[20_000_000, 0], [0, 20_000_000]]).is_empty());
         assert_eq!(array_at(0x4030, 40, &[[20_000_000, 0], [0, 20_000_000]]).len(), 1);
     }
 
     #[test]
-    fn quiet_locks_are_not_however_many() {
+    fn many_quiet_locks_have_no_finding() {
         let half = [[3_300_000, 0], [0, 3_300_000]];
         assert!(array(40, &half).is_empty(), "1.98 % of the run");
         assert_eq!(array(40, &[[3_400_000, 0], [0, 3_400_000]]).len(), 1);

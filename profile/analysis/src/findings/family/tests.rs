@@ -6,7 +6,7 @@ use super::*;
 use crate::findings::testing::{Use, process};
 
 #[test]
-fn locks_of_the_same_places_are_one_family() {
+fn locks_that_share_a_call_site_are_one_family() {
     let mut drawn = process(10.0, 4);
     let [a, b, c] = ["a", "b", "c"].map(|name| drawn.lock(Primitive::Mutex, name));
     let [put, get, other] = ["put", "get", "other"].map(|p| drawn.site(Op::MutexLock, p));
@@ -21,7 +21,7 @@ fn locks_of_the_same_places_are_one_family() {
 }
 
 #[test]
-fn few_locks_of_many_threads_are_dear() {
+fn few_locks_of_many_threads_are_expensive() {
     let mut drawn = process(10.0, 4);
     drawn.threads("worker", 4, 10.0);
     let locks = drawn.locks_created(Primitive::Mutex, 100, "init at grid.c:1");
@@ -38,7 +38,7 @@ fn few_locks_of_many_threads_are_dear() {
 }
 
 #[test]
-fn a_lock_of_ones_own_is_cheap_and_never_wanted_at_once() {
+fn a_lock_of_one_thread_is_cheap_and_never_contended() {
     let mut drawn = process(10.0, 4);
     drawn.threads("worker", 3, 10.0);
     let lock = drawn.lock(Primitive::Mutex, "own");
@@ -56,7 +56,7 @@ fn a_lock_of_ones_own_is_cheap_and_never_wanted_at_once() {
 }
 
 #[test]
-fn readers_are_not_kept_apart() {
+fn readers_are_never_in_each_others_way() {
     let mut drawn = process(10.0, 4);
     drawn.threads("reader", 4, 10.0);
     let lock = drawn.lock(Primitive::Rwlock, "table");
@@ -66,7 +66,7 @@ fn readers_are_not_kept_apart() {
 }
 
 #[test]
-fn a_lock_is_a_condition_s_only_if_threads_wait_for_that() {
+fn a_mutex_belongs_to_a_condition_only_if_threads_wait_for_it() {
     let of_condition = |waits: u64| {
         let mut drawn = process(10.0, 4);
         let lock = drawn.lock(Primitive::Mutex, "cache");

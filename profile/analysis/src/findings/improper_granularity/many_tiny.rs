@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn long_or_unequal_sections_and_those_of_two_functions_are_not() {
+    fn long_unequal_or_separate_sections_have_no_finding() {
         assert!(found(&two_sections(100_000, 100_000, 140e-9)).is_empty());
         assert!(found(&two_sections(100_000, 89_000, 60e-9)).is_empty());
         assert!(found(&two_sections(49_000, 49_000, 60e-9)).is_empty(), "below the floor");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_within_the_other_is_not() {
+    fn nested_sections_have_no_finding() {
         let mut drawn = two_sections(100_000, 100_000, 60e-9);
         drawn.nested(0, 1, None, 100);
         assert_eq!(found(&drawn).len(), 1);

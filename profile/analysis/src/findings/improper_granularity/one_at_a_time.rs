@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_worker_for_each_of_four_clients_a_quarter_of_the_sleeps_is_left() {
+    fn a_worker_for_each_of_four_clients_leaves_a_quarter_of_the_sleep() {
         let drawn = server(4, 9.0, Some(false));
         let finding = &find(&drawn, &Thresholds::default())[0];
         let gain = Predictor::new(&drawn).gain(&finding.remedy).expect("it is predicted");
@@ -152,13 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn one_client_or_clients_that_work_have_nothing_to_gain() {
+    fn one_client_or_working_clients_have_no_finding() {
         assert!(places(&server(1, 9.0, Some(false))).is_empty());
         assert!(places(&server(4, 4.9, Some(false))).is_empty());
     }
 
     #[test]
-    fn several_that_sleep_or_a_loop_that_looks_are_other_cases() {
+    fn several_sleepers_and_polling_loops_have_no_finding() {
         assert!(places(&server(4, 9.0, Some(true))).is_empty());
         assert!(places(&server(4, 9.0, None)).is_empty(), "it may stand for arrivals");
         let mut two = server(4, 9.0, Some(false));

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_thread_takes_and_gives_back_is_a_lock() {
+    fn a_condition_that_each_thread_takes_and_gives_back_is_a_lock() {
         assert_eq!(found(&[(600, 600), (400, 400)], "give at gil.c:30"), 1);
         assert_eq!(found(&[(600, 599), (400, 403)], "give at gil.c:30"), 1, "it ended with it");
         assert_eq!(found(&[(600, 600), (400, 400)], "take at gil.c:30"), 1, "in one function");
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_is_handed_over_in_one_call_is_one() {
+    fn a_lock_handed_over_in_one_call_is_found() {
         assert_eq!(handed_over(&[[8, 8, 8], [7, 7, 6]]), 1);
         assert_eq!(handed_over(&[[8, 4, 4], [8, 4, 4]]), 0, "a barrier of two");
         assert_eq!(handed_over(&[[8, 8, 0], [8, 0, 8]]), 0, "one wakes the other");
@@ -360,7 +360,7 @@ mod tests {
 
     /// Modelled on PyPy: threads queue at a mutex for their turn at the condition.
     #[test]
-    fn the_line_in_front_of_a_lock_is_part_of_it() {
+    fn a_mutex_that_waiters_queue_at_is_part_of_the_lock() {
         let sites = |seen_in_line: u64| {
             let mut drawn = drawn(&[(600, 580), (400, 390)], "give at gil.c:30");
             let line = drawn.lock(Primitive::Mutex, "gil.line");
@@ -375,14 +375,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_may_be_given_back_in_silence_but_not_by_another_thread() {
+    fn a_release_may_lack_a_signal_but_not_come_from_another_thread() {
         assert_eq!(found(&[(600, 550), (400, 360)], "give at gil.c:30"), 1);
         assert_eq!(found(&[(600, 500), (400, 360)], "give at gil.c:30"), 0, "13 %");
         assert_eq!(found(&[(600, 620), (400, 400)], "give at gil.c:30"), 0, "2 % came from others");
     }
 
     #[test]
-    fn queues_barriers_and_what_one_thread_uses_are_none() {
+    fn queues_barriers_and_unshared_conditions_are_no_lock() {
         assert_eq!(found(&[(0, 600), (600, 0)], "put at queue.c:30"), 0, "two sides");
         assert_eq!(found(&[(600, 400), (400, 600)], "put at queue.c:30"), 0, "tasks make tasks");
         assert_eq!(found(&[(600, 600), (2, 2)], "give at gil.c:30"), 0, "hardly shared");

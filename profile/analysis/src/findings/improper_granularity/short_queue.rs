@@ -147,11 +147,12 @@ impl Queue {
 /// Whether elements pass one by one: nearly each element costs both sides a sleep, or it is not
 /// known whether it does, because the condition is a futex.
 fn one_by_one(process: &Process, queue: &Queue) -> bool {
-    told_if_waited_for(process, &queue.more) || queue.less.sleeps >= NEARLY_EACH * queue.elements
+    is_signalled_only_while_waiting(process, &queue.more)
+        || queue.less.sleeps >= NEARLY_EACH * queue.elements
 }
 
 /// Whether a side is mostly signalled only while it waits, because the condition is a futex.
-fn told_if_waited_for(process: &Process, side: &Side) -> bool {
+fn is_signalled_only_while_waiting(process: &Process, side: &Side) -> bool {
     process.locks[side.condition].primitive == Primitive::Futex
 }
 
@@ -160,7 +161,8 @@ fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option
     let elements = a.elements.min(b.elements);
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
     let of_elements = |side: &Side| side.sleeps / elements.max(1.0);
-    let most = if told_if_waited_for(process, &less) { MOST_SLEEPS } else { SLEEPS.end };
+    let most =
+        if is_signalled_only_while_waiting(process, &less) { MOST_SLEEPS } else { SLEEPS.end };
     let sleep_enough =
         (SLEEPS.start..most).contains(&of_elements(&less)) && of_elements(&more) < MOST_SLEEPS;
     let queue = Queue { more, less, elements };
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_that_are_futexes_are_told_only_where_somebody_waits() {
+    fn futexes_as_conditions_are_recognised() {
         let futex = (Primitive::Futex, Op::FutexWait, Op::FutexWake);
         assert_eq!(made_of(futex, 200_000, 130_000, "take"), 1);
         assert_eq!(made_of(futex, 990_000, 990_000, "take"), 1);
@@ -303,7 +305,7 @@ mod tests {
 
     /// A signal at the end of a function is a jump, so it returns to the function's caller.
     #[test]
-    fn a_signal_may_be_the_end_of_its_side() {
+    fn a_signal_may_be_a_tail_call() {
         let called_from = |caller: &str| {
             let mut drawn = process(10.0, 2);
             drawn.threads("work", 4, 10.0);
@@ -336,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_side_an_answer_and_one_function_are_not() {
+    fn slow_sides_answers_and_single_functions_have_no_finding() {
         assert_eq!(queue(200_000, 100, "take"), 0, "those who take are slower");
         assert_eq!(queue(990_000, 990_000, "take"), 0, "question and answer");
         assert_eq!(queue(990_000, 890_000, "take"), 1, "a queue of one element");

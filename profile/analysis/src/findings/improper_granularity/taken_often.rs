@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn much_waiting_for_a_lock_that_is_hardly_ever_found_taken() {
+    fn much_waiting_for_a_rarely_contended_lock_is_found() {
         let findings = found(&pool(20_000_000, 6.0, 1.0));
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].place, "take at pool.h:10");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn little_waiting_or_long_or_rare_sections_are_other_problems() {
+    fn little_waiting_and_long_or_rare_sections_have_no_finding() {
         assert!(found(&pool(20_000_000, 2.9, 1.0)).is_empty(), "14 % of its threads' time");
         assert!(found(&pool(9_000, 6.0, 0.05)).is_empty(), "900 times a second");
         assert!(found(&pool(20_000, 6.0, 4.0)).is_empty(), "200 us held");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn time_without_a_processor_is_not_the_locks() {
+    fn time_without_a_processor_is_not_lock_time() {
         let mut busy = pool(20_000_000, 2.0, 1.0);
         let last = busy.threads.len() - 1;
         assert!(found(&busy).is_empty());

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_they_cost_is_held_against_what_the_program_does() {
+    fn the_cost_of_threads_is_compared_with_the_run() {
         let idle = |threads| {
             let mut drawn = made(threads, 40e-6);
             drawn.threads[0].cpu = Some(1.0);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn few_threads_and_large_pieces_are_not() {
+    fn few_threads_and_large_tasks_have_no_finding() {
         assert_eq!(found(&made(7_900, 40e-6)), 0, "2 % at 25 µs each is 8,000");
         assert_eq!(found(&made(60_000, 510e-6)), 0);
         let short = |threads: u32| {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_counter_is_found_and_a_quiet_one_is_not() {
+    fn a_busy_counter_is_found_but_not_a_quiet_one() {
         let findings = found(&counter(15_857).0);
         assert_eq!(findings[0].place, "add at counter.c:7", "at x264's rate");
         assert_eq!(findings[0].open_question, None);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_word_or_an_unknown_section_is_not_found() {
+    fn a_section_with_two_words_or_unknown_has_no_finding() {
         let (mut drawn, site) = counter(1_000_000);
         drawn.section(site, sections::few_words());
         assert!(found(&drawn).is_empty());
@@ -162,7 +162,7 @@ mod tests {
     /// Modelled on volrend's queues: a section draws a number, and a thread without work looks at
     /// two words.
     #[test]
-    fn sections_that_change_nothing_are_asked_about_unless_they_are_most() {
+    fn read_only_sections_question_the_finding_or_refute_it() {
         let (mut drawn, _) = counter(1_000_000);
         let look = drawn.site(Op::MutexLock, "steal at counter.c:20");
         drawn.uses(0, look, Use { calls: 30_000_000, ..Use::default() });
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn another_section_of_the_lock_forbids_it_or_is_asked_about() {
+    fn another_section_of_the_lock_refutes_or_questions_the_finding() {
         let (mut drawn, _) = counter(1_000_000);
         let sum = drawn.site(Op::MutexLock, "sum at counter.c:20");
         drawn.uses(0, sum, Use { calls: 10, ..Use::default() });

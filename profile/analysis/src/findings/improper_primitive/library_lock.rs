@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn few_looks_divide_the_time_in_the_kernel() {
+    fn few_samples_divide_the_time_in_the_kernel() {
         let drawn = |looked: f64, elsewhere: f64| {
             let mut drawn = sleeping("futex", looked, &["__lll_lock_wait_private", "random"]);
             let other =
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sleeps_in_the_library_are_no_locks() {
+    fn other_sleeps_in_the_library_are_no_lock_waits() {
         assert!(
             found(&sleeping("futex", 20.0, &["syscall"])).is_empty(),
             "the program's own futex"
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_belong_to_what_their_lock_protects() {
+    fn a_function_names_what_its_lock_protects() {
         let protects = |function| {
             let found = found(&sleeping("futex", 20.0, &["__lll_lock_wait_private", function]));
             let text = found[0].advice.clone();

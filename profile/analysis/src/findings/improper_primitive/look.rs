@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_mostly_asked_is_found() {
+    fn a_queue_that_is_mostly_polled_is_found() {
         assert_eq!(places(&queue(20_000_000, 1_000_000).0), ["peek at queue.c:10"]);
         assert!(places(&queue(20_000_000, 6_000_000).0).is_empty(), "three looks for each");
         assert!(places(&queue(900_000, 1_000).0).is_empty(), "0.9 % of the run");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_does_more_is_no_look() {
+    fn a_section_that_does_more_than_look_has_no_finding() {
         let with = |section: Section| {
             let (mut drawn, look) = queue(20_000_000, 1_000_000);
             drawn.section(look, section);

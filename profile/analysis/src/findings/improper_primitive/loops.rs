@@ -8,7 +8,7 @@
 
 use syncline_recording::Op;
 
-use super::most_lost::where_most_is_lost;
+use super::most_lost::sites_with_most_lost;
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
@@ -54,7 +54,7 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     if lost < (LEAST_SHARE * used).max(LEAST_OF_RUN * process.seconds).max(FLOOR) {
         return Vec::new();
     }
-    let sites = where_most_is_lost(all());
+    let sites = sites_with_most_lost(all());
     vec![finding(process, &sites, lost, used)]
 }
 
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn where_most_is_spent_comes_first() {
+    fn the_costliest_call_site_comes_first() {
         assert_eq!(found(&spinning(0.5, 1.0, 4.0)), [("take at queue.c:20".to_owned(), 2)]);
         assert_eq!(found(&spinning(0.09, 1.0, 4.0)), [("take at queue.c:20".to_owned(), 1)]);
     }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spun_away_is_gained_if_others_need_the_processors() {
+    fn spinning_time_is_gained_if_processors_are_short() {
         let gain = |ready: f64| {
             let mut drawn = spinning(2.0, 1.0, 1.0);
             drawn.times.ready = ready;

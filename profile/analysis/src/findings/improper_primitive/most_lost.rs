@@ -8,7 +8,7 @@ pub const LEAST_OF_MOST: f64 = 0.1;
 
 /// The call sites that a finding about polling names, with their indices, those with most time lost
 /// first.
-pub fn where_most_is_lost<'a>(
+pub fn sites_with_most_lost<'a>(
     sites: impl Iterator<Item = (usize, &'a Site)> + Clone,
 ) -> Vec<(usize, &'a Site)> {
     let most = sites.clone().map(|(_, site)| site.figures.lost()).fold(0.0, f64::max);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_bookings_are_found_and_a_reader_in_a_hundred_is_not() {
+    fn writers_alone_are_found_and_one_reader_in_a_hundred_refutes() {
         let found = |bookings, looks| find(&accounts(bookings, looks), &Thresholds::default());
         assert_eq!(found(100_000, 0)[0].place, "book at accounts.c:24");
         assert_eq!(found(99_000, 990).len(), 1);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn mutexes_are_not() {
+    fn mutexes_have_no_finding() {
         let mut drawn = accounts(100_000, 0);
         drawn.locks[0].primitive = Primitive::Mutex;
         assert!(find(&drawn, &Thresholds::default()).is_empty());

@@ -296,14 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn tries_that_mostly_succeed_and_seldom_ones_are_not() {
+    fn rare_or_mostly_successful_tries_have_no_finding() {
         assert!(rules(&tried(16_204.0, 0.49)).is_empty());
         assert!(rules(&tried(990.0, 0.69)).is_empty());
     }
 
     /// Modelled on jemalloc, whose threads occasionally check whether they may clean up.
     #[test]
-    fn who_never_gets_the_lock_and_does_other_things_does_not_poll() {
+    fn refused_tries_without_spinning_are_not_polling() {
         let mut drawn = tried(1_500.0, 1.0);
         assert!(rules(&drawn).is_empty());
         drawn.sites[0].figures.spun = 0.1;
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn who_tries_one_lock_after_another_does_not_poll() {
+    fn trying_one_lock_after_another_is_not_polling() {
         let mut drawn = tried(16_204.0, 0.766);
         drawn.sites[0].locks = 16;
         assert!(rules(&drawn).is_empty());
@@ -319,7 +319,7 @@ mod tests {
 
     /// In memcached 1.4.15, one function takes all locks; it is inlined everywhere.
     #[test]
-    fn of_many_locks_one_may_be_polled() {
+    fn one_of_many_locks_may_be_polled() {
         let tries = |of_one: u64, of_others: u64| {
             let mut drawn = process(10.0, 4);
             drawn.threads("worker", 4, 10.0);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_of_those_who_meet_are_a_barrier_s() {
+    fn tries_of_threads_that_meet_are_a_polling_barrier() {
         let polling = vec![(Rule::PollingBarrier, "meet at barrier.cpp:185".to_owned())];
         assert_eq!(meet(13_000, 32_000), polling);
         assert_eq!(meet(13_000, 1), polling, "all but one went to sleep");

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_by_a_ninth_little_waiting_and_few_readers_are_not() {
+    fn many_writes_little_waiting_or_few_readers_have_no_finding() {
         assert_eq!(found(&table(90_000, 10_000, 1.0).0).len(), 1, "90 %");
         assert!(found(&table(90_000, 10_100, 1.0).0).is_empty());
         assert!(found(&table(100_000, 100, 0.049).0).is_empty());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn short_sections_and_those_that_write_are_not() {
+    fn short_and_writing_sections_have_no_finding() {
         let (mut drawn, look) = table(100_000, 100, 1.0);
         drawn.sites[look].figures.held = 1e6 * 105e-9;
         assert!(found(&drawn).is_empty(), "95 ns without the clock's own time");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_wait_for_a_writer_would_still_wait() {
+    fn waits_for_writers_remain() {
         let (mut drawn, look) = table(100_000, 100, 1.0);
         drawn.blocked(0, look, look, 1000, 0.5);
         drawn.blocked(0, look, look + 1, 1000, 0.4);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_read_together_already_are_not() {
+    fn readers_of_reader_writer_locks_have_no_finding() {
         let (mut drawn, look) = table(100_000, 100, 1.0);
         drawn.sites[look].op = Op::RwlockRead;
         assert!(found(&drawn).is_empty());

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_looks_now_and_then_while_the_run_waits_for_it() {
+    fn a_sleeping_poll_loop_on_the_critical_path_is_found() {
         assert_eq!(places(&slept(8_000, 8.0, 0.5, Some(true))), ["ask at client.c:10"]);
         assert_eq!(places(&slept(8_000, 8.0, 4.9, Some(true))).len(), 1);
         assert!(places(&slept(8_000, 8.0, 5.1, Some(true))).is_empty(), "others run meanwhile");
@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_in_a_piece_of_work_is_none() {
+    fn a_sleep_between_work_has_no_finding() {
         assert!(places(&slept(8_000, 8.0, 0.5, Some(false))).is_empty());
         assert!(places(&slept(8_000, 8.0, 0.5, None)).is_empty(), "nobody knows");
     }
 
     #[test]
-    fn a_sleep_with_a_lock_held_is_none() {
+    fn a_sleep_with_a_lock_held_has_no_finding() {
         let holds = |seconds, slept, place: &str| {
             let mut drawn = slept_in_loop();
             let lock = drawn.lock(Primitive::Mutex, "journal");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_that_the_run_does_not_wait_for_is_none() {
+    fn a_sleep_off_the_critical_path_has_no_finding() {
         let mut drawn = slept(8_000, 8.0, 0.5, Some(true));
         let running = PathPart {
             kind: OnPath::Running,

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_false_alarms_are_none_here() {
+    fn the_papers_false_alarms_have_no_finding() {
         for rate in [1_252, 1_916] {
             let (mut drawn, site) = queue(rate);
             drawn.section(site, sections::few_words());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_section_must_be_busier_and_short_and_is_asked_about() {
+    fn an_unknown_section_must_be_busy_and_short_and_is_questioned() {
         assert!(found(&queue(99_000).0).is_empty());
         let findings = found(&queue(101_000).0);
         let question = findings[0].open_question.as_ref().expect("what it touches is not known");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_calls_something_is_not_short_however_little_of_it_was_read() {
+    fn an_incompletely_read_section_with_calls_is_not_short() {
         let (mut drawn, site) = queue(1_000_000);
         let read = Section { complete: false, ..sections::calling(&["pthread_mutex_unlock"]) };
         drawn.section(site, read);

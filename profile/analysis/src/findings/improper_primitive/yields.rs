@@ -8,7 +8,7 @@
 
 use syncline_recording::{Op, Primitive};
 
-use super::most_lost::where_most_is_lost;
+use super::most_lost::sites_with_most_lost;
 use crate::findings::busy_futex::yielding;
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
@@ -45,7 +45,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     if here.iter().filter(|&&thread| polls(&process.threads[thread])).count() < 2 {
         return Vec::new();
     }
-    let sites = where_most_is_lost(all());
+    let sites = sites_with_most_lost(all());
     vec![finding(process, &sites, calls, lost)]
 }
 
@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_a_queue_that_is_always_full_or_empty() {
+    fn both_yielding_sides_of_a_queue_are_one_finding() {
         let sides = found(&queue(1_000_000, 1.1, 1.2));
         assert_eq!(sides, [("take at queue.c:20".to_owned(), 2)]);
         assert!(found(&queue(1_000_000, 0.9, 5.0)).is_empty(), "one side is the quicker one");
     }
 
     #[test]
-    fn time_away_from_the_processor_counts_as_well() {
+    fn time_off_the_processor_counts_as_yielding() {
         let mut drawn = queue(1_000_000, 0.4, 1.1);
         drawn.uses(0, 0, Use { waits: 1_000, waited: 0.8, ..Use::default() });
         assert!(found(&drawn).is_empty());

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn no_assignment_is_better_and_the_sum_is_kept() {
+    fn the_proportional_assignment_is_optimal() {
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3000 {
             let groups = random.usize(1..=5);

@@ -220,7 +220,7 @@ fn split(process: &Process, threads: &[usize]) -> Vec<Vec<usize>> {
     for number in 0..threads.len() {
         pools.unite(number, *first.entry(creator(number)).or_insert(number));
     }
-    for object in process.locks.iter().filter(|object| !object.primitive.is_one_for_all()) {
+    for object in process.locks.iter().filter(|object| !object.primitive.has_one_object_for_all()) {
         let (mut users, mut others) = (Vec::new(), false);
         for (user, _) in &object.threads {
             match threads.binary_search(user) {

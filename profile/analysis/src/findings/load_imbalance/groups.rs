@@ -94,7 +94,7 @@ fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> 
     let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {
         lock.threads.iter().filter_map(|&(thread, _)| crew_of(thread)).collect()
     };
-    let objects = process.locks.iter().filter(|object| !object.primitive.is_one_for_all());
+    let objects = process.locks.iter().filter(|object| !object.primitive.has_one_object_for_all());
     let meetings: BTreeSet<BTreeSet<usize>> = objects.map(of_lock).collect();
     let mut connected = BTreeSet::from([with]);
     loop {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn balanced_stages_and_stages_that_can_not_be_better_are_not() {
+    fn balanced_and_indivisible_stages_have_no_finding() {
         assert!(
             found(&pipeline(&[("load", 3, 8.0), ("extract", 3, 8.5), ("rank", 3, 9.9)])).is_empty()
         );
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_processors_are_not_made_more_by_more_threads() {
+    fn busy_processors_have_no_finding() {
         let stages = [("load", 3, 1.0), ("extract", 3, 1.5), ("rank", 3, 9.9)];
         let mut drawn = pipeline(&stages);
         drawn.processors = Some(4);
@@ -185,7 +185,7 @@ mod tests {
     /// More threads than processors: while other threads run, a thread of the slowest stage has no
     /// processor, and that time is not its work.
     #[test]
-    fn to_wait_for_a_processor_is_no_work() {
+    fn waiting_for_a_processor_is_no_work() {
         let stages = [("load", 4, 0.5), ("extract", 4, 0.7), ("rank", 4, 9.9)];
         let mut drawn = pipeline(&stages);
         assert_eq!(found(&drawn).len(), 1);
@@ -200,7 +200,7 @@ mod tests {
     /// Modelled on varnishd: the threads that wait for the network sleep in the kernel, and many
     /// workers have nothing to do.
     #[test]
-    fn who_sleeps_for_requests_has_not_more_to_do() {
+    fn sleeping_in_the_kernel_is_no_work() {
         let mut drawn = pipeline(&[("work", 6, 1.0), ("poll", 2, 9.9)]);
         for thread in 7..9 {
             drawn.threads[thread].cpu = Some(1.0);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_never_meet_have_nothing_to_do_with_each_other() {
+    fn groups_that_share_no_lock_are_not_compared() {
         let mut drawn = pipeline(&[("work", 3, 9.9), ("tick", 3, 0.1)]);
         assert_eq!(found(&drawn).len(), 1);
         for lock in 0..drawn.locks.len() {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_run_says_nothing() {
+    fn a_short_run_has_no_finding() {
         let mut drawn = pipeline(&[("load", 3, 1.0), ("rank", 3, 9.9)]);
         drawn.seconds = 0.09;
         assert!(found(&drawn).is_empty());

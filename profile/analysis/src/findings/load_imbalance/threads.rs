@@ -116,7 +116,7 @@ mod tests {
     /// Time in which threads neither wait nor have a processor is not work; nor is time about which
     /// nothing is known.
     #[test]
-    fn sleep_is_no_work_whatever_is_not_known_of_others() {
+    fn sleep_and_unknown_time_are_no_work() {
         let mut slept = drawn(&[9.5, 3.0, 2.0, 1.0], 4);
         let first = slept.threads.len() - 4;
         slept.threads[first..].iter_mut().for_each(|thread| thread.cpu = Some(0.5));
@@ -137,7 +137,7 @@ mod tests {
 
     /// A pool may have more threads than it has work for; the idle ones wait for work.
     #[test]
-    fn threads_that_nobody_told_of_work_have_no_share() {
+    fn idle_pool_threads_have_no_share() {
         let waits_for = |primitive| {
             let mut drawn = drawn(&[9.5, 9.4], 4);
             let idle = drawn.threads("index_files", 4, 10.0);
@@ -183,7 +183,7 @@ mod tests {
 
     /// The first thread takes part, as OpenMP's does.
     #[test]
-    fn a_team_has_the_first_thread_as_well() {
+    fn a_team_includes_the_first_thread() {
         let team = |first: f64, other: f64, primitive| {
             let mut drawn = process(10.0, 2);
             let barrier = drawn.lock(primitive, "omp_team_barrier");
@@ -206,7 +206,7 @@ mod tests {
     /// The first thread calls the same function that it has another thread run. What the first
     /// thread does besides is no part of the work.
     #[test]
-    fn the_first_thread_has_the_part_that_samples_show() {
+    fn the_first_threads_share_comes_from_samples() {
         let found = |part: Option<f64>, first: f64, other: f64| {
             let mut drawn = process(10.0, 2);
             let worker = drawn.threads("encode_tile", 1, 10.0);
@@ -240,13 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn equal_threads_are_not_nor_those_of_a_pool_with_little_to_do() {
+    fn equal_threads_and_idle_pools_have_no_finding() {
         assert!(threads(&[9.5, 8.5, 8.0, 7.0], 4).is_empty(), "1.15 times the mean");
         assert!(threads(&[6.0, 1.0, 0.5, 0.5], 4).is_empty(), "even the busiest waits");
     }
 
     #[test]
-    fn where_processors_are_busy_equal_shares_bring_nothing() {
+    fn equal_shares_gain_nothing_if_processors_are_busy() {
         assert_eq!(threads(&[9.5, 3.0, 2.0, 1.0], 2).len(), 1);
         assert!(threads(&[9.5, 3.0, 2.5, 1.0], 1).is_empty());
     }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn seldom_ones_and_those_that_change_something_are_not() {
+    fn rare_and_writing_sections_have_no_finding() {
         assert!(rules(&lock(9_900, sections::atomics_only()).0).is_empty());
         assert!(rules(&lock(9_900, sections::nothing()).0).is_empty());
         assert!(rules(&lock(65_445, one_word()).0).is_empty());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_shows_what_reading_does_not() {
+    fn a_trace_decides_sections_that_reading_cannot() {
         let (mut drawn, site) = lock(65_445, sections::calling(&["format"]));
         assert!(rules(&drawn).is_empty());
         let traced = |data| Inspected { sections: 500, data, ..Inspected::default() };
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_sure_only_if_all_sections_were_read() {
+    fn the_advice_is_certain_only_if_all_sections_were_read() {
         let (mut drawn, _) = lock(65_445, sections::nothing());
         let other = drawn.site(Op::MutexLock, "item_link at thread.c:600");
         drawn.uses(0, other, Use { calls: 70_000, ..Use::default() });

@@ -35,7 +35,7 @@ fn a_lock_with_much_waiting_gets_a_sentence_unless_a_finding_has_one() {
 }
 
 #[test]
-fn calls_that_nobody_is_in_the_way_of_are_time_as_well() {
+fn uncontended_calls_count_as_time() {
     let taken = |times: u64| {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);
@@ -55,7 +55,7 @@ fn calls_that_nobody_is_in_the_way_of_are_time_as_well() {
 }
 
 #[test]
-fn sleeps_in_a_loop_are_said_to_come_late() {
+fn sleeps_in_a_loop_are_described_as_late() {
     let slept = |waits: u64, waited: f64| {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);
@@ -74,7 +74,7 @@ fn sleeps_in_a_loop_are_said_to_come_late() {
 }
 
 #[test]
-fn what_holds_the_run_up_comes_first_and_what_does_not_is_idle() {
+fn waits_on_the_critical_path_come_before_idle_ones() {
     let mut drawn = process(10.0, 4);
     let worker = drawn.threads("worker", 2, 10.0);
     for (name, waited) in [("idle", 4.0), ("busy", 3.0)] {
@@ -98,7 +98,7 @@ fn what_holds_the_run_up_comes_first_and_what_does_not_is_idle() {
 }
 
 #[test]
-fn refused_tries_are_time_as_well() {
+fn refused_tries_count_as_time() {
     let (mut drawn, site) = waits(0.6);
     drawn.uses(0, site, Use { refused: 1_000, spun: 0.6, ..Use::default() });
     let found = find(&drawn, &[]);
@@ -106,7 +106,7 @@ fn refused_tries_are_time_as_well() {
 }
 
 #[test]
-fn who_waits_for_an_event_has_nothing_to_do_or_is_held_up() {
+fn an_event_wait_is_idle_or_held_up() {
     let waiting = |seconds: f64| {
         let mut drawn = process(10.0, 4);
         let worker = drawn.threads("worker", 1, 10.0);
@@ -128,7 +128,7 @@ fn who_waits_for_an_event_has_nothing_to_do_or_is_held_up() {
 }
 
 #[test]
-fn threads_with_a_condition_each_that_wake_each_other_may_be_at_a_lock() {
+fn threads_that_wake_each_others_conditions_may_share_a_lock() {
     let drawn = |wakers: usize, conditions: usize| {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("interpret", 3, 10.0);

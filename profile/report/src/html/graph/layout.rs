@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_at_one_height() {
+    fn connected_nodes_are_in_one_row() {
         // 0 -> 3 and 1 -> 2 would cross if rows were in the order of the nodes.
         let places = layout(4, &[edge(0, 3, 1.0), edge(1, 2, 1.0)]);
         assert_eq!(places[0].row, places[3].row);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_nodes_are_at_one_place() {
+    fn no_two_nodes_overlap() {
         let edges: Vec<_> =
             (0..400).map(|n| edge(n * 7 % 20, n * 13 % 20, (n % 31) as f64)).collect();
         let mut places: Vec<_> = layout(20, &edges).iter().map(|p| (p.layer, p.row)).collect();

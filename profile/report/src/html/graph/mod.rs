@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_beyond_the_limit_share_a_box() {
+    fn call_sites_beyond_the_limit_share_a_node() {
         let node = |n: usize| (Node { name: n.to_string(), site: Some(n) }, n as f64);
         let mut all: Vec<_> = (0..50).map(node).collect();
         let places = keep(&mut all);

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_are_logarithmic_and_have_a_place_for_none() {
+    fn axes_are_logarithmic_with_a_position_for_zero() {
         let axes = Axes { low: 0.0, high: 4.0 };
         assert_eq!(axes.x(100.0), (LEFT + RIGHT) / 2.0);
         assert_eq!(axes.x(0.0), LEFT);

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_beyond_the_first_are_data_that_has_each_text_once() {
+    fn further_rows_are_json_with_each_text_once() {
         let html = table().html(ROWS + 3, row);
         assert_eq!(html.matches("<tr id=").count(), ROWS);
         let (_, data) = html.split_once("<script type=\"application/json\">").unwrap();

@@ -56,7 +56,7 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
-fn waits_and_holds_are_those_of_the_timeline() {
+fn firefox_waits_and_holds_match_the_timeline() {
     let (analysis, profile) = profile();
     let process = &analysis.processes[0];
     let threads = profile["threads"].as_array().unwrap();

@@ -157,7 +157,7 @@ fn slices_lie_within_each_other_and_have_the_times_of_the_timeline() {
 }
 
 #[test]
-fn tracks_are_those_of_the_threads() {
+fn every_thread_has_its_track() {
     let (tracks, events) = trace();
     let track = |name: &str| {
         let found = tracks.iter().find(|(_, track)| track.0 == name);
@@ -175,7 +175,7 @@ fn tracks_are_those_of_the_threads() {
 }
 
 #[test]
-fn arrows_lead_from_the_holder_to_the_one_who_waits() {
+fn arrows_lead_from_holder_to_waiter() {
     let (tracks, events) = trace();
     let mut begun = BTreeMap::new();
     let mut arrows = BTreeSet::new();

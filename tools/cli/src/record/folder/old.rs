@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recording_goes_with_its_traces_and_with_nothing_else() {
+    fn removing_a_recording_removes_its_traces_only() {
         let all = tempfile::tempdir().expect("a folder");
         let make = |extra: &str| {
             let folder = all.path().join("recording.old");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_recording_stays_until_it_is_asked_to_go() {
+    fn an_older_recording_stays_until_removed() {
         let all = recordings(&["r/2.syncline", "r.old/1.syncline"]);
         let there = |file: &str| all.path().join(file).exists();
         let path = all.path().join("r");
@@ -195,7 +195,7 @@ mod tests {
 
     /// A command that is killed leaves one of these states. The next command continues from there.
     #[test]
-    fn nothing_is_lost_when_the_moves_are_cut_off() {
+    fn interrupted_moves_lose_nothing() {
         let between_the_moves = ["r/2.syncline", "r/older/1.syncline"];
         let before_the_removal = ["r/3.syncline", "r.old/2.syncline", "r.old/older/1.syncline"];
         let both = ["r/3.syncline", "r/older/1.syncline", "r.old/2.syncline"];
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_recordings_is_left_where_it_is() {
+    fn foreign_files_stay_where_they_are() {
         for foreign in ["r.old/notes.txt", "r.old/run-2/trace/notes.txt", "r.old/older/a/b"] {
             let files = ["r/2.syncline", "r.old/1.syncline", "r.old/run-2/1.syncline", foreign];
             let all = recordings(&files);
@@ -223,7 +223,7 @@ mod tests {
 
     /// A command that is killed at its beginning leaves a folder without a session file.
     #[test]
-    fn what_was_begun_and_has_no_session_is_replaced() {
+    fn a_recording_without_session_is_replaced() {
         for begun in ["r/1.syncline.next", "r/session.json.next", "r/others-1"] {
             let all = recordings(&[begun, "r.old/1.syncline"]);
             let path = all.path().join("r");
@@ -242,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn the_old_name_keeps_the_folder() {
+    fn the_old_name_is_in_the_same_folder() {
         assert_eq!(old(Path::new("/tmp/a.b/c")), Path::new("/tmp/a.b/c.old"));
     }
 
     #[test]
-    fn a_recording_of_nothing_does_not_become_the_old_one() {
+    fn an_empty_recording_does_not_replace_the_old_one() {
         let all = tempfile::tempdir().expect("a folder");
         let path = all.path().join("recording");
         for (folder, file) in [("recording.old", "1.syncline"), ("recording", "session.json")] {

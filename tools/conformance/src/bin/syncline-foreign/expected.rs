@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_matches_what_it_says() {
+    fn patterns_match_with_stars() {
         for (pattern, text) in
             [("a", "a"), ("*", ""), ("exec:*", "exec:gate"), ("exec:*+rw_*", "exec:mcs+rw_flag")]
         {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_about_the_end_of_a_path() {
+    fn an_expectation_matches_the_end_of_a_path() {
         let text = "# why\n\nkeys/1-1 | record, exec:* | they are ours | and so on\n";
         let lines = Expectations::parse(text).expect("a line");
         let gate = Way::Exec("gate".to_owned());

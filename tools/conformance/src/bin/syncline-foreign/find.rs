@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_told_from_a_library_and_from_anything_else() {
+    fn programs_differ_from_libraries_and_other_files() {
         let read = |path: &str| fs::read(path).expect("it is there");
         assert!(has_interpreter(&read("/bin/sh")));
         let this = std::env::current_exe().expect("a path");

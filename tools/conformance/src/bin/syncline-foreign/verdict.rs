@@ -196,20 +196,20 @@ mod tests {
     }
 
     #[test]
-    fn the_same_is_the_same() {
+    fn equal_outcomes_are_the_same() {
         assert_eq!(verdict(&[(0, "")], &[(0, "")]), Verdict::Same);
         assert_eq!(verdict(&[(139, "")], &[(139, "")]), Verdict::Same);
     }
 
     #[test]
-    fn a_rule_is_told_from_chance() {
+    fn failures_in_all_runs_differ_from_chance() {
         assert_eq!(differs(&verdict(&[(0, "")], &[(1, "")])), Some(("status 1", 3)));
         assert_eq!(differs(&verdict(&[(0, "")], &[(-1, "")])), Some(("hangs", 3)));
         assert_eq!(differs(&verdict(&[(0, "")], &[(1, ""), (0, "")])), Some(("status 1", 1)));
     }
 
     #[test]
-    fn what_is_unstable_by_itself_is_no_difference() {
+    fn unstable_programs_are_no_difference() {
         assert_eq!(verdict(&[(0, ""), (1, "")], &[(0, "")]), Verdict::Unstable);
         assert_eq!(verdict(&[(-1, "")], &[(0, "")]), Verdict::Unstable);
         let late = [(0, ""), (0, ""), (1, ""), (0, "")];
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn output_counts_if_it_is_stable() {
+    fn output_is_compared_if_stable() {
         assert_eq!(differs(&verdict(&[(0, "a")], &[(0, "b")])), Some(("prints otherwise", 3)));
         assert_eq!(verdict(&[(0, "a"), (0, "b")], &[(0, "c")]), Verdict::Same);
         let late = [(0, "a"), (0, "a"), (0, "b")];

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_lock_that_replaces_has_a_way() {
+    fn every_replacing_lock_has_a_way() {
         let pairs = pairs();
         for lock in ["mcs+", "gate+", "clh+", "hclh+", "libc-spin"] {
             assert!(pairs.iter().any(|pair| pair.starts_with(lock)), "{lock} of {pairs:?}");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_read_as_it_is_written() {
+    fn way_names_are_read_back() {
         let names = ["record", "inspect", "exec:gate+rw_readers"].map(str::to_owned);
         let ways = chosen(&names).expect("three ways");
         assert_eq!(ways.iter().map(Way::name).collect::<Vec<_>>(), names);

@@ -64,7 +64,7 @@ fn work_in_a_section_is_done_by_a_holder_with_a_processor() {
 }
 
 #[test]
-fn what_a_section_calls_makes_it_long_sooner() {
+fn calls_in_a_section_lower_the_limit_for_long() {
     let (mut drawn, site) = contended(70_000.0, 0.25, 2e-6);
     drawn.section(site, sections::calling(&["find_item"]));
     assert_eq!(rules(&drawn), [Rule::TooMuchData]);
@@ -75,7 +75,7 @@ fn what_a_section_calls_makes_it_long_sooner() {
 }
 
 #[test]
-fn contention_waits_and_their_number_each_have_a_floor() {
+fn contention_waiting_and_wait_count_each_have_a_floor() {
     assert_eq!(rules(&lock(100_000, 10_100, 0.051, 1e-6).0), [Rule::TooMuchData]);
     assert!(rules(&lock(100_000, 10_000, 0.051, 1e-6).0).is_empty(), "10 % is not above it");
     assert!(rules(&lock(100_000, 10_100, 0.049, 1e-6).0).is_empty(), "0.49 % of the run");
@@ -83,7 +83,7 @@ fn contention_waits_and_their_number_each_have_a_floor() {
 }
 
 #[test]
-fn on_a_busy_machine_the_time_held_shows_a_lock_that_few_find_taken() {
+fn on_a_busy_machine_long_holds_show_a_rarely_contended_lock() {
     // Five threads work for 50 seconds, and are in the section for `seconds` of these.
     let held = |seconds: f64| lock(1_000_000, 1_000, 4.0, seconds / 1e6 + 10e-9);
     assert_eq!(rules(&held(13.0).0), [Rule::TooLongSection]);
@@ -92,7 +92,7 @@ fn on_a_busy_machine_the_time_held_shows_a_lock_that_few_find_taken() {
 
 /// RocksDB's cache of one shard: four threads read, and others wait for work to do in the background.
 #[test]
-fn what_a_lock_s_own_threads_wait_counts_and_not_who_else_there_is() {
+fn only_threads_that_use_the_lock_count() {
     let found_of = |waits, waited, held| {
         let (mut drawn, _) = lock(32_000_000, waits, waited, held);
         drawn.threads("flush", 12, 10.0);
@@ -112,7 +112,7 @@ fn what_a_lock_s_own_threads_wait_counts_and_not_who_else_there_is() {
 }
 
 #[test]
-fn a_word_can_not_be_split_and_a_chain_of_work_on_it_only_shortened() {
+fn a_section_on_one_word_can_be_shortened_but_not_split() {
     let (mut drawn, site) = contended(100_000.0, 0.4, 1.1e-6);
     drawn.section(site, one_word());
     assert!(rules(&drawn).is_empty(), "another rule's");

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_thread_waits_for_and_posts_is_a_lock() {
+    fn a_semaphore_that_each_thread_waits_for_and_posts_is_a_lock() {
         assert_eq!(found(&[(600, 600), (400, 400)], 5.0), 1);
         assert_eq!(found(&[(600, 600), (400, 399)], 5.0), 1, "it ended with it");
         assert_eq!(found(&[(600, 600), (400, 400)], 1.0), 0, "3 % of the time");
@@ -119,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn what_one_side_waits_for_and_the_other_posts_is_none() {
+    fn a_semaphore_between_two_sides_is_no_lock() {
         assert_eq!(found(&[(0, 1000), (1000, 0)], 5.0), 0, "a queue");
         assert_eq!(found(&[(600, 400), (400, 600)], 5.0), 0);
         assert_eq!(found(&[(1000, 1000), (2, 2)], 5.0), 0, "hardly shared");
     }
 
     #[test]
-    fn a_thread_may_take_it_for_another_one() {
+    fn a_few_waits_may_be_posted_by_another_thread() {
         assert_eq!(found(&[(570, 430), (430, 570)], 5.0), 1);
         assert_eq!(found(&[(580, 420), (420, 580)], 5.0), 0);
     }

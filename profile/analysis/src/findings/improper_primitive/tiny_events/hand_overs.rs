@@ -126,10 +126,11 @@ impl HandOver {
         } else {
             let piece = piece(process, waits, &waiting);
             let held_up = in_return(waits, &wakes, figures.waits)
-                || waking_is_dear(process, &wakes, figures.waits);
+                || waking_is_expensive(process, &wakes, figures.waits);
             (piece <= SMALL_PIECE && held_up).then_some(piece)?
         };
-        let family = families.iter().position(|family| takes_in(process, family, site));
+        let family =
+            families.iter().position(|family| takes_lock_in_function_of(process, family, site));
         Some(HandOver { site: number, family, waiting, waking: wakes.into_keys().collect(), piece })
     }
 }
@@ -164,13 +165,13 @@ fn in_return(waits: &Waits, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
 }
 
 /// Whether waking others `waited` times takes much of the processor time of the threads that wake.
-fn waking_is_dear(process: &Process, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
+fn waking_is_expensive(process: &Process, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
     let ran: f64 = wakes.keys().map(|&thread| process.threads[thread].ran()).sum();
     !wakes.is_empty() && waited as f64 * WAKING >= MUCH * ran
 }
 
 /// Whether a lock of this family is taken in the function of a site.
-fn takes_in(process: &Process, family: &Family, site: &Site) -> bool {
+fn takes_lock_in_function_of(process: &Process, family: &Family, site: &Site) -> bool {
     let function = |site: &Site| process.function_of(site);
     function(site).is_some()
         && family.sites.iter().any(|&taken| function(&process.sites[taken]) == function(site))
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_tasks_and_long_waits_are_not() {
+    fn larger_tasks_and_long_waits_have_no_finding() {
         assert_eq!(found(&tasks(15_000, 49e-6)).len(), 1);
         assert!(found(&tasks(15_000, 51e-6)).is_empty());
         assert_eq!(found(&tasks(5_000, 10e-6)).len(), 1, "waits of 190 µs");
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn to_wait_for_a_lock_or_a_processor_is_no_work() {
+    fn waiting_for_a_lock_or_a_processor_is_no_work() {
         let mut drawn = tasks(15_000, 51e-6);
         let first = drawn.sites[1].by_thread[0].0;
         for thread in first..first + 2 {
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_lived_shortly_worked_as_long_as_they_lived() {
+    fn short_lived_threads_worked_at_most_for_their_lifetime() {
         let mut drawn = tasks(15_000, 51e-6);
         let first = drawn.sites[1].by_thread[0].0;
         for thread in first..first + 2 {
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn few_events_are_not() {
+    fn few_events_have_no_finding() {
         let mut drawn = tasks(20_000, 10e-6);
         drawn.seconds = 410.0;
         drawn.sites[1].figures.waited = 815.0;
@@ -384,20 +385,20 @@ mod tests {
     }
 
     #[test]
-    fn who_is_woken_without_an_answer_has_little_to_do() {
+    fn threads_woken_without_an_answer_have_no_finding() {
         let without = |in_return| Handed { in_return, ..Handed::default() }.places().len();
         assert_eq!((without(17_000), without(19_000)), (0, 1), "a fifth of 90,000");
     }
 
     #[test]
-    fn unless_to_wake_them_takes_the_time_of_the_one_who_does() {
+    fn costly_wake_ups_are_found_without_answers() {
         let ran = |ran| Handed { in_return: 0, ran: [1.0, ran], ..Handed::default() };
         assert_eq!(ran(1.7).places(), ["take at pool.c:10"], "0.18 of 1.7 seconds");
         assert!(ran(1.9).places().is_empty());
     }
 
     #[test]
-    fn a_few_thousand_are_over_soon() {
+    fn a_few_thousand_hand_overs_have_no_finding() {
         let few = |waits| {
             let mut drawn = Handed { waits, in_return: waits, ..Handed::default() }.drawn();
             drawn.seconds = 0.05;
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_futex_that_those_who_wait_release_may_be_a_lock() {
+    fn a_futex_woken_by_its_own_waiters_may_be_a_lock() {
         let futex = |own, by_workers| {
             let op = (Op::FutexWait, Op::FutexWake);
             Handed { op, own, by_workers, ..Handed::default() }.places().len()
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_herd_is_another_problem() {
+    fn mostly_futile_broadcasts_have_no_finding() {
         let herd = |waking, futile| {
             let op = (Op::CondWait, waking);
             let mut drawn = Handed { op, ..Handed::default() }.drawn();

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_of_a_barrier_that_work_less_than_they_sleep_and_wake() {
+    fn rounds_of_a_barrier_with_less_work_than_sleep_are_found() {
         let findings = meet(10_000, 1.4);
         assert_eq!((findings.len(), &findings[0].place[..]), (1, "meet at barrier.c:14"));
         assert!(findings[0].title.contains("barrier"), "{}", findings[0].title);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_c_library_s_barriers_as_well() {
+    fn tiny_rounds_of_the_c_librarys_barriers_are_found() {
         let findings = meet_at_barriers(10_000, 2.9);
         assert_eq!((findings.len(), &findings[0].place[..]), (1, "wait at engine.c:10"));
         assert_eq!((findings[0].evidence[0].value, findings[0].evidence[1].value), (2_000.0, 4.0));

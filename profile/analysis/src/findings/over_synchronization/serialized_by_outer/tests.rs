@@ -56,7 +56,7 @@ fn an_inner_lock_for_each_outer_one_is_not_needed() {
 }
 
 #[test]
-fn a_way_without_the_outer_lock_needs_the_inner_one() {
+fn paths_without_the_outer_lock_need_the_inner_lock() {
     let mut nested = nested(1, 1);
     nested.seen(0, Some(0), 9_900);
     nested.seen(0, None, 100);
@@ -93,7 +93,7 @@ fn a_contended_inner_lock_brings_together_what_the_outer_ones_keep_apart() {
 }
 
 #[test]
-fn few_looks_and_few_acquisitions_tell_nothing() {
+fn few_samples_and_few_acquisitions_have_no_finding() {
     let mut nested = nested(1, 1);
     nested.seen(0, Some(0), 9);
     assert!(nested.found().is_empty());
@@ -104,7 +104,7 @@ fn few_looks_and_few_acquisitions_tell_nothing() {
 }
 
 #[test]
-fn several_kinds_of_locks_under_one_are_one_problem() {
+fn several_families_under_one_outer_lock_are_one_finding() {
     let mut nested = nested(1, 1);
     nested.seen(0, Some(0), 7_800);
     let other = nested.drawn.lock(Primitive::Mutex, "events");
@@ -122,7 +122,7 @@ fn several_kinds_of_locks_under_one_are_one_problem() {
 /// Modelled on Boost: its conditions have a mutex of their own, whose acquisition is inlined into
 /// the line that also takes the user's mutex.
 #[test]
-fn locks_that_share_a_line_with_their_outer_one_are_not() {
+fn locks_taken_at_the_outer_locks_line_have_no_finding() {
     let mut nested = nested(2, 1);
     (0..2).for_each(|n| nested.seen(n, Some(0), 7_800));
     let outer = nested.outer[0];

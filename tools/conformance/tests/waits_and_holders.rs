@@ -80,7 +80,7 @@ fn yields_and_sleeps_take_their_time() {
 /// A thread that has released a lock and now waits for an event does not count as the lock's
 /// holder.
 #[test]
-fn who_went_to_sleep_is_not_blamed_for_what_it_released_before() {
+fn a_sleeping_thread_is_not_blamed_for_a_released_lock() {
     let program = Program::compile("left.c");
     let both = Case::new(&program).exact();
     let rows = both.recording.rows(Op::MutexLock, both.truth.value("lock"));
@@ -95,7 +95,7 @@ fn who_went_to_sleep_is_not_blamed_for_what_it_released_before() {
 /// The recorder stores the scheduler's counts at a thread's end, some time after the program's
 /// thread has read them.
 #[test]
-fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
+fn ready_time_differs_from_running_and_sleeping() {
     let both = Case::new(&Program::compile("ready.c")).both();
     for number in 0..=4 {
         let thread = both.recording.thread(both.truth.value(&format!("tid_{number}")));
@@ -140,7 +140,7 @@ fn uncontended_holds_are_timed() {
 /// than there were. The longest hold is left out. The scheduler may make another hold long, so the
 /// program runs three times, and one ratio must be right.
 #[test]
-fn holds_that_become_short_are_not_taken_for_long() {
+fn holds_that_become_short_are_not_overestimated() {
     let program = Program::compile("phases.c");
     let ratio = || {
         let both = Case::new(&program).exact();
@@ -163,7 +163,7 @@ fn holds_that_become_short_are_not_taken_for_long() {
 /// Two stacks of a call site that have the same depth are not confused. This holds for the first
 /// locks of the call site, each of which gets a row, and for locks that are found by sampling.
 #[test]
-fn ways_of_one_depth_are_told_apart_by_their_locks() {
+fn stacks_of_one_depth_are_distinguished() {
     let program = Program::compile("paths.c");
     let both = Case::new(&program).exact();
     let other = both.truth.value("first_of_other");
