@@ -37,13 +37,13 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// Formats a share of one as a percentage: `43.2 %`.
+/// Formats a share of one as a percentage: `43.2 %`. Sums over threads may be above one: `250 %`.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p <= 0.0 => "0 %".to_owned(),
         p if p < 0.1 => "<0.1 %".to_owned(),
         p if p > 99.9 && share < 1.0 => ">99.9 %".to_owned(),
-        p if p >= 99.95 => "100 %".to_owned(),
+        p if p >= 99.95 => format!("{} %", grouped(p.round() as u64)),
         p => format!("{p:.1} %"),
     }
 }
@@ -157,5 +157,6 @@ mod tests {
         assert_eq!(percent(0.432), "43.2 %");
         assert_eq!(percent(0.9999), ">99.9 %");
         assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(2.5), "250 %");
     }
 }

@@ -54,12 +54,12 @@ impl Load {
     }
 
     /// About how many seconds the load takes, including the boot, with four virtual processors on
-    /// two idle real ones; `None` for a script.
-    pub fn seconds(&self) -> Option<u32> {
+    /// two idle real ones; `None` for a script. `scale` is [`Settings::scale`](crate::run::Settings).
+    pub fn seconds(&self, scale: u32) -> Option<u32> {
         match self {
-            Load::Small => Some(10),
+            Load::Small => Some(scale.saturating_mul(10)),
             Load::Make => Some(90),
-            Load::Files => Some(20),
+            Load::Files => Some(scale.saturating_mul(20)),
             Load::Script(_) => None,
         }
     }

@@ -56,16 +56,15 @@ pub fn chart(histogram: &Histogram, title: &str) -> String {
     );
     for bucket in buckets {
         let height = HEIGHT * (1.0 + bucket.waits as f64).ln() / (1.0 + most).ln();
-        let to = bucket.to.map_or("longer".to_owned(), duration);
         let _ = write!(
             svg,
             "<rect class=\"bar\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\" rx=\"2\">\
-             <title>{} of {} to {to}</title></rect>",
+             <title>{} of {}</title></rect>",
             place(bucket) * BAR + 1.0,
             HEIGHT - height + 2.0,
             BAR - 2.0,
             counted(bucket.waits as usize, "time"),
-            duration(bucket.from)
+            lengths(bucket)
         );
     }
     let _ = write!(svg, "<path class=\"axis\" d=\"M0 {0}H{width:.0}\"/>", HEIGHT + 2.0);
@@ -80,13 +79,15 @@ pub fn chart(histogram: &Histogram, title: &str) -> String {
 fn in_words(buckets: &[Bucket]) -> String {
     let total = buckets.iter().fold(0u64, |sum, b| sum.saturating_add(b.waits));
     let Some(most) = buckets.iter().max_by_key(|b| b.waits) else { return "none".to_owned() };
-    let to = most.to.map_or("longer".to_owned(), duration);
-    format!(
-        "{} in all, {} of them of {} to {to}",
-        count(total),
-        count(most.waits),
-        duration(most.from)
-    )
+    format!("{} in all, {} of them of {}", count(total), count(most.waits), lengths(most))
+}
+
+/// The lengths of the waits in a bucket. The last bucket has no upper bound.
+fn lengths(bucket: &Bucket) -> String {
+    match bucket.to {
+        Some(to) => format!("{} to {}", duration(bucket.from), duration(to)),
+        None => format!("{} or more", duration(bucket.from)),
+    }
 }
 
 /// The lower bound of a bucket in the chart. The first bucket begins at 0, and is drawn from half

@@ -127,8 +127,8 @@ fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
         out.write_all(show::text(report, &style()).as_bytes())?;
     }
     if speaking.len() > PROCESSES {
-        let more = counted(speaking.len() - PROCESSES, "process");
-        writeln!(out, "\nand {more} more with fewer acquisitions; `--json` prints all")?;
+        let more = counted(speaking.len() - PROCESSES, "more process");
+        writeln!(out, "\nand {more} with fewer acquisitions; `--json` prints all")?;
     }
     Ok(out.flush()?)
 }

@@ -160,7 +160,7 @@ fn ends() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 fn announced(settings: &Settings) -> String {
-    let lasts = match settings.load.seconds() {
+    let lasts = match settings.load.seconds(settings.scale) {
         Some(seconds) => format!("; that takes some {seconds} seconds, more on a busy machine"),
         None => String::new(),
     };

@@ -40,6 +40,7 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
 fn finding(process: &Process, family: &Family) -> Option<Finding> {
     let threads = process.threads_at(family.sites.iter().copied());
     let alive: f64 = threads.iter().map(|&thread| could_run(&process.threads[thread])).sum();
+    let lived: f64 = threads.iter().map(|&thread| process.threads[thread].seconds).sum();
     let waited = family.waited();
     let waits: u64 = family.sites.iter().map(|&site| process.sites[site].figures.waits).sum();
     // If other threads are always ready to run, no processor is idle because of the waits.
@@ -78,7 +79,7 @@ fn finding(process: &Process, family: &Family) -> Option<Finding> {
         place: process.sites[sites[0]].place.clone(),
         locks: family.few_locks(),
         evidence: vec![
-            share("share of its threads' time waited for it", waited / alive),
+            share("share of its threads' time waited for it", waited / lived.max(1e-9)),
             rate("acquisitions", family.calls_per_second()),
             count("waits", waits),
             seconds("mean wait", waited / waits as f64),
@@ -148,7 +149,10 @@ mod tests {
         let last = busy.threads.len() - 1;
         assert!(found(&busy).is_empty());
         busy.ready(last, 8.0);
-        assert_eq!(found(&busy).len(), 1, "2 of 12 seconds");
+        let findings = found(&busy);
+        assert_eq!(findings.len(), 1, "2 of the 12 seconds in which they could run");
+        let waited = share("share of its threads' time waited for it", 0.1);
+        assert_eq!(findings[0].evidence[0], waited, "2 of the 20 seconds for which they lived");
         let site = &mut busy.sites[0].figures.holder;
         (site.seconds, site.off_cpu) = (1.0, 0.6);
         assert!(found(&busy).is_empty(), "holders lost their processors");
