@@ -155,7 +155,7 @@ mod tests {
     fn a_load_is_a_name_or_a_script_that_is_there() {
         assert_eq!(load("fs"), Ok(Load::Files));
         assert!(load("nothing").is_err());
-        assert!(load("/").expect_err("a folder").contains("folder"));
+        assert!(load("/").expect_err("a folder").contains("not a file"));
         assert_eq!(load("/etc/passwd"), Ok(Load::Script("/etc/passwd".into())));
     }
 }
