@@ -6,6 +6,8 @@
 //! function gives the lock's address, and a return from such a function shows that the acquisition
 //! or try is over.
 
+use std::ops::Range;
+
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
     Register,
@@ -23,7 +25,7 @@ pub const KERNEL_CODE: u64 = 0xffff_ffff_8000_0000;
 pub enum Exec {
     /// A lock function begins.
     Begin(Role),
-    /// A lock function returns.
+    /// A lock function returns, or ends with a jump to another function that returns for it.
     Done(Role),
     /// A try has succeeded.
     Proved(Role),
@@ -177,10 +179,11 @@ impl Code {
         meanings
     }
 
-    fn function(&self, address: u64) -> Option<(u64, Role)> {
+    /// The start, end and role of the lock function with this address.
+    fn function(&self, address: u64) -> Option<(u64, u64, Role)> {
         let after = self.functions.partition_point(|&(start, _, _)| start <= address);
-        let &(start, end, role) = self.functions.get(after.checked_sub(1)?)?;
-        (address < end).then_some((start, role))
+        let &function = self.functions.get(after.checked_sub(1)?)?;
+        (address < function.1).then_some(function)
     }
 
     fn meaning(
@@ -215,24 +218,31 @@ impl Code {
             return meaning;
         }
         let function = self.function(address);
-        if let Some((start, role)) = function {
-            self.of_function(address == start, role, insn, &mut meaning);
+        if let Some(function) = function {
+            self.of_function(address, function, insn, &mut meaning);
         }
         if function.is_none() {
             meaning.mem = bits::attempt(insn, read).map(Mem::Attempt);
         }
-        let own = function.is_some_and(|(_, role)| is_own(role));
+        let own = function.is_some_and(|(_, _, role)| is_own(role));
         meaning.mem = meaning.mem.or_else(|| access(insn, own, info));
         meaning
     }
 
-    fn of_function(&self, first: bool, role: Role, insn: &Instruction, meaning: &mut Meaning) {
+    fn of_function(
+        &self,
+        address: u64,
+        (start, end, role): (u64, u64, Role),
+        insn: &Instruction,
+        meaning: &mut Meaning,
+    ) {
+        let first = address == start;
         let locked = is_locked(insn);
         match role.action {
             Action::Lock | Action::Try => {
                 if first {
                     meaning.exec[0] = Some(Exec::Begin(role));
-                } else if self.returns(insn) {
+                } else if self.returns(insn) || self.is_left_by(insn, start..end) {
                     meaning.exec[0] = Some(Exec::Done(role));
                 }
                 if locked {
@@ -245,8 +255,8 @@ impl Code {
                 } else if self.returns(insn) {
                     meaning.exec[0] = Some(Exec::Done(role));
                 }
-                // `mutex_lock_io` leaves everything to the waiter's function, which is then the
-                // first to access the mutex.
+                // In some kernels, `mutex_lock_io` leaves everything to the waiter's function, which
+                // is then the first to access the mutex.
                 if role.kind == Kind::Mutex && locked && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Word(role));
                 }
@@ -280,6 +290,18 @@ impl Code {
             }
             _ => false,
         }
+    }
+
+    /// Whether this instruction leaves the function in this range by a jump to a function that does
+    /// nothing with the lock, and returns to the caller (a tail call). So `mutex_lock_io` is left by
+    /// a jump to `io_schedule_finish` once it has the lock. The jump to a function that waits for
+    /// the lock is none.
+    fn is_left_by(&self, insn: &Instruction, function: Range<u64>) -> bool {
+        let target = insn.near_branch_target();
+        insn.mnemonic() == Mnemonic::Jmp
+            && insn.op0_kind() == OpKind::NearBranch64
+            && !function.contains(&target)
+            && self.function(target).is_none()
     }
 }
 

@@ -49,6 +49,33 @@ fn messages<'a>(steps: Vec<(&'a str, Step<'a>)>) -> Vec<String> {
     messages
 }
 
+/// Runs two threads: `ada` and `bob`. Each acquires something, and goes on with it when both have.
+/// Returns the messages of all panics.
+fn ada_and_bob<A, B>(
+    ada: (impl Fn() -> A + Sync, impl Fn(A) + Sync),
+    bob: (impl Fn() -> B + Sync, impl Fn(B) + Sync),
+) -> Vec<String> {
+    let both = Barrier::new(2);
+    messages(vec![
+        (
+            "ada",
+            Box::new(|| {
+                let held = ada.0();
+                both.wait();
+                ada.1(held);
+            }),
+        ),
+        (
+            "bob",
+            Box::new(|| {
+                let held = bob.0();
+                both.wait();
+                bob.1(held);
+            }),
+        ),
+    ])
+}
+
 /// Checks that there is one message, and that it has all these words.
 fn assert_told(messages: &[String], words: &[&str]) {
     let [message] = messages else { panic!("one of them is to panic: {messages:#?}") };
@@ -60,25 +87,10 @@ fn assert_told(messages: &[String], words: &[&str]) {
 fn two_mutexes<L: RawLock>() {
     let (first, second) =
         (Mutex::<u32, L>::from_raw(L::default(), 1), Mutex::<String, L>::default());
-    let both = Barrier::new(2);
-    let messages = messages(vec![
-        (
-            "ada",
-            Box::new(|| {
-                let _first = first.lock();
-                both.wait();
-                second.with(|_| ());
-            }),
-        ),
-        (
-            "bob",
-            Box::new(|| {
-                let _second = second.lock();
-                both.wait();
-                drop(first.lock());
-            }),
-        ),
-    ]);
+    let messages = ada_and_bob(
+        (|| first.lock(), |_first| second.with(|_| ())),
+        (|| second.lock(), |_second| drop(first.lock())),
+    );
     let addresses = [&raw const first as usize, &raw const second as usize];
     let addresses = addresses.map(|address| format!("{address:#x}"));
     assert_told(
@@ -106,27 +118,13 @@ fn two_threads_and_two_mutexes() {
 #[test]
 fn the_lines_are_those_of_the_waits_and_the_acquisitions() {
     let (first, second) = (Mutex::new(()), Mutex::new(()));
-    let both = Barrier::new(2);
     let start = line!();
-    let messages = messages(vec![
-        (
-            "ada",
-            Box::new(|| {
-                let _first = first.lock();
-                both.wait();
-                drop(second.lock());
-            }),
-        ),
-        (
-            "bob",
-            Box::new(|| {
-                let _second = second.lock();
-                both.wait();
-                drop(first.lock());
-            }),
-        ),
-    ]);
-    let words = [5, 7, 13, 15].map(|line| format!("deadlock.rs:{}:", start + line));
+    let take_first = || first.lock();
+    let take_second = || second.lock();
+    let wait_for_first = |_second| drop(first.lock());
+    let wait_for_second = |_first| drop(second.lock());
+    let messages = ada_and_bob((take_first, wait_for_second), (take_second, wait_for_first));
+    let words = [1, 2, 3, 4].map(|line| format!("deadlock.rs:{}:", start + line));
     assert_told(&messages, &words.each_ref().map(String::as_str));
 }
 
@@ -170,33 +168,20 @@ fn three_threads() {
 #[test]
 fn a_cycle_through_a_writer_or_a_reader() {
     let (lock, mutex) = (RwLock::new(0), Mutex::new(0));
-    let both = Barrier::new(2);
-    let with_mutex = |step: fn(&RwLock<i32>)| -> Step<'_> {
-        let (lock, mutex, both) = (&lock, &mutex, &both);
-        Box::new(move || {
-            let _mutex = mutex.lock();
-            both.wait();
-            step(lock);
-        })
-    };
     // A reader waits for the writer, a writer for another writer.
     for step in [(|lock| drop(lock.read())) as fn(&RwLock<i32>), |lock| drop(lock.write())] {
-        let writer = Box::new(|| {
-            let _writer = lock.write();
-            both.wait();
-            drop(mutex.lock());
-        });
-        let messages = messages(vec![("ada", writer), ("bob", with_mutex(step))]);
+        let messages = ada_and_bob(
+            (|| lock.write(), |_writer| drop(mutex.lock())),
+            (|| mutex.lock(), |_mutex| step(&lock)),
+        );
         let words = ["2 threads", "for the RwLock<i32> at ", "for the Mutex<i32> at ", " holds "];
         assert_told(&messages, &words);
     }
     // A writer waits for a reader.
-    let reader = Box::new(|| {
-        let _reader = lock.read();
-        both.wait();
-        drop(mutex.lock());
-    });
-    let messages = messages(vec![("ada", reader), ("bob", with_mutex(|lock| drop(lock.write())))]);
+    let messages = ada_and_bob(
+        (|| lock.read(), |_reader| drop(mutex.lock())),
+        (|| mutex.lock(), |_mutex| drop(lock.write())),
+    );
     assert_told(&messages, &["2 threads", "(ada) shares since "]);
 }
 
@@ -204,26 +189,13 @@ fn a_cycle_through_a_writer_or_a_reader() {
 fn a_cycle_through_an_upgrade() {
     let lock = RwLock::<i32, Upgradable>::with_lock(0);
     let mutex = Mutex::new(0);
-    let both = Barrier::new(2);
-    let messages = messages(vec![
+    let messages = ada_and_bob(
         (
-            "ada",
-            Box::new(|| {
-                let _mutex = mutex.lock();
-                let seen = lock.upgradable_read();
-                both.wait();
-                drop(RwLockUpgradableReadGuard::upgrade(seen));
-            }),
+            || (mutex.lock(), lock.upgradable_read()),
+            |(_mutex, seen)| drop(RwLockUpgradableReadGuard::upgrade(seen)),
         ),
-        (
-            "bob",
-            Box::new(|| {
-                let _reader = lock.read();
-                both.wait();
-                drop(mutex.lock());
-            }),
-        ),
-    ]);
+        (|| lock.read(), |_reader| drop(mutex.lock())),
+    );
     assert_told(&messages, &["2 threads", "for the RwLock<i32> at ", "(bob) shares since "]);
     *lock.write() += 1;
 }
@@ -231,26 +203,15 @@ fn a_cycle_through_an_upgrade() {
 #[test]
 fn a_cycle_through_a_reentrant_mutex() {
     let (reentrant, mutex) = (ReentrantMutex::new(0), Mutex::new(0));
-    let both = Barrier::new(2);
-    let messages = messages(vec![
-        (
-            "ada",
-            Box::new(|| {
-                let _outer = reentrant.lock();
-                drop(reentrant.lock());
-                both.wait();
-                drop(mutex.lock());
-            }),
-        ),
-        (
-            "bob",
-            Box::new(|| {
-                let _mutex = mutex.lock();
-                both.wait();
-                drop(reentrant.lock());
-            }),
-        ),
-    ]);
+    let outer = || {
+        let outer = reentrant.lock();
+        drop(reentrant.lock());
+        outer
+    };
+    let messages = ada_and_bob(
+        (outer, |_outer| drop(mutex.lock())),
+        (|| mutex.lock(), |_mutex| drop(reentrant.lock())),
+    );
     assert_told(&messages, &["2 threads", "for the ReentrantMutex<i32> at "]);
     assert_eq!(*reentrant.lock(), 0);
 }
@@ -268,29 +229,20 @@ impl Drop for Notify<'_> {
 fn a_cycle_through_a_condition_variable() {
     let (queue, mutex) = (Mutex::new(0), Mutex::new(0));
     let filled = Condvar::new();
-    let both = Barrier::new(2);
-    let messages = messages(vec![
+    let fill = |()| {
+        // Whether or not it was notified, the other thread needs the queue's lock.
+        let _notify = Notify(&filled);
+        let mut queue = queue.lock();
+        *queue = 1;
+        drop(mutex.lock());
+    };
+    let messages = ada_and_bob(
         (
-            "ada",
-            Box::new(|| {
-                let _mutex = mutex.lock();
-                let mut queue = queue.lock();
-                both.wait();
-                filled.wait_while(&mut queue, |queue| *queue == 0);
-            }),
+            || (mutex.lock(), queue.lock()),
+            |(_mutex, mut queue)| filled.wait_while(&mut queue, |queue| *queue == 0),
         ),
-        (
-            "bob",
-            Box::new(|| {
-                both.wait();
-                // Whether or not it was notified, the other thread needs the queue's lock.
-                let _notify = Notify(&filled);
-                let mut queue = queue.lock();
-                *queue = 1;
-                drop(mutex.lock());
-            }),
-        ),
-    ]);
+        (|| (), fill),
+    );
     assert_told(&messages, &["2 threads", "(ada) waits", "(bob) holds"]);
     assert!(messages[0].matches("deadlock.rs:").count() == 4, "{}", messages[0]);
 }
@@ -315,26 +267,14 @@ fn a_thread_that_needs_its_own_share_back() {
 #[test]
 fn a_wait_that_ends_by_itself_is_not_reported() {
     let (first, second) = (Mutex::new(0), Mutex::new(0));
-    let both = Barrier::new(2);
-    let messages = messages(vec![
-        (
-            "ada",
-            Box::new(|| {
-                let _first = first.lock();
-                both.wait();
-                assert!(second.try_lock_for(2 * SOON).is_none());
-            }),
-        ),
-        (
-            "bob",
-            Box::new(|| {
-                let _second = second.lock();
-                both.wait();
-                thread::sleep(SOON);
-                drop(first.lock());
-            }),
-        ),
-    ]);
+    let wait = |_second| {
+        thread::sleep(SOON);
+        drop(first.lock());
+    };
+    let messages = ada_and_bob(
+        (|| first.lock(), |_first| assert!(second.try_lock_for(2 * SOON).is_none())),
+        (|| second.lock(), wait),
+    );
     assert_eq!(messages, [""; 0]);
 }
 

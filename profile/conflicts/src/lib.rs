@@ -34,6 +34,7 @@ mod facts;
 mod groups;
 mod index;
 mod lock;
+mod lock_words;
 mod model;
 mod naming;
 mod section;

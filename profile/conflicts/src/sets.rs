@@ -1,9 +1,9 @@
 //! The address sets of the sections, prepared for comparison.
 //!
 //! Several kinds of recorded accesses are left out. Those to the thread's own stack are, because
-//! each call uses the same addresses again. So are those to the words of all locks in the trace,
-//! because every section changes its lock, and other synchronization would do without it (Syncchar,
-//! section 3).
+//! each call uses the same addresses again. So are those to the words of all locks in the trace
+//! ([`LockWords`]), because every section changes its lock, and other synchronization would do
+//! without it (Syncchar, section 3).
 //!
 //! The work of the dynamic loader at the first call of a function is left out too: it writes the
 //! function's address into a word that is never changed again, and that all callers read. Reads of
@@ -14,11 +14,11 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-use syncline_recording::{Op, Primitive};
+use rustc_hash::{FxHashMap, FxHashSet};
 use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, RELEASED_BY_OTHER, STOP_NONE};
 use syncline_trace::{Section, Trace};
 
+use crate::lock_words::LockWords;
 use crate::words::{Word, Words};
 
 /// How a section accessed a word.
@@ -90,20 +90,14 @@ impl Sets {
             .iter()
             .map(|t| (t.index, (t.record.stack_low, t.record.stack_high)))
             .collect();
-        let mut hidden = lock_words(trace);
-        let loader = Loader::of(trace);
-        for word in trace.sections.iter().flat_map(|section| &section.words) {
-            if loader.has(word.writer) {
-                hidden.insert(word.address, u8::MAX);
-            }
-        }
+        let left_out = LeftOut::of(trace);
         let mut words = Words::default();
         let mut locks: BTreeMap<(u64, u64), LockSections> = BTreeMap::new();
         for (number, section) in trace.sections.iter().enumerate() {
             let stack = stacks.get(&section.thread).copied().unwrap_or_default();
             progress();
             let record = &section.record;
-            let accesses = accesses(&mut words, section, stack, &hidden, &loader);
+            let accesses = accesses(&mut words, section, stack, &left_out);
             let lock =
                 locks.entry((record.lock, record.incarnation)).or_insert_with(|| LockSections {
                     lock: record.lock,
@@ -130,22 +124,40 @@ impl Sets {
     }
 }
 
-/// The accesses of a section without those that are left out, sorted by word. `hidden` has the
-/// bytes of words that are left out.
+/// The words that are left out of all sections.
+struct LeftOut {
+    locks: LockWords,
+    loader: Loader,
+    /// The words that the loader has written.
+    bound: FxHashSet<u64>,
+}
+
+impl LeftOut {
+    fn of(trace: &Trace) -> LeftOut {
+        let loader = Loader::of(trace);
+        let words = trace.sections.iter().flat_map(|section| &section.words);
+        let bound = words.filter(|word| loader.has(word.writer)).map(|word| word.address).collect();
+        LeftOut { locks: LockWords::of(trace), loader, bound }
+    }
+}
+
+/// The accesses of a section without those that are left out, sorted by word.
 fn accesses(
     words: &mut Words,
     section: &Section,
     stack: (u64, u64),
-    hidden: &FxHashMap<u64, u8>,
-    loader: &Loader,
+    left_out: &LeftOut,
 ) -> Vec<Access> {
     let mut accesses = Vec::with_capacity(section.words.len());
     for word in &section.words {
-        let loaders = word.written == 0 && loader.has(word.reader);
+        let loaders = word.written == 0 && left_out.loader.has(word.reader)
+            || left_out.bound.contains(&word.address);
         if loaders || (stack.0..stack.1).contains(&word.address) {
             continue;
         }
-        let keep = !hidden.get(&word.address).copied().unwrap_or(0);
+        let object = (word.object != NONE).then(|| section.objects.get(word.object as usize));
+        let object = object.flatten();
+        let keep = !left_out.locks.bytes(word.address, object);
         let (read, written) = (word.read & keep, word.written & keep);
         // The word is only read as the target of a jump: a word of the linkage table, which does
         // not change any more once the loader has written it.
@@ -153,9 +165,8 @@ fn accesses(
         if read | written == 0 || links {
             continue;
         }
-        let object = (word.object != NONE).then(|| section.objects.get(word.object as usize));
         let atomic = word.flags & PLAINLY_WRITTEN == 0;
-        let word = Word { address: word.address, object: object.flatten().copied() };
+        let word = Word { address: word.address, object: object.copied() };
         let Some(word) = words.access(word, section.thread, written != 0) else { continue };
         accesses.push(Access { word, read, written, atomic });
     }
@@ -190,39 +201,5 @@ impl Loader {
     /// Whether an instruction belongs to the loader.
     pub fn has(&self, instruction: u64) -> bool {
         (self.0..self.1).contains(&instruction)
-    }
-}
-
-/// The bytes of all known locks: for each word that contains any, a bit for each byte.
-fn lock_words(trace: &Trace) -> FxHashMap<u64, u8> {
-    let in_sections = trace.sections.iter().map(|s| (s.record.lock, s.record.op));
-    let in_counts = trace.counts.iter().map(|(_, count)| (count.lock, count.op));
-    let mut words: FxHashMap<u64, u8> = FxHashMap::default();
-    let mut locks: Vec<(u64, u32)> = in_sections.chain(in_counts).collect();
-    locks.sort_unstable();
-    locks.dedup();
-    for (lock, op) in locks {
-        for byte in lock..lock.saturating_add(size_of_lock(op)) {
-            *words.entry(byte & !7).or_default() |= 1 << (byte & 7);
-        }
-    }
-    words
-}
-
-/// The size of a lock in bytes. If the trace states it (in the high bits of `op`), it is that.
-/// Otherwise it is the size of the type in glibc on x86-64 or in GCC's OpenMP, or 0 if the type is
-/// unknown.
-fn size_of_lock(op: u32) -> u64 {
-    if op >> 8 != 0 {
-        return u64::from(op >> 8);
-    }
-    let op = u8::try_from(op).ok().and_then(Op::from_code);
-    match op.map(Op::primitive) {
-        Some(Primitive::Mutex) => 40,
-        Some(Primitive::Rwlock) => 56,
-        Some(Primitive::Spinlock) => 4,
-        Some(Primitive::Semaphore) => 32,
-        Some(Primitive::OmpLock) => 4,
-        _ => 0,
     }
 }

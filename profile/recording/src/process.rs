@@ -123,4 +123,10 @@ impl ThreadRecord {
     pub fn name(&self) -> String {
         text(&self.name)
     }
+
+    /// Whether the log is full, so that it lacks the latest events.
+    pub fn log_is_full(&self) -> bool {
+        let slots = 1u64.checked_shl((self.log >> 48) as u32).unwrap_or(u64::MAX);
+        self.log_kept > slots
+    }
 }

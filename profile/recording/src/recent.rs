@@ -1,19 +1,21 @@
 //! The last part of a run that was recorded in windows of time: what was counted since the end of
 //! one of them, or since the oldest of them began.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::Error;
 use crate::folder::{BEFORE, SUMS, windows};
 use crate::layout::PROCESS_LEFT;
-use crate::process::ProcessFile;
+use crate::process::{ProcessFile, Thread};
 use crate::session::{Session, process_files};
 
 /// The last part of a run: from a moment at which a window began or ended to the end of the
 /// recording, or all of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recent {
+    recording: PathBuf,
     /// The folder with the counts up to that moment; `None` if all of the recording is meant.
     base: Option<PathBuf>,
     span: Duration,
@@ -53,7 +55,8 @@ impl Recent {
             .or(oldest.filter(|(before, _)| before.is_dir()));
         let since = from.as_ref().map_or(began, |(_, moment)| *moment);
         let span = Duration::from_nanos(ended.saturating_sub(since));
-        Ok(Recent { base: from.map(|(sums, _)| sums), span, reaches: since <= wanted })
+        let (recording, base) = (recording.to_owned(), from.map(|(sums, _)| sums));
+        Ok(Recent { recording, base, span, reaches: since <= wanted })
     }
 
     /// How long this part is.
@@ -73,14 +76,53 @@ impl Recent {
     }
 
     /// What a process has done since that moment; `None` if it had ended by then, or was killed and
-    /// has recorded nothing since.
+    /// has recorded nothing since. Its logs include those of the windows since then.
     pub fn of(&self, process: ProcessFile) -> Option<ProcessFile> {
         let base = self.base.as_ref().map(|sums| sums.join(packed_name(&process.path)));
         // A process that has no counts up to that moment began later.
         let Some(before) = base.and_then(|path| ProcessFile::open_counts(&path).ok()) else {
-            return Some(process);
+            return Some(self.with_logs(process));
         };
-        process.went_on_after(&before).then(|| process.since(&before))
+        process.went_on_after(&before).then(|| self.with_logs(process).since(&before))
+    }
+
+    /// Adds the logs of the windows since that moment. A process's own file has only the events
+    /// since the last window ended, because each log is begun anew then. The logs of a window are
+    /// in its sums.
+    ///
+    /// The result has no gaps: it begins after the latest window whose logs are missing or not
+    /// complete. [`Header::window_began`](crate::layout::Header::window_began) says when that is.
+    fn with_logs(&self, mut process: ProcessFile) -> ProcessFile {
+        let name = packed_name(&process.path);
+        for (_, window) in windows(&self.recording).unwrap_or_default().into_iter().rev() {
+            let sums = window.join(SUMS);
+            if self.base.as_ref() == Some(&sums) {
+                break;
+            }
+            let Ok(earlier) = ProcessFile::open(&sums.join(&name)) else { break };
+            if earlier.header.window == process.header.window {
+                // The logs were not begun anew at the end of this window, so the later ones have
+                // its events too.
+                continue;
+            }
+            let follows = earlier.header.window.checked_add(1) == Some(process.header.window);
+            let is_full = earlier.threads.iter().any(|thread| thread.record.log_is_full());
+            if !follows || is_full || !process.is_same_process(&earlier) {
+                break;
+            }
+            process.header.window = earlier.header.window;
+            process.header.window_began = earlier.header.window_began;
+            let mut earlier: HashMap<u32, Thread> =
+                earlier.threads.into_iter().map(|thread| (thread.index, thread)).collect();
+            for thread in &mut process.threads {
+                if let Some(mut earlier) = earlier.remove(&thread.index) {
+                    earlier.log.append(&mut thread.log);
+                    thread.log = earlier.log;
+                    thread.windows = thread.windows.common(earlier.windows);
+                }
+            }
+        }
+        process
     }
 }
 

@@ -38,10 +38,7 @@ impl ProcessFile {
     /// another process, all figures.
     #[must_use]
     pub fn since(mut self, before: &ProcessFile) -> ProcessFile {
-        let same = |file: &ProcessFile| {
-            (file.header.pid, file.header.started, file.header.started_realtime)
-        };
-        if same(&self) != same(before) {
+        if !self.is_same_process(before) {
             return self;
         }
         let from = before.ended();
@@ -72,6 +69,14 @@ impl ProcessFile {
             }
         });
         self
+    }
+
+    /// Whether another reading of a file is one of the same process.
+    pub(crate) fn is_same_process(&self, other: &ProcessFile) -> bool {
+        let same = |file: &ProcessFile| {
+            (file.header.pid, file.header.started, file.header.started_realtime)
+        };
+        same(self) == same(other)
     }
 }
 

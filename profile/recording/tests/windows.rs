@@ -183,21 +183,37 @@ fn the_sum_of_a_call_site_stays_exact() {
 /// Milliseconds as ticks, and as nanoseconds.
 const MS: u64 = 1_000_000;
 
-/// A recording of 6 ms in windows of 1 ms, in which a lock is acquired ten times in each. The first
-/// windows were removed, and these are left.
+/// The tick at which a window of 1 ms ends.
+fn end_of(window: u64) -> u64 {
+    1 + window * MS
+}
+
+/// The reading at the end of a window of 1 ms. The lock is acquired ten times in each window. The
+/// logs had been taken `taken` times, the last time at the end of window `last`; 0 if they had not.
+fn until(window: u64, taken: u32, last: u64) -> ProcessFile {
+    let mut file = look(end_of(window), 10 * window, 0, 1);
+    file.header.window = taken;
+    file.header.window_began = if last == 0 { 0 } else { end_of(last) };
+    file.threads[0].log.retain(|event| event.ended > file.header.window_began);
+    file
+}
+
+fn put(folder: &Path, file: &ProcessFile) {
+    fs::create_dir_all(folder).expect("a folder");
+    fs::write(folder.join("41.syncline"), file.packed()).expect("a file");
+}
+
+/// A recording of 6 ms in windows of 1 ms. The first windows were removed, and these are left. The
+/// logs were taken at the end of each window.
 fn in_windows(left: std::ops::RangeInclusive<u64>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let until = |window: u64| look(1 + window * MS, 10 * window, 0, 1);
-    let put = |folder: &Path, window| {
-        fs::create_dir_all(folder).expect("a folder");
-        fs::write(folder.join("41.syncline"), until(window).packed()).expect("a file");
-    };
-    put(folder.path(), 6);
+    put(folder.path(), &until(6, 6, 6));
     for window in left.clone() {
         let path = folder.path().join(format!("window-{window}"));
-        put(&path.join("sums"), window);
+        let sums = |window: u64| until(window, window as u32 - 1, window - 1);
+        put(&path.join("sums"), &sums(window));
         if window == *left.start() && window > 1 {
-            put(&path.join("before"), window - 1);
+            put(&path.join("before"), &sums(window - 1));
         }
         let session = Session {
             version: Session::VERSION,
@@ -245,4 +261,46 @@ fn the_end_of_a_run_begins_where_a_window_begins_or_ends() {
     let (from, to) = ("window-4/sums", "window-5/before");
     fs::rename(folder.path().join(from), folder.path().join(to)).expect("moved");
     assert_eq!(last(&folder, 9.0), (2, 20, false));
+}
+
+/// The events that are shown of the last microseconds of a recording: how many there are, and the
+/// window after whose end they begin.
+fn events(folder: &Path, microseconds: u64) -> (u64, u64) {
+    let recent = Recent::find(folder, Duration::from_micros(microseconds)).expect("windows");
+    let whole = ProcessFile::open(&folder.join("41.syncline")).expect("a file");
+    let shown = recent.of(whole).expect("it went on");
+    let log = &shown.threads[0].log;
+    assert!(log.is_sorted_by_key(|event| event.ended));
+    let began = shown.header.started.max(shown.header.window_began);
+    assert!(log.iter().all(|event| event.ended > began));
+    (log.len() as u64, began / MS)
+}
+
+#[test]
+fn the_end_of_a_run_has_the_logs_of_its_windows() {
+    /// The number of events in a window: there is one each 100 ns.
+    const EACH: u64 = MS / 100;
+    let folder = in_windows(3..=6);
+    let path = folder.path();
+    assert_eq!(events(path, 500), (EACH, 5));
+    assert_eq!(events(path, 1500), (2 * EACH, 4));
+    assert_eq!(events(path, 9000), (4 * EACH, 2), "all windows that are kept");
+    assert_eq!(events(in_windows(1..=6).path(), 9000), (6 * EACH, 0), "all of the recording");
+
+    // The logs could not be taken at the end of window 4, so window 5 has its events too.
+    let sums = |window: u64| path.join(format!("window-{window}/sums"));
+    put(path, &until(6, 5, 6));
+    put(&sums(6), &until(6, 4, 5));
+    put(&sums(5), &until(5, 3, 3));
+    assert_eq!(events(path, 9000), (4 * EACH, 2));
+
+    // A log became full in window 5, so events are missing before the window's end.
+    put(path, &until(6, 6, 6));
+    put(&sums(6), &until(6, 5, 5));
+    let mut full = until(5, 4, 4);
+    (full.threads[0].record.log, full.threads[0].record.log_kept) = (1, 1 << 20);
+    put(&sums(5), &full);
+    assert_eq!(events(path, 9000), (EACH, 5));
+    fs::remove_dir_all(path.join("window-5")).expect("removed");
+    assert_eq!(events(path, 9000), (EACH, 5), "a window is missing");
 }

@@ -21,12 +21,13 @@ pub struct Failure {
     status: u8,
     error: anyhow::Error,
     hint: Option<String>,
+    of_no_run: bool,
 }
 
 impl Failure {
     /// A failure with this exit status and this error.
     pub fn new(status: u8, error: impl Into<anyhow::Error>) -> Failure {
-        Failure { status, error: error.into(), hint: None }
+        Failure { status, error: error.into(), hint: None, of_no_run: false }
     }
 
     /// A failure with this exit status and this message.
@@ -49,6 +50,16 @@ impl Failure {
     /// This failure with another exit status.
     pub fn with_status(self, status: u8) -> Failure {
         Failure { status, ..self }
+    }
+
+    /// Marks a failure whose reason is that the command can't run at all, with or without Syncline.
+    pub fn of_no_run(self) -> Failure {
+        Failure { of_no_run: true, ..self }
+    }
+
+    /// Whether the reason is that the command can't run at all. A mistyped command is an example.
+    pub fn is_of_no_run(&self) -> bool {
+        self.of_no_run
     }
 
     /// Adds a hint: what the user can do.

@@ -81,11 +81,13 @@ fn a_command_that_cannot_run_leaves_the_recording_valid() {
     assert!(before.status.success());
     sandbox.executable("lost", b"#!/absent/interpreter\n");
     fs::write(sandbox.path("plain"), "").unwrap();
+    sandbox.executable("script", b"#!./plain\n");
     for (program, status, words) in [
         ("./nosuch", 127, "can't find ./nosuch: No such file"),
         ("no-such-program", 127, "no program named `no-such-program` in PATH"),
         ("./lost", 127, "can't find /absent/interpreter"),
         ("./plain", 126, "can't run ./plain: it is not executable"),
+        ("./script", 126, "can't run ./plain: it is not executable"),
     ] {
         for command in ["record", "inspect"] {
             let mut attempt = syncline();

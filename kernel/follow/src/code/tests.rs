@@ -37,3 +37,38 @@ fn a_bit_that_is_waited_for_is_attempted_and_then_cleared() {
     assert_eq!(meanings[2].mem, Some(Mem::Clear { bit: 6, atomic: true }));
     assert_eq!(meanings[3].mem, None);
 }
+
+/// The end of `mutex_lock_io` as Debian's Linux 6.1 has it: `lock cmpxchg %rdx,(%rbx); jne +9;
+/// mov %ebp,%edi; pop %rbx; pop %rbp; jmp io_schedule_finish`.
+#[test]
+fn a_lock_function_that_ends_with_a_jump_to_another_function_has_the_lock_then() {
+    let (start, slow) = (0xffff_ffff_8100_0000, 0xffff_ffff_8100_0100);
+    let mut plan = Plan::default();
+    plan.add("mutex.lock", (start, start + 0x50));
+    plan.add("mutex.slow", (slow, slow + 0x10));
+    let code = Code::new(&plan);
+    let role = Role { kind: Kind::Mutex, shared: false, action: Action::Lock };
+    let exchange: &[u8] = &[0xf0, 0x48, 0x0f, 0xb1, 0x13];
+    let jump = |to: u64| {
+        let distance = (to as i64 - (start + 0x2c) as i64 - 5) as i32;
+        [&[0xe9][..], &distance.to_le_bytes()].concat()
+    };
+    let meanings = |to: u64| {
+        let jump = jump(to);
+        let block: [(u64, &[u8]); 5] = [
+            (start + 0x21, exchange),
+            (start + 0x26, &[0x75, 0x09]),
+            (start + 0x28, &[0x89, 0xef]),
+            (start + 0x2a, &[0x5b]),
+            (start + 0x2c, &jump),
+        ];
+        code.meanings(block.into_iter(), &|_| None, &mut InstructionInfoFactory::new())
+    };
+    let elsewhere = meanings(start - 0x93c700);
+    assert_eq!(elsewhere[0].mem, Some(Mem::Word(role)));
+    assert_eq!(elsewhere[1].exec[0], None, "the function goes on");
+    assert_eq!(elsewhere[4].exec[0], Some(Exec::Done(role)));
+    for inside in [start + 0x20, slow] {
+        assert_eq!(meanings(inside)[4].exec[0], None, "{inside:x}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY, ThreadRecord};
+use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY};
 use syncline_recording::{Op, Primitive, ProcessFile, Windows};
 
 use super::clock::Clock;
@@ -68,15 +68,11 @@ fn windows(file: &ProcessFile, clock: &Clock) -> Vec<(f64, f64)> {
     let logs = || file.threads.iter().filter(|thread| thread.record.log != 0);
     let common = logs().map(|thread| thread.windows).fold(Windows::ALL, Windows::common);
     // A log that is full at the end lacks later events.
-    let full = logs().filter(|thread| full(&thread.record)).filter_map(|thread| thread.log.last());
+    let full =
+        logs().filter(|thread| thread.record.log_is_full()).filter_map(|thread| thread.log.last());
     let until = full.map(|event| event.ended).fold(file.ended(), u64::min);
     let seconds = |(from, to)| (clock.since_start(from), clock.since_start(to));
     let from = file.header.started.max(file.header.window_began);
     let all = common.between(from, until, MOST_WINDOWS);
     all.into_iter().map(seconds).collect()
-}
-
-fn full(record: &ThreadRecord) -> bool {
-    let places = 1u64.checked_shl((record.log >> 48) as u32).unwrap_or(u64::MAX);
-    record.log_kept > places
 }

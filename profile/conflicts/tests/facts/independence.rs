@@ -3,7 +3,8 @@
 use bytemuck::Zeroable;
 use syncline_recording::Op;
 use syncline_trace::layout::{
-    COUNTED_ONE_BY_ONE, CountRecord, EARLY, RELEASED_BY_OTHER, SHARED, STOP_LIMIT, STOP_NONE,
+    COUNTED_ONE_BY_ONE, CountRecord, EARLY, ObjectRecord, RELEASED_BY_OTHER, SHARED, STOP_LIMIT,
+    STOP_NONE,
 };
 
 use crate::hand::{LOCK, SITE, block, counted, facts_of, section, stack, trace};
@@ -102,6 +103,39 @@ fn a_lock_in_used_again_memory_is_a_new_lock() {
     let [lock] = &facts.locks[..] else { panic!("one address at one place") };
     assert_eq!((lock.locks, lock.window.pairs, lock.window.conflicting), (1, 1, 1));
     assert_eq!(lock.traced, 3);
+}
+
+/// A block with a mutex was freed, and its memory was used again.
+#[test]
+fn the_words_of_a_lock_are_data_once_its_block_is_freed() {
+    let other_lock = 0x5010;
+    let with_lock = block(0x5000, 64, 1);
+    // The first section acquires the mutex in the block, and the others acquire another lock.
+    let conflicting = |change: fn(&mut ObjectRecord), counts: &[CountRecord]| {
+        let of_mutex = section(1).changes(with_lock, 0).with(|r| r.lock = other_lock);
+        let mut block = with_lock;
+        change(&mut block);
+        let one = |thread| section(thread).changes(block, other_lock + 8 - block.start);
+        let mut all = trace(vec![of_mutex, one(1), one(2)]);
+        all.counts = counts.iter().map(|count| (1, *count)).collect();
+        let facts = facts_of(&all);
+        facts.locks.iter().map(|lock| lock.window.conflicting).sum::<u64>()
+    };
+    let other_size = |block: &mut ObjectRecord| (block.serial, block.size) = (2, 128);
+    let other_site = |block: &mut ObjectRecord| (block.serial, block.site) = (2, 0x40_a000);
+    assert_eq!(conflicting(|_| {}, &[]), 0, "the mutex is there");
+    assert_eq!(conflicting(other_size, &[]), 1);
+    assert_eq!(conflicting(other_site, &[]), 1);
+    // A block of the same kind has a mutex at the same offset, even if that was never traced.
+    assert_eq!(conflicting(|block| block.serial = 2, &[]), 0);
+    let beside = |block: &mut ObjectRecord| (block.serial, block.start) = (2, 0x5010);
+    assert_eq!(conflicting(beside, &[]), 1, "at another offset");
+
+    // If the mutex was acquired where no section was traced, it may have been in any block.
+    let counted = counted(other_lock, 9, 0, 0, 0);
+    assert_eq!(conflicting(other_site, &[counted]), 1);
+    let elsewhere = CountRecord { site: 0x60_0000, ..counted };
+    assert_eq!(conflicting(other_site, &[counted, elsewhere]), 0);
 }
 
 /// A mutex was freed, and a lock of another kind was made at its address, which other call sites

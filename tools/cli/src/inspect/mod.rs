@@ -24,8 +24,8 @@ use syncline_trace::Trace;
 use crate::failure::Failure;
 use crate::quoted::typed;
 use crate::record::{
-    Folder, find_library, got_sigterm, hear_signals, largest_file, note_refusal, preload, program,
-    refuse_leak_checker, run_in,
+    Folder, find_library, find_program, got_sigterm, hear_signals, largest_file, note_refusal,
+    preload, refuse_leak_checker, run_in,
 };
 use args::Inspect;
 pub use of_recording::inspections;
@@ -54,10 +54,8 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let output = output(args);
-    let program = program::find(&args.command[0])?;
-    let prepared = prepare(args, &program);
-    let (library, wanted, max_size) =
-        prepared.inspect_err(|why| note_refusal(&output, &args.command, why))?;
+    let prepared = prepare(args).inspect_err(|why| note_refusal(&output, &args.command, why));
+    let (program, library, wanted, max_size) = prepared?;
     let folder = Folder::create(&output)?;
     let clock = Clock::choose();
     let mut variables: Vec<(&'static str, OsString)> = vec![
@@ -87,12 +85,12 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
 }
 
 /// Refuses what can be refused before anything is changed.
-fn prepare(args: &Inspect, program: &Path) -> Result<(PathBuf, String, u64), Failure> {
-    program::check(program)?;
-    refuse_leak_checker(program)?;
+fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
+    let program = find_program(&args.command[0])?;
+    refuse_leak_checker(&program)?;
     let library = find_library(LIBRARY, OVERRIDE)?;
-    let wanted = choose::wanted(args, program)?;
-    Ok((library, wanted, largest_file(args.max_size)?))
+    let wanted = choose::wanted(args, &program)?;
+    Ok((program, library, wanted, largest_file(args.max_size)?))
 }
 
 /// The number of system-call filters (seccomp) that this process runs under, such as those of a

@@ -55,7 +55,9 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         Executable::Loader(loader) if !loader.exists() => {
             let loader = loader.display();
             let message = format!("can't run {}: its loader {loader} is missing", path.display());
-            Err(Failure::message(NOT_FOUND, message).hint("install the C library it was built for"))
+            Err(Failure::message(NOT_FOUND, message)
+                .of_no_run()
+                .hint("install the C library it was built for"))
         }
         Executable::Loader(_) => match sanitizer_of(path) {
             None | Some(Sanitizer::Leak) => Ok(()),

@@ -27,7 +27,7 @@ use nix::unistd::{UnlinkatFlags, getuid, unlinkat};
 use syncline_recording::folder::{self, OTHERS};
 use syncline_recording::{Refusal, Writers};
 
-use crate::failure::{Failure, NOT_FOUND, RECORD_FAILED};
+use crate::failure::{Failure, RECORD_FAILED};
 use kind::{Kind, kind_of};
 use old::{give_back, keep_as_old, remove_older};
 use parts::{failed, not_ours};
@@ -212,11 +212,10 @@ pub fn largest_file(asked: u64) -> Result<u64, Failure> {
 }
 
 /// Notes in an existing recording that a later run, which should have replaced it, was refused.
-/// Otherwise the user could take it for the recording of the later run. Callers don't note a
-/// command that can't run at all, such as a mistyped one, and a missing interpreter or loader
-/// ([`NOT_FOUND`]) is not noted either: there is no such run.
+/// Otherwise the user could take it for the recording of the later run. If the command can't run at
+/// all ([`Failure::is_of_no_run`]), there is no later run, and nothing is noted.
 pub fn note_refusal(path: &Path, command: &[OsString], why: &Failure) {
-    if why.status() == NOT_FOUND {
+    if why.is_of_no_run() {
         return;
     }
     let is_recording = matches!(kind_of(path), Ok(Kind::Recording));

@@ -21,7 +21,7 @@ mod runs;
 mod session;
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use syncline_recording::clock::Clock;
@@ -59,19 +59,16 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     }
     let command = &args.command;
     let clock = Clock::begin_choosing();
-    // What can't be found or executed is not noted in an earlier recording: see `note_refusal`.
-    let program = program::find(&command[0])?;
-    let prepared = prepare(args, &program);
-    let (library, max_size) =
-        prepared.inspect_err(|why| note_refusal(&args.output, command, why))?;
+    let prepared = prepare(args).inspect_err(|why| note_refusal(&args.output, command, why));
+    let (program, library, max_size) = prepared?;
     let folder = Folder::create(&args.output)?;
     let clock = clock.finish();
     let environment = Environment { library, clock, max_size, timeline: args.timeline };
     Runs { args, program, environment }.record_all(&folder)
 }
 
-/// Finds the library, and refuses what can be refused before anything is changed.
-fn prepare(args: &args::Record, program: &Path) -> Result<(PathBuf, u64), Failure> {
-    program::check(program)?;
-    Ok((find_library(LIBRARY, OVERRIDE)?, largest_file(args.max_size)?))
+/// Finds the program and the library, and refuses what can be refused before anything is changed.
+fn prepare(args: &args::Record) -> Result<(PathBuf, PathBuf, u64), Failure> {
+    let program = find_program(&args.command[0])?;
+    Ok((program, find_library(LIBRARY, OVERRIDE)?, largest_file(args.max_size)?))
 }

@@ -27,6 +27,7 @@ const FIRST_LINE: usize = 256;
 ///
 /// # Errors
 /// With [`NOT_FOUND`], or with [`CANNOT_RECORD`] if there are such files but none can be executed.
+/// Both are marked as [`Failure::of_no_run`].
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let path = env::var_os("PATH").unwrap_or_else(|| OsString::from(DEFAULT_PATH));
     find_in(name, &path)
@@ -49,6 +50,7 @@ fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Failure> {
     Err(refused.unwrap_or_else(|| {
         let message = format!("no program named `{}` in PATH", name.display());
         Failure::message(NOT_FOUND, message)
+            .of_no_run()
             .hint("give its path, such as ./app, if it is not in a folder that PATH lists")
     }))
 }
@@ -56,9 +58,13 @@ fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Failure> {
 fn executable(file: &Path) -> Result<(), Failure> {
     let shown = file.display();
     let meta = metadata(file).map_err(|e| {
-        Failure::new(NOT_FOUND, anyhow::Error::new(e).context(format!("can't find {shown}")))
+        let error = anyhow::Error::new(e).context(format!("can't find {shown}"));
+        Failure::new(NOT_FOUND, error).of_no_run()
     })?;
-    let refuse = |why| Err(Failure::message(CANNOT_RECORD, format!("can't run {shown}: {why}")));
+    let refuse = |why| {
+        let message = format!("can't run {shown}: {why}");
+        Err(Failure::message(CANNOT_RECORD, message).of_no_run())
+    };
     if meta.is_dir() {
         return refuse("it is a folder");
     }
@@ -73,7 +79,8 @@ fn executable(file: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// With [`CANNOT_RECORD`] and the reason, or with [`NOT_FOUND`] if the program's interpreter or
-/// loader is missing.
+/// loader is missing. If the interpreter can't run or the loader is missing, the failure is marked
+/// as [`Failure::of_no_run`].
 pub fn check(program: &Path) -> Result<(), Failure> {
     check_executable(program, |program| {
         elf::check(program)?;
