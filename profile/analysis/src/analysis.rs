@@ -93,7 +93,7 @@ impl Analysis {
             };
             let file = match &recent {
                 Some(recent) => recent.of(file),
-                None => Some(file),
+                None => Some(file.with_logs_of_windows(recording)),
             };
             let Some(file) = file else { continue };
             let symbols = Symbols::new(&file.modules, library);

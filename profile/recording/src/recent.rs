@@ -81,40 +81,49 @@ impl Recent {
         let base = self.base.as_ref().map(|sums| sums.join(packed_name(&process.path)));
         // A process that has no counts up to that moment began later.
         let Some(before) = base.and_then(|path| ProcessFile::open_counts(&path).ok()) else {
-            return Some(self.with_logs(process));
+            return Some(process.with_logs(&self.recording, None));
         };
-        process.went_on_after(&before).then(|| self.with_logs(process).since(&before))
+        let with_logs =
+            |process: ProcessFile| process.with_logs(&self.recording, self.base.as_deref());
+        process.went_on_after(&before).then(|| with_logs(process).since(&before))
     }
+}
 
-    /// Adds the logs of the windows since that moment. A process's own file has only the events
-    /// since the last window ended, because each log is begun anew then. The logs of a window are
-    /// in its sums.
+impl ProcessFile {
+    /// Adds the logs of the windows that the recording keeps. A process's own file has only the
+    /// events since the last window ended, because each log is begun anew then.
     ///
     /// The result has no gaps: it begins after the latest window whose logs are missing or not
     /// complete. [`Header::window_began`](crate::layout::Header::window_began) says when that is.
-    fn with_logs(&self, mut process: ProcessFile) -> ProcessFile {
-        let name = packed_name(&process.path);
-        for (_, window) in windows(&self.recording).unwrap_or_default().into_iter().rev() {
+    pub fn with_logs_of_windows(self, recording: &Path) -> ProcessFile {
+        self.with_logs(recording, None)
+    }
+
+    /// [`Self::with_logs_of_windows`], without the windows up to the one with the sums `base`. The
+    /// logs of a window are in its sums.
+    fn with_logs(mut self, recording: &Path, base: Option<&Path>) -> ProcessFile {
+        let name = packed_name(&self.path);
+        for (_, window) in windows(recording).unwrap_or_default().into_iter().rev() {
             let sums = window.join(SUMS);
-            if self.base.as_ref() == Some(&sums) {
+            if base == Some(&sums) {
                 break;
             }
             let Ok(earlier) = ProcessFile::open(&sums.join(&name)) else { break };
-            if earlier.header.window == process.header.window {
+            if earlier.header.window == self.header.window {
                 // The logs were not begun anew at the end of this window, so the later ones have
                 // its events too.
                 continue;
             }
-            let follows = earlier.header.window.checked_add(1) == Some(process.header.window);
+            let follows = earlier.header.window.checked_add(1) == Some(self.header.window);
             let is_full = earlier.threads.iter().any(|thread| thread.record.log_is_full());
-            if !follows || is_full || !process.is_same_process(&earlier) {
+            if !follows || is_full || !self.is_same_process(&earlier) {
                 break;
             }
-            process.header.window = earlier.header.window;
-            process.header.window_began = earlier.header.window_began;
+            self.header.window = earlier.header.window;
+            self.header.window_began = earlier.header.window_began;
             let mut earlier: HashMap<u32, Thread> =
                 earlier.threads.into_iter().map(|thread| (thread.index, thread)).collect();
-            for thread in &mut process.threads {
+            for thread in &mut self.threads {
                 if let Some(mut earlier) = earlier.remove(&thread.index) {
                     earlier.log.append(&mut thread.log);
                     thread.log = earlier.log;
@@ -122,11 +131,9 @@ impl Recent {
                 }
             }
         }
-        process
+        self
     }
-}
 
-impl ProcessFile {
     /// Whether at the earlier reading `before` the process still ran, and it has gone on since.
     pub fn went_on_after(&self, before: &ProcessFile) -> bool {
         before.header.state == PROCESS_LEFT && self.ended() > before.ended()

@@ -286,6 +286,11 @@ fn the_end_of_a_run_has_the_logs_of_its_windows() {
     assert_eq!(events(path, 1500), (2 * EACH, 4));
     assert_eq!(events(path, 9000), (4 * EACH, 2), "all windows that are kept");
     assert_eq!(events(in_windows(1..=6).path(), 9000), (6 * EACH, 0), "all of the recording");
+    let whole = ProcessFile::open(&path.join("41.syncline")).expect("a file");
+    let whole = whole.with_logs_of_windows(path);
+    assert_eq!(whole.threads[0].log.len() as u64, 4 * EACH, "all windows that are kept");
+    assert_eq!(whole.header.window_began / MS, 2);
+    assert_eq!(whole.threads[0].rows[0].counts.calls, 60, "counts are those of the whole run");
 
     // The logs could not be taken at the end of window 4, so window 5 has its events too.
     let sums = |window: u64| path.join(format!("window-{window}/sums"));
