@@ -121,7 +121,7 @@ mod tests {
         assert!(!refusal("rw_fair-yield").contains("gate"));
         assert!(refusal("nothing").contains("mcs-park"));
         assert!(refusal("mcs+gate").contains("same kind"));
-        assert!(refusal("libc-spin+rw_readers").contains("joined"));
+        assert!(refusal("libc-spin+rw_readers").contains("combined"));
         assert!(refusal("").contains("no lock"));
     }
 }
