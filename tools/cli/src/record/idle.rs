@@ -8,16 +8,16 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 /// For how many seconds processors were idle since the machine was started. It is the sum over the
 /// processors that this process may use, in steps of a hundredth of a second. `None` if the kernel
 /// does not say.
-pub fn seconds_since_boot() -> Option<f64> {
+pub fn idle_seconds() -> Option<f64> {
     let usable = sched_getaffinity(Pid::from_raw(0)).ok()?;
     let ticks = sysconf(SysconfVar::CLK_TCK).ok()??;
     let idle = idle_ticks(&fs::read_to_string("/proc/stat").ok()?, &usable)?;
     Some(idle as f64 / ticks as f64)
 }
 
-/// How much the value of [`seconds_since_boot`] has grown since an earlier call.
+/// How much the value of [`idle_seconds`] has grown since an earlier call.
 pub fn since(before: Option<f64>) -> Option<f64> {
-    Some((seconds_since_boot()? - before?).max(0.0))
+    Some((idle_seconds()? - before?).max(0.0))
 }
 
 /// The sum of idle ticks over these processors, from the text of `/proc/stat`. Waiting for a device
@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn idle_time_grows_at_most_as_fast_as_time() {
-        let (before, began) = (seconds_since_boot().unwrap(), std::time::Instant::now());
+        let (before, began) = (idle_seconds().unwrap(), std::time::Instant::now());
         std::thread::sleep(std::time::Duration::from_millis(100));
-        let grown = seconds_since_boot().unwrap() - before;
+        let grown = idle_seconds().unwrap() - before;
         let processors = std::thread::available_parallelism().unwrap().get() as f64;
         // The kernel counts in steps of a hundredth of a second, for each processor.
         assert!(grown >= 0.0 && grown <= (began.elapsed().as_secs_f64() + 0.02) * processors);

@@ -83,7 +83,7 @@ pub struct Process {
     /// only wait are not found.
     sampler: Option<Sampler>,
     started: Instant,
-    /// The value of [`idle::seconds_since_boot`] when the recording began.
+    /// The value of [`idle::idle_seconds`] when the recording began.
     idle: Option<f64>,
     looked: Instant,
 }
@@ -130,7 +130,7 @@ impl Process {
         let mut running = Living::of(folder.path());
         let sampler = Sampler::start(move || running.numbers()).ok();
         let now = Instant::now();
-        let idle = idle::seconds_since_boot();
+        let idle = idle::idle_seconds();
         Ok(Process { attached, folder, session, sampler, started: now, idle, looked: now })
     }
 

@@ -57,7 +57,7 @@ fn run(
     windows: Option<Wanted>,
     samples: bool,
 ) -> Result<Run, Failure> {
-    let (started, idle) = (Instant::now(), idle::seconds_since_boot());
+    let (started, idle) = (Instant::now(), idle::idle_seconds());
     let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
     let mut session = session::begin(command, child.pid());
     session::write(&session, folder);
