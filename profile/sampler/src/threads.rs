@@ -116,7 +116,8 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         }
         self.sample(busy, gathered);
         let cost = processor_time() - used_before;
-        self.pause = pause_after(self.pause, std::mem::replace(&mut self.cost, cost).min(cost));
+        self.pause = LONGEST.min(self.pause * 2).max(self.cost.min(cost) * SHARE);
+        self.cost = cost;
         self.next = began + self.pause;
     }
 
@@ -215,11 +216,6 @@ impl Known {
     fn sleeps_on(&self, times: Times) -> bool {
         self.asleep.is_some() && times.slices > 0 && times.slices == self.times.slices
     }
-}
-
-/// The pause after a look, if the pause before it was `before` and looks take `cost`.
-fn pause_after(before: Duration, cost: Duration) -> Duration {
-    LONGEST.min(before * 2).max(cost * SHARE)
 }
 
 /// The processor time of the calling thread.

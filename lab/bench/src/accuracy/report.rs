@@ -1,7 +1,7 @@
 //! The tables as text for a terminal, and in Markdown for `docs/accuracy.md`.
 
 use super::outcome::{Outcome, Problem, distinct};
-use crate::statistics::percent;
+use crate::statistics::{not_above, percent};
 
 /// Prints a line for each workload with a problem, followed by its other findings. Then prints the
 /// false alarms of all variants without a problem.
@@ -79,11 +79,9 @@ pub fn markdown(outcomes: &[Outcome]) -> String {
 
 /// The differences between predicted and measured gains, in words.
 fn differences(outcomes: &[Outcome]) -> String {
-    let mut errors: Vec<f64> = outcomes.iter().filter_map(Outcome::gain_error).collect();
-    errors.sort_by(f64::total_cmp);
     let below = |part: f64| {
-        let at = (part * errors.len() as f64).ceil() as usize;
-        errors.get(at.saturating_sub(1)).map_or("-".to_owned(), |&error| percent(error))
+        let errors = outcomes.iter().filter_map(Outcome::gain_error).collect();
+        not_above(part, errors).map_or("-".to_owned(), percent)
     };
     format!(
         "For half of the programs, predicted and measured gain differ by at most {} of the run time; \

@@ -20,6 +20,7 @@ use crate::programs::description;
 use crate::recorder::Recorder;
 use crate::rounds;
 use crate::size::Size;
+use crate::statistics::not_above;
 
 use row::Row;
 use runs::{Busy, Shown};
@@ -107,18 +108,14 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
 }
 
 fn summary(rows: &[Row]) -> Summary {
+    let error = |of: fn(&Row) -> Option<f64>| {
+        not_above(0.75, rows.iter().filter_map(of).collect()).map(f64::round)
+    };
     Summary {
         problems: rows.iter().filter(|row| row.known.has_problem()).count(),
         found_first_two: rows.iter().filter(|row| row.is_found()).count(),
         false_alarms: rows.iter().filter(|row| row.has_false_alarm()).count(),
-        gain_error_p75: three_quarters(rows.iter().filter_map(Row::gain_error).collect()),
-        whatif_error_p75: three_quarters(rows.iter().filter_map(Row::bound_error).collect()),
+        gain_error_p75: error(Row::gain_error),
+        whatif_error_p75: error(Row::bound_error),
     }
-}
-
-/// The 75th percentile; `None` without values.
-fn three_quarters(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let at = (0.75 * values.len() as f64).ceil() as usize;
-    values.get(at.saturating_sub(1)).map(|value| value.round())
 }
