@@ -3,8 +3,13 @@
  *
  *   lock     protects two sums of `main`, which come after a number that is not shared
  *   list     protects elements of an array in a function that `main` calls through a pointer
+ *
+ * The first section is over before the second thread exists. Then the places of the other threads'
+ * handles in `with_elements` still contain return addresses that calls of `main` have left there.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum { THREADS = 4, ROUNDS = 400 };
@@ -21,19 +26,25 @@ struct shared {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
 
+static atomic_int over;
+
 static void *run(void *argument) {
     struct shared *shared = argument;
     for (int round = 0; round < ROUNDS; round++) {
         pthread_mutex_lock(shared->lock);
         *shared->changed += round;
         pthread_mutex_unlock(shared->lock);
+        atomic_store(&over, 1);
     }
     return NULL;
 }
 
-static void run_all(struct shared *shared) {
+__attribute__((always_inline)) static inline void run_all(struct shared *shared) {
     pthread_t threads[THREADS];
-    for (int t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, run, shared);
+    atomic_store(&over, 0);
+    pthread_create(&threads[0], NULL, run, shared);
+    while (!atomic_load(&over)) sched_yield();
+    for (int t = 1; t < THREADS; t++) pthread_create(&threads[t], NULL, run, shared);
     for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
 }
 

@@ -13,12 +13,16 @@
 //! ```
 //!
 //! The way from below, through S, is tried first. Its result counts if the unwind table leads to a
-//! T with an address behind a call. Words on a stack may be left over from earlier frames, or look
-//! like return addresses without being any. So the first frame that fits gives the name, which is
-//! nearly always right.
+//! T with an address behind a call. But words on a stack may be left over from earlier frames: an
+//! array without values yet, among the locals, may contain an S of a function that has returned.
+//! So all S below the variable are followed, each as far as the frame that contains the variable,
+//! and the frame to which most of them lead gives the name. An S that is left over has lost the
+//! frames below it, over which other calls have written since.
 //!
 //! The variable's name in the frame comes from the debug information, if that gives the variable a
 //! fixed offset.
+
+use std::collections::BTreeMap;
 
 use iced_x86::FlowControl;
 
@@ -75,7 +79,7 @@ impl Symbols {
     /// its function has no name.
     pub fn stack_variable(&mut self, address: u64, part: Part<'_>) -> Option<String> {
         let frame =
-            self.frame_by_callee(address, part).or_else(|| self.frame_by_caller(address, part))?;
+            self.frame_by_callees(address, part).or_else(|| self.frame_by_caller(address, part))?;
         let image = self.image_of(frame.module);
         let (function, _) = image.function(frame.at)?;
         let module = self.modules[frame.module].name();
@@ -88,30 +92,47 @@ impl Symbols {
         Some(format!("{place} on the stack of {function} ({module})"))
     }
 
-    /// Finds the frame by a call that its function made. The return address of that call is below
-    /// the variable.
-    fn frame_by_callee(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
+    /// Finds the frame by the calls that its function and the functions below it made. Of several
+    /// frames that contain the variable, the one counts to which most return addresses lead.
+    fn frame_by_callees(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
         let word = address & !(WORD - 1);
+        let mut found: Vec<(Frame, usize)> = Vec::new();
+        // For each return address seen so far, the index of the frame to which it leads.
+        let mut leads: BTreeMap<u64, usize> = BTreeMap::new();
         let mut at = word;
         while let Some(value) = at.checked_sub(WORD).and_then(|below| part.word(below)) {
             at -= WORD;
             let Some(call) = self.call_before(value) else { continue };
             let image = self.image_of(call.module);
             let end = image.unwind().and_then(|unwind| unwind.frame_end(call.at - 1));
-            let cfa = match end {
+            let nearest = leads.first_key_value().map(|(&at, _)| at);
+            let returns = match end {
                 None => continue,
                 // After the return, the stack pointer is one word higher.
-                Some(FrameEnd::FromStack(offset)) => (at + WORD).wrapping_add_signed(offset),
-                // The frame pointer is unknown, so the next return address above the variable is
-                // taken.
-                Some(FrameEnd::FromFrame) => self.return_above(word, part)?.0 + WORD,
+                Some(FrameEnd::FromStack(offset)) => at.wrapping_add_signed(offset),
+                // The frame pointer is unknown, so the next return address is taken.
+                Some(FrameEnd::FromFrame) => match nearest {
+                    Some(nearest) => nearest,
+                    None => self.return_above(word, part)?.0,
+                },
             };
-            let returns = cfa.checked_sub(WORD).and_then(|at| part.word(at));
-            if cfa > address && returns.is_some_and(|value| self.call_before(value).is_some()) {
-                return Some(Frame { module: call.module, at: call.at - 1, cfa });
+            let frame = if returns < word {
+                leads.get(&returns).copied()
+            } else {
+                let is_call = part.word(returns).is_some_and(|at| self.call_before(at).is_some());
+                is_call.then(|| {
+                    let (module, at) = (call.module, call.at - 1);
+                    found.push((Frame { module, at, cfa: returns + WORD }, 0));
+                    found.len() - 1
+                })
+            };
+            if let Some(frame) = frame {
+                found[frame].1 += 1;
+                leads.insert(at, frame);
             }
         }
-        None
+        // Of frames with equally many, this takes the first, whose return address is the nearest.
+        found.into_iter().rev().max_by_key(|&(_, count)| count).map(|(frame, _)| frame)
     }
 
     /// Finds the frame by the call of its function, if that call has a fixed target.
