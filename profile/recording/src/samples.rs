@@ -33,10 +33,24 @@ pub struct SampledProcess {
     /// The frames, numbered from 1. Each has the number of its caller's frame (0 if there is none)
     /// and an address. If a thread was seen in the frame itself, this is the address of the
     /// instruction that it was about to execute. If the frame is the caller of another, it is a
-    /// return address.
+    /// return address. From [`Self::PYTHON`] on, an address stands for a position in a Python
+    /// function: `PYTHON + n` for `python[n]`.
     pub frames: Vec<(u32, u64)>,
+    /// The positions in Python functions at which threads slept.
+    pub python: Vec<PythonFrame>,
     /// Its threads, by their numbers.
     pub threads: Vec<SampledThread>,
+}
+
+/// A position in a Python function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PythonFrame {
+    /// The function's qualified name, such as `Queue.get`.
+    pub function: String,
+    /// The path of its source file, or what Python has instead, such as `<string>`.
+    pub file: String,
+    /// The line; `None` if Python does not know it.
+    pub line: Option<u32>,
 }
 
 /// The samples of one thread.
@@ -54,11 +68,14 @@ pub struct SampledThread {
     /// Where the thread slept: the number of the frame, the number of the system call in which it
     /// slept, and for how many nanoseconds. The thread is looked at some ten times a second.
     pub slept: Vec<(u32, u32, u64)>,
+    /// Of this, the sleep of Python functions in futexes: the number of the frame, the futex's
+    /// address, and the nanoseconds.
+    pub python_slept: Vec<(u32, u64, u64)>,
 }
 
 impl Samples {
     /// The version that this crate writes and reads.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
     /// The file's name.
     pub const FILE: &str = "samples.json";
 
@@ -95,6 +112,10 @@ impl Samples {
 }
 
 impl SampledProcess {
+    /// Addresses from this one on stand for Python functions. They are the kernel's own, so no
+    /// thread executes instructions there.
+    pub const PYTHON: u64 = 1 << 63;
+
     /// The addresses of the stack whose innermost frame has this number, innermost first. The stack
     /// ends at a frame whose caller's number is 0 or, in a damaged file, not below its own.
     pub fn stack(&self, number: u32) -> Vec<u64> {

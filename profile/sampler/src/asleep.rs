@@ -21,6 +21,8 @@ const MORE_PAGES: usize = 2;
 pub struct Asleep {
     /// The number of the system call.
     pub call: u32,
+    /// The system call's first argument, which is the address if it waits for a futex.
+    pub argument: u64,
     /// The address of the instruction after it.
     pub ip: u64,
     /// The stack pointer.
@@ -33,7 +35,7 @@ impl Asleep {
     /// The system call in which a thread sleeps, and its stack; `None` if it is in no system call,
     /// woke up meanwhile, has ended, or may not be inspected.
     pub fn of(thread: Thread) -> Option<Asleep> {
-        let (call, sp, ip) = state(thread)?;
+        let State { call, argument, sp, ip } = state(thread)?;
         let (base, first) = (sp as usize, PAGE - sp as usize % PAGE);
         let mut stack = vec![0; first + MORE_PAGES * PAGE];
         // Each piece is read completely or not at all: the stack may end after the first.
@@ -42,23 +44,43 @@ impl Asleep {
         let pid = Pid::from_raw(thread.0 as i32);
         let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut stack)], &pieces).ok()?;
         stack.truncate(read);
-        (state(thread)? == (call, sp, ip)).then_some(Asleep { call, ip, sp, stack })
+        let asleep = Asleep { call, argument, ip, sp, stack };
+        asleep.goes_on(thread).then_some(asleep)
+    }
+
+    /// Whether the thread sleeps in the same call, with the same stack pointer.
+    pub fn goes_on(&self, thread: Thread) -> bool {
+        let &Asleep { call, argument, ip, sp, .. } = self;
+        state(thread) == Some(State { call, argument, sp, ip })
     }
 }
 
-/// The system call, the stack pointer and the instruction pointer; `None` if the thread does not
-/// sleep in a system call, or that can't be read.
-fn state((pid, tid): Thread) -> Option<(u32, u64, u64)> {
+/// What `/proc` says of a thread that sleeps in a system call.
+#[derive(Debug, PartialEq)]
+struct State {
+    call: u32,
+    argument: u64,
+    sp: u64,
+    ip: u64,
+}
+
+/// The state of a thread; `None` if it does not sleep in a system call, or that can't be read.
+fn state((pid, tid): Thread) -> Option<State> {
     parse(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?)
 }
 
-fn parse(line: &str) -> Option<(u32, u64, u64)> {
+fn parse(line: &str) -> Option<State> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let hex = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
     match words[..] {
         // Outside of a system call, as in a page fault, there are no arguments, and the number is
         // -1.
-        [call, .., sp, ip] if words.len() == 9 => Some((call.parse().ok()?, hex(sp)?, hex(ip)?)),
+        [call, argument, .., sp, ip] if words.len() == 9 => Some(State {
+            call: call.parse().ok()?,
+            argument: hex(argument)?,
+            sp: hex(sp)?,
+            ip: hex(ip)?,
+        }),
         _ => None,
     }
 }
@@ -70,7 +92,8 @@ mod tests {
     #[test]
     fn a_line_has_the_call_and_two_pointers() {
         let line = "202 0x7fa89377f990 0x109 0x675a 0x0 0x0 0xffffffff 0x7ffe10 0x7fa89f\n";
-        assert_eq!(parse(line), Some((202, 0x7ffe10, 0x7fa89f)));
+        let state = State { call: 202, argument: 0x7fa8_9377_f990, sp: 0x7ffe10, ip: 0x7fa89f };
+        assert_eq!(parse(line), Some(state));
         assert_eq!(parse("running\n"), None);
         assert_eq!(parse("-1 0x7ffe10 0x7fa89f\n"), None, "a page fault");
         assert_eq!(parse(""), None);

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use syncline_recording::{SampledProcess, SampledThread, Samples};
+use nix::libc::SYS_futex;
+use syncline_recording::{PythonFrame, SampledProcess, SampledThread, Samples};
 
-use crate::asleep::Thread;
+use crate::asleep::{Asleep, Thread};
 use crate::clock::Sample;
 use crate::mapped::Files;
 use crate::unwinding::{Cache, Mapped};
@@ -36,6 +37,23 @@ struct Process {
     /// How long a thread slept at a frame in a system call, in nanoseconds. The key is the thread,
     /// the frame and the call.
     slept: HashMap<(u32, u32, u32), u64>,
+    /// How long Python functions of a thread slept at a frame in a futex, in nanoseconds. The key
+    /// is the thread, the frame and the futex's address.
+    python_slept: HashMap<(u32, u32, u64), u64>,
+    /// The positions in Python functions, and the index of each.
+    python: Vec<PythonFrame>,
+    python_numbers: HashMap<PythonFrame, u64>,
+}
+
+/// Where a thread sleeps.
+#[derive(Clone, Copy)]
+pub struct Slept {
+    /// The frame.
+    pub frame: u32,
+    /// The system call.
+    pub call: u32,
+    /// The address of the futex, if a Python function sleeps in one.
+    pub python_futex: Option<u64>,
 }
 
 impl Gathered {
@@ -44,11 +62,31 @@ impl Gathered {
     pub fn frame(&mut self, pid: u32, sample: &Sample) -> Option<u32> {
         let process = self.processes.entry(pid).or_default();
         process.mapped.stack(pid, sample, &mut self.files, &mut self.cache, &mut self.stack);
-        let mut frame = 0;
-        for &address in self.stack.iter().rev() {
-            frame = process.frame(frame, address)?;
+        process.innermost(&self.stack)
+    }
+
+    /// Where a thread sleeps; `None` if there is no room for more frames. If the thread is in
+    /// Python's interpreter, Python functions take the place of the interpreter's own and of their
+    /// callers.
+    pub fn asleep(&mut self, thread: Thread, asleep: &Asleep) -> Option<Slept> {
+        let &Asleep { call, argument, ip, sp, ref stack } = asleep;
+        let process = self.processes.entry(thread.0).or_default();
+        let sample = Sample { ip, sp, bp: 0, stack, outer: None };
+        process.mapped.stack(thread.0, &sample, &mut self.files, &mut self.cache, &mut self.stack);
+        let mut python_futex = None;
+        if let Some(python) = process.mapped.python()
+            && let Some(at) = self.stack.iter().position(|&address| python.evaluates(address))
+            && let Some(functions) = python.frames(thread.1)
+            // It has not run while its functions were read.
+            && asleep.goes_on(thread)
+        {
+            self.stack.truncate(at);
+            for function in functions {
+                self.stack.push(process.python(function)?);
+            }
+            python_futex = (i64::from(call) == SYS_futex).then_some(argument);
         }
-        Some(frame)
+        Some(Slept { frame: process.innermost(&self.stack)?, call, python_futex })
     }
 
     /// Adds processor time of a thread at a frame, in nanoseconds.
@@ -58,9 +96,13 @@ impl Gathered {
     }
 
     /// Adds time that a thread slept at a frame in a system call, in nanoseconds.
-    pub fn sleep(&mut self, (pid, tid): Thread, (frame, call): (u32, u32), nanoseconds: u64) {
+    pub fn sleep(&mut self, (pid, tid): Thread, slept: Slept, nanoseconds: u64) {
+        let Slept { frame, call, python_futex } = slept;
         let process = self.processes.entry(pid).or_default();
         *process.slept.entry((tid, frame, call)).or_default() += nanoseconds;
+        if let Some(futex) = python_futex {
+            *process.python_slept.entry((tid, frame, futex)).or_default() += nanoseconds;
+        }
     }
 
     /// Adds a number of lost samples.
@@ -90,6 +132,28 @@ impl Gathered {
 }
 
 impl Process {
+    /// The number of the innermost frame of a stack; `None` if there is no room for its frames.
+    fn innermost(&mut self, stack: &[u64]) -> Option<u32> {
+        stack.iter().rev().try_fold(0, |caller, &address| self.frame(caller, address))
+    }
+
+    /// The address that stands for a position in a Python function; `None` if there is no room for
+    /// it.
+    fn python(&mut self, function: PythonFrame) -> Option<u64> {
+        let known = self.python_numbers.get(&function).copied();
+        let number = match known {
+            Some(number) => number,
+            None if self.python.len() >= MOST_FRAMES => return None,
+            None => {
+                let number = self.python.len() as u64;
+                self.python.push(function.clone());
+                self.python_numbers.insert(function, number);
+                number
+            }
+        };
+        Some(SampledProcess::PYTHON + number)
+    }
+
     /// The number of the frame at this address with this caller: its index plus 1. `None` if there
     /// is no room for it.
     fn frame(&mut self, caller: u32, address: u64) -> Option<u32> {
@@ -116,6 +180,9 @@ impl Process {
         for ((tid, frame, call), nanoseconds) in self.slept {
             threads.entry(tid).or_default().slept.push((frame, call, nanoseconds));
         }
+        for ((tid, frame, futex), nanoseconds) in self.python_slept {
+            threads.entry(tid).or_default().python_slept.push((frame, futex, nanoseconds));
+        }
         let mut own_pid = None;
         let mut numbered = Vec::new();
         for (tid, mut thread) in threads {
@@ -124,9 +191,11 @@ impl Process {
             thread.tid = tid;
             thread.seen.sort_unstable();
             thread.slept.sort_unstable();
+            thread.python_slept.sort_unstable();
             numbered.push(thread);
         }
-        Some(SampledProcess { pid: own_pid?, frames: self.frames, threads: numbered })
+        let (frames, python) = (self.frames, self.python);
+        Some(SampledProcess { pid: own_pid?, frames, python, threads: numbered })
     }
 }
 
@@ -149,18 +218,28 @@ mod tests {
         gathered.see((PID, 1), other, 6);
         gathered.see((PID, 2), one, 7);
         gathered.see((PID, 3), one, 8);
-        gathered.sleep((PID, 2), (one, 7), 10);
-        gathered.sleep((PID, 2), (one, 7), 20);
+        let slept = Slept { frame: one, call: 7, python_futex: None };
+        gathered.sleep((PID, 2), slept, 10);
+        gathered.sleep((PID, 2), Slept { python_futex: Some(0x40), ..slept }, 20);
         gathered.lose(3);
         gathered.cover((PID, 1), 15);
         let samples = gathered.finish(None, |thread| (thread.1 != 3).then_some(thread));
         assert_eq!(samples.lost, 3);
         let [process] = &samples.processes[..] else { panic!("{samples:?}") };
         assert_eq!(process.frames, [(0, 0x10), (0, 0x20)]);
-        let first =
-            SampledThread { tid: 1, covered: 15, seen: vec![(1, 9), (2, 6)], slept: Vec::new() };
-        let second =
-            SampledThread { tid: 2, covered: 0, seen: vec![(1, 7)], slept: vec![(1, 7, 30)] };
+        let first = SampledThread {
+            tid: 1,
+            covered: 15,
+            seen: vec![(1, 9), (2, 6)],
+            ..SampledThread::default()
+        };
+        let second = SampledThread {
+            tid: 2,
+            covered: 0,
+            seen: vec![(1, 7)],
+            slept: vec![(1, 7, 30)],
+            python_slept: vec![(1, 0x40, 20)],
+        };
         assert_eq!(process.threads, [first, second]);
     }
 }

@@ -9,7 +9,8 @@
 //!
 //! Sleeping threads are looked at now and then: the kernel says which system call they sleep in,
 //! and their stacks can be read. That shows what threads do in the kernel, in addition to the waits
-//! that the recorder has seen.
+//! that the recorder has seen. Of a thread that sleeps in Python's interpreter, the Python functions
+//! are read too.
 //!
 //! An event is opened only for a thread that was seen to use the processors, and new threads do not
 //! inherit it: inherited events make it slower to create threads, the more so the more processors
@@ -21,6 +22,7 @@ mod gathered;
 mod mapped;
 mod outer;
 mod own;
+mod python;
 mod threads;
 mod times;
 mod unwinding;

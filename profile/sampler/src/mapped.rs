@@ -9,7 +9,9 @@ use std::sync::Arc;
 use framehop::{ExplicitModuleSectionInfo, Module};
 use object::elf::PF_X;
 use object::read::ReadCache;
-use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags};
+
+use crate::python::Place;
 
 /// Bytes that the modules of several processes share.
 #[derive(Clone, Default)]
@@ -29,6 +31,8 @@ struct Tables {
     frames: Option<(u64, Bytes)>,
     /// The segments with instructions: offset in the file, length, and address of each.
     segments: Vec<(u64, u64, u64)>,
+    /// The symbols of Python's interpreter, if the file contains it.
+    python: Option<Place>,
 }
 
 /// The files that have been read, by their paths; `None` for those that could not be.
@@ -57,6 +61,21 @@ impl Files {
     }
 }
 
+impl Files {
+    /// Where Python's interpreter is in a process, if a mapping's file contains it. The file must
+    /// have been read.
+    pub fn python(&self, mapping: &Mapping) -> Option<Place> {
+        let tables = self.0.get(&mapping.path)?.as_ref()?;
+        let (place, bias) = (tables.python.as_ref()?, tables.bias(mapping)?);
+        let moved = |address: u64| address.wrapping_add(bias);
+        Some(Place {
+            runtime: moved(place.runtime),
+            version: moved(place.version),
+            evaluates: moved(place.evaluates.start)..moved(place.evaluates.end),
+        })
+    }
+}
+
 impl Tables {
     fn read(path: &Path) -> Option<Tables> {
         // The tables are a small part of the file, so not all of it is read.
@@ -79,6 +98,7 @@ impl Tables {
             header: section(".eh_frame_hdr"),
             frames: section(".eh_frame"),
             segments: segments.collect(),
+            python: path.to_string_lossy().contains("python").then(|| python(&file)).flatten(),
         })
     }
 
@@ -93,6 +113,17 @@ impl Tables {
         let start = mapping.range.start;
         Some(start.wrapping_sub(mapping.offset).wrapping_sub(address.wrapping_sub(offset)))
     }
+}
+
+/// The symbols of Python's interpreter in a file; `None` if it lacks one of them.
+fn python<'a>(file: &impl Object<'a>) -> Option<Place> {
+    let symbol = |name| file.dynamic_symbols().find(|symbol| symbol.name() == Ok(name));
+    let evaluates = symbol("_PyEval_EvalFrameDefault")?;
+    Some(Place {
+        runtime: symbol("_PyRuntime")?.address(),
+        version: symbol("Py_Version")?.address(),
+        evaluates: evaluates.address()..evaluates.address() + evaluates.size(),
+    })
 }
 
 /// A mapping of a file's instructions, from a line of `/proc/PID/maps`.

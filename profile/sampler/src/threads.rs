@@ -10,8 +10,7 @@ use nix::time::{ClockId, clock_gettime};
 use syncline_recording::Samples;
 
 use crate::asleep::{Asleep, Thread};
-use crate::clock::Sample;
-use crate::gathered::Gathered;
+use crate::gathered::{Gathered, Slept};
 use crate::own::OwnNumbers;
 use crate::times::{self, Times};
 use crate::window::{Window, stretch};
@@ -54,8 +53,8 @@ pub struct Threads<P> {
 struct Known {
     /// Its times at the last look.
     times: Times,
-    /// The frame and the system call in which it slept at the last look.
-    asleep: Option<(u32, u32)>,
+    /// Where it slept at the last look.
+    asleep: Option<Slept>,
     /// The processor time up to which its samples stand, and the one at which it is to be sampled
     /// again.
     stands: u64,
@@ -202,11 +201,8 @@ impl Known {
     /// Looks at a thread, whose current times are `times`.
     fn look(&mut self, thread: Thread, times: Times, gathered: &mut Gathered) {
         if !self.sleeps_on(times) {
-            self.asleep = Asleep::of(thread).and_then(|asleep| {
-                let Asleep { call, ip, sp, ref stack } = asleep;
-                let sample = Sample { ip, sp, bp: 0, stack, outer: None };
-                Some((gathered.frame(thread.0, &sample)?, call))
-            });
+            let asleep = Asleep::of(thread);
+            self.asleep = asleep.and_then(|asleep| gathered.asleep(thread, &asleep));
         }
         self.times = times;
     }
@@ -395,13 +391,14 @@ mod tests {
     #[test]
     fn a_thread_that_has_not_run_sleeps_on() {
         let times = Times { cpu: 5, slices: 2 };
-        let mut known = Known { times, asleep: Some((1, 202)), ..Known::new(times) };
+        let slept = Slept { frame: 1, call: 202, python_futex: None };
+        let mut known = Known { times, asleep: Some(slept), ..Known::new(times) };
         assert!(known.sleeps_on(times));
         assert!(!known.sleeps_on(Times { slices: 3, ..times }), "it has run");
         known.asleep = None;
         assert!(!known.sleeps_on(times), "it did not sleep");
         let uncounted = Times::default();
-        let known = Known { times: uncounted, asleep: Some((1, 202)), ..Known::new(times) };
+        let known = Known { times: uncounted, asleep: Some(slept), ..Known::new(times) };
         assert!(!known.sleeps_on(uncounted), "the kernel does not count");
     }
 

@@ -7,6 +7,7 @@ use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
 
 use crate::clock::Sample;
 use crate::mapped::{Bytes, Files, Mapping};
+use crate::python::Python;
 
 /// The most frames of a stack that are kept.
 const FRAMES: usize = 64;
@@ -31,6 +32,8 @@ pub struct Mapped {
     mappings: Vec<(Mapping, Module)>,
     next: Option<Instant>,
     pause: Duration,
+    /// Python's interpreter, if a thread was seen in its file.
+    python: Option<Python>,
 }
 
 /// Whether the unwinder has the module of a mapping.
@@ -78,6 +81,11 @@ impl Mapped {
         }
     }
 
+    /// Python's interpreter, if a thread was seen in its file and its version is known.
+    pub fn python(&mut self) -> Option<&mut Python> {
+        self.python.as_mut()
+    }
+
     /// Whether an instruction lies in a known module. If not, the mappings are read again, unless
     /// that was done recently.
     fn knows(&mut self, pid: u32, address: u64, files: &mut Files) -> bool {
@@ -109,6 +117,9 @@ impl Mapped {
             *module = match files.module(pid, mapping) {
                 Some(new) => {
                     self.unwinder.add_module(new);
+                    if let Some(place) = files.python(mapping) {
+                        self.python = Python::new(pid, place);
+                    }
                     Module::Known
                 }
                 None => Module::Unknown,

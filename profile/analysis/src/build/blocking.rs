@@ -25,7 +25,7 @@ pub struct Pair {
 pub struct Pairs {
     pairs: HashMap<Key, Sum>,
     /// By the stack of an acquisition: the number of its site.
-    holders: HashMap<u32, usize>,
+    holders: HashMap<usize, usize>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ struct Key {
     primitive: Primitive,
     lock: u64,
     waiter: usize,
-    holder_stack: u32,
+    holder_stack: usize,
 }
 
 #[derive(Default)]
@@ -54,10 +54,11 @@ impl Sum {
 }
 
 impl Pairs {
-    /// Adds the holders that a row's waits were for. `site` is the number of the row's site.
-    pub fn add(&mut self, row: &Row, site: usize) {
+    /// Adds the holders that a row's waits were for. `site` is the number of the row's site, `stack`
+    /// its stack.
+    pub fn add(&mut self, row: &Row, site: usize, stack: usize, stacks: &Stacks) {
         if wants(row.op) {
-            self.holders.insert(row.counts.stack, site);
+            self.holders.insert(stack, site);
         }
         let Some(waits) = &row.waits else { return };
         for blocker in waits.blockers.iter().filter(|b| b.stack != 0 && b.waits != 0) {
@@ -67,7 +68,7 @@ impl Pairs {
                     primitive: row.op.primitive(),
                     lock: row.counts.lock,
                     waiter: site,
-                    holder_stack: blocker.stack,
+                    holder_stack: stacks.of_call(None, blocker.stack, row.counts.lock),
                 })
                 .or_default();
             sum.waits = sum.waits.saturating_add(blocker.waits);
@@ -82,7 +83,6 @@ impl Pairs {
         self,
         site_numbers: &[usize],
         sites: &[Site],
-        stacks: &Stacks,
         file: &ProcessFile,
         clock: &Clock,
     ) -> Vec<Pair> {
@@ -93,7 +93,7 @@ impl Pairs {
             lock: key.lock,
             blocker: Blocker {
                 waiter: site_numbers[key.waiter],
-                holder_stack: stacks.checked(key.holder_stack),
+                holder_stack: key.holder_stack,
                 holder: self.holders.get(&key.holder_stack).map(|&site| site_numbers[site]),
                 thread: sum.thread().and_then(|thread| threads.get(&thread).copied()),
                 waits: sum.waits,

@@ -14,6 +14,7 @@ mod nesting;
 mod notes;
 mod ops;
 mod processor;
+mod python;
 mod sections;
 mod sites;
 mod sleeps;
@@ -63,7 +64,8 @@ impl Context<'_> {
     ) -> Process {
         let session = self.session.filter(|session| session.pid == file.header.pid);
         let clock = Clock::new(file, session);
-        let mut stacks = Stacks::new(file, symbols, progress);
+        let samples = self.samples.and_then(|all| all.of(file.header.pid));
+        let mut stacks = Stacks::new(file, samples, symbols, progress);
         let mut locks = Locks::default();
         let mut sites = Sites::default();
         let mut pairs = Pairs::default();
@@ -71,21 +73,20 @@ impl Context<'_> {
         for (t, thread) in file.threads.iter().enumerate() {
             let interruptions = Interruptions::of(&thread.record, &clock);
             for row in &thread.rows {
-                let stack = stacks.of_row(row);
+                let stack = stacks.of_row(t, row);
                 let tally = Tally::of_row(row, interruptions);
                 let site = sites.add(row.op, &stacks, stack, row.counts.lock, t, &tally);
                 locks.add(row.op, row.counts.lock, (site, stack, t), &tally);
-                pairs.add(row, site);
+                pairs.add(row, site, stack, &stacks);
                 nests.add(row, site, stack, &stacks);
             }
             if let Some((op, tally)) = Tally::of_wait(&thread.record, &clock) {
-                let stack = stacks.checked(thread.record.waiting_stack);
                 let lock = thread.record.waiting_lock;
+                let stack = stacks.of_call(Some(t), thread.record.waiting_stack, lock);
                 let site = sites.add(op, &stacks, stack, lock, t, &tally);
                 locks.add(op, lock, (site, stack, t), &tally);
             }
         }
-        let samples = self.samples.and_then(|all| all.of(file.header.pid));
         let spins = spins::find(file, samples, &clock, &mut stacks);
         for spin in &spins {
             let tally = Tally { spun: spin.ticks, ..Tally::default() };
@@ -94,11 +95,11 @@ impl Context<'_> {
         }
         let asleep = asleep::find(file, samples, &mut stacks);
         let taking_part = taking_part::find(file, samples, &clock, &mut stacks);
-        let log = |thread: &Thread| timeline::log(&thread.log, &sites, &stacks);
-        let logs = file.threads.iter().map(log).collect();
+        let log = |(t, thread): (usize, &Thread)| timeline::log(t, &thread.log, &sites, &stacks);
+        let logs = file.threads.iter().enumerate().map(log).collect();
         let thresholds = &self.options.thresholds;
         let (mut sites, site_numbers) = sites.finish(&stacks, &clock, thresholds);
-        let pairs = pairs.finish(&site_numbers, &sites, &stacks, file, &clock);
+        let pairs = pairs.finish(&site_numbers, &sites, file, &clock);
         let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
         let nesting = nests.finish(&site_numbers, &locks);
         let timeline = timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);

@@ -47,7 +47,10 @@ impl Nests {
         };
         add(None, u64::from(nest.alone));
         for held in nest.locks.iter().filter(|held| held.lock != 0) {
-            add(Some((held.lock, stacks.checked(held.stack))), u64::from(held.seen));
+            add(
+                Some((held.lock, stacks.of_call(None, held.stack, held.lock))),
+                u64::from(held.seen),
+            );
         }
         self.nested.insert((primitive, lock));
     }

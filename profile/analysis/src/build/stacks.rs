@@ -9,8 +9,9 @@ use std::collections::{HashMap, HashSet};
 use std::slice;
 
 use syncline_recording::layout::{STACK_BROKEN, STACK_CUT};
-use syncline_recording::{Class, Primitive, ProcessFile, Row};
+use syncline_recording::{Class, Primitive, ProcessFile, Row, SampledProcess};
 
+use super::python::PythonStacks;
 use crate::model::{Frame, Module, Stack};
 use syncline_code::symbols::Symbols;
 
@@ -19,6 +20,7 @@ pub struct Stacks {
     stacks: Vec<Stack>,
     by_return: HashMap<u64, usize>,
     symbols: Symbols,
+    python: PythonStacks,
 }
 
 impl Stacks {
@@ -28,6 +30,7 @@ impl Stacks {
     /// Looks up the names of all stacks.
     pub fn new(
         file: &ProcessFile,
+        samples: Option<&SampledProcess>,
         mut symbols: Symbols,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Stacks {
@@ -46,8 +49,13 @@ impl Stacks {
             stack.broken = record.flags & STACK_BROKEN != 0;
             stacks.push(stack);
         }
-        let mut stacks = Stacks { stacks, by_return: HashMap::new(), symbols };
+        let python = PythonStacks::default();
+        let mut stacks = Stacks { stacks, by_return: HashMap::new(), symbols, python };
         stacks.pass_over_waits_for_callers(file);
+        if let Some(process) = samples.filter(|process| !process.python.is_empty()) {
+            let Stacks { stacks, symbols, python, .. } = &mut stacks;
+            *python = PythonStacks::find(file, process, symbols, stacks);
+        }
         stacks
     }
 
@@ -81,18 +89,37 @@ impl Stacks {
         }
     }
 
-    /// The stack of a row: its own, or, if that could not be kept, one with only its return
+    /// The stack of a row of the thread at this place in the file: that of Python's functions, if
+    /// they are known, or else its own, or, if that could not be kept, one with only its return
     /// address.
-    pub fn of_row(&mut self, row: &Row) -> usize {
+    pub fn of_row(&mut self, thread: usize, row: &Row) -> usize {
         let recorded = self.checked(row.counts.stack);
+        let waits = !matches!(row.op.class(), Class::Notify | Class::Create);
+        if waits && let Some(stack) = self.python(Some(thread), row.counts.lock, row.counts.ret) {
+            return stack;
+        }
         if recorded != 0 {
             return recorded;
         }
-        let Stacks { stacks, by_return, symbols } = self;
+        let Stacks { stacks, by_return, symbols, .. } = self;
         *by_return.entry(row.counts.ret).or_insert_with(|| {
             stacks.push(symbols.stack(&[row.counts.ret]));
             stacks.len() - 1
         })
+    }
+
+    /// The stack of a call that waited, or acquired a lock, by its number in the recording: that of
+    /// Python's functions, if they are known. 0 if it has no known call site. Without a thread, the
+    /// functions are known only by the lock.
+    pub fn of_call(&self, thread: Option<usize>, number: u32, lock: u64) -> usize {
+        let known = self.checked(number);
+        let ret = self.stacks[known].addresses.first();
+        ret.and_then(|&ret| self.python(thread, lock, ret)).unwrap_or(known)
+    }
+
+    fn python(&self, thread: Option<usize>, lock: u64, ret: u64) -> Option<usize> {
+        let of_thread = || self.python.of_thread(thread?, ret);
+        self.python.of_lock(lock, ret, &self.symbols).or_else(of_thread)
     }
 
     /// Adds the stack of a sampled thread: the address of the instruction at which it was, then the
@@ -102,7 +129,9 @@ impl Stacks {
         // Stacks consist of return addresses, which lie behind the calls. So the instruction's
         // address is moved behind its start.
         let instruction = addresses.first_mut()?;
-        *instruction = instruction.saturating_add(1);
+        if *instruction < SampledProcess::PYTHON {
+            *instruction += 1;
+        }
         if self.symbols.is_recorded(&addresses) {
             return None;
         }

@@ -84,11 +84,20 @@ pub fn threads(
                 op,
                 address: record.waiting_lock,
                 lock: lock_places.get(&(op.primitive(), record.waiting_lock)).copied(),
-                stack: Some(stacks.checked(record.waiting_stack)).filter(|&stack| stack != 0),
+                stack: Some(stacks.of_call(
+                    Some(number),
+                    record.waiting_stack,
+                    record.waiting_lock,
+                ))
+                .filter(|&stack| stack != 0),
                 seconds: clock.seconds(clock.ended().saturating_sub(record.waiting_since)),
                 holder: places.get(&record.waiting_holder.wrapping_sub(1)).copied(),
-                holder_stack: Some(stacks.checked(record.waiting_holder_stack))
-                    .filter(|&stack| stack != 0),
+                holder_stack: Some(stacks.of_call(
+                    None,
+                    record.waiting_holder_stack,
+                    record.waiting_lock,
+                ))
+                .filter(|&stack| stack != 0),
             }),
         };
         known.times = known.divided();

@@ -17,12 +17,20 @@ const MOST_WINDOWS: usize = 4096;
 /// A thread's events, each with the preliminary number of its site.
 pub type Log = Vec<(EventRecord, Option<usize>)>;
 
-/// The valid events of a thread.
-pub fn log(events: &[EventRecord], sites: &Sites, stacks: &Stacks) -> Log {
+/// The valid events of the thread at this place in the file.
+pub fn log(thread: usize, events: &[EventRecord], sites: &Sites, stacks: &Stacks) -> Log {
     let event = |event: &EventRecord| {
         let op = Op::from_code(event.op)?;
         let known = [EVENT_WAIT, EVENT_HOLD].contains(&event.kind) && event.began <= event.ended;
-        known.then(|| (*event, sites.number(op, stacks.place(stacks.checked(event.stack)))))
+        known.then(|| {
+            (
+                *event,
+                sites.number(
+                    op,
+                    stacks.place(stacks.of_call(Some(thread), event.stack, event.lock)),
+                ),
+            )
+        })
     };
     events.iter().filter_map(event).collect()
 }
@@ -40,7 +48,7 @@ pub fn timeline(
         locks.iter().enumerate().map(|(n, lock)| ((lock.primitive, lock.address), n)).collect();
     let threads: HashMap<u32, usize> =
         file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
-    let span = |(event, site): (EventRecord, Option<usize>)| {
+    let span = |thread: usize, (event, site): (EventRecord, Option<usize>)| {
         let op = Op::from_code(event.op).expect("the log has known operations only");
         Span {
             began: clock.since_start(event.began),
@@ -49,7 +57,7 @@ pub fn timeline(
             op,
             lock: locks.get(&(op.primitive(), event.lock)).copied(),
             site: site.map(|site| site_numbers[site]),
-            stack: stacks.checked(event.stack),
+            stack: stacks.of_call(Some(thread), event.stack, event.lock),
             by: (event.who != NOBODY)
                 .then(|| threads.get(&u32::from(event.who)).copied())
                 .flatten(),
@@ -59,7 +67,11 @@ pub fn timeline(
         holds: file.header.timeline != 0,
         windows: windows(file, clock),
         to: clock.run_seconds(),
-        threads: logs.into_iter().map(|log| log.into_iter().map(span).collect()).collect(),
+        threads: logs
+            .into_iter()
+            .enumerate()
+            .map(|(thread, log)| log.into_iter().map(|event| span(thread, event)).collect())
+            .collect(),
     }
 }
 

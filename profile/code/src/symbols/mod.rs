@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use syncline_recording::layout::ModuleRecord;
+use syncline_recording::{PythonFrame, SampledProcess};
 
 use crate::file::files;
 use crate::file::image::{Found, Image};
@@ -55,6 +56,17 @@ impl Symbols {
         }
     }
 
+    /// Gives names to the addresses from [`SampledProcess::PYTHON`] on, which stand for positions in
+    /// Python functions.
+    pub fn add_python(&mut self, functions: &[PythonFrame]) {
+        for (n, PythonFrame { function, file, line }) in functions.iter().enumerate() {
+            let (function, file) = (function.clone(), Some(file.clone()));
+            let frame = Frame { function, whole: None, file, line: *line, module: None };
+            let number = self.number(frame);
+            self.looked_up.insert(SampledProcess::PYTHON + n as u64, vec![number]);
+        }
+    }
+
     /// The stack of the return addresses `addresses`, with names.
     pub fn stack(&mut self, addresses: &[u64]) -> Stack {
         let mut frames = Vec::new();
@@ -95,6 +107,14 @@ impl Symbols {
     /// The return address of the frame to show for a stack, by the rule of `place`, and that frame.
     /// `None` if the stack is empty.
     fn shown(&mut self, addresses: &[u64]) -> Option<(u64, usize)> {
+        let is_python = |&address: &u64| address >= SampledProcess::PYTHON;
+        if let Some(from) = addresses.iter().position(is_python) {
+            let functions = &addresses[from..];
+            let frames: Vec<usize> =
+                functions.iter().flat_map(|&at| self.frames_at(at).to_vec()).collect();
+            let own = place::pythons_own(frames.iter().map(|&frame| &self.frames[frame]))?;
+            return Some((functions[own], frames[own]));
+        }
         let mut frames = Vec::new();
         for &address in addresses {
             let returned = self.returned(address);
@@ -139,6 +159,28 @@ impl Symbols {
             }
         }
         spins
+    }
+
+    /// The part of a sampled stack from the return address of a recorded call on; `None` if the
+    /// thread was in no such call.
+    pub fn from_recorded_call<'a>(&self, stack: &'a [u64]) -> Option<&'a [u64]> {
+        if !self.is_recorded(stack) {
+            return None;
+        }
+        let is_inside = |&&address: &&u64| {
+            let name = self.module_of(address).map(|m| self.modules[m].name());
+            name.is_some_and(|name| {
+                [place::LIBC, place::RECORDER].iter().any(|o| name.starts_with(o))
+            })
+        };
+        let rest = &stack[stack.iter().take_while(is_inside).count()..];
+        (!rest.is_empty()).then_some(rest)
+    }
+
+    /// Whether the calls that return to two addresses are in one module.
+    pub fn same_module(&self, one: u64, other: u64) -> bool {
+        let module = |address: u64| self.module_of(address.saturating_sub(1));
+        module(one).is_some() && module(one) == module(other)
     }
 
     /// Whether a stack contains a recorded call: one from the program into the recorder. (The

@@ -110,6 +110,22 @@ pub fn users_own<'a>(
     last_resort
 }
 
+/// The index of the Python function to show, of a stack's: the innermost one that is not in Python's
+/// standard library, or else the innermost one. `None` if there is none.
+pub fn pythons_own<'a>(frames: impl Iterator<Item = &'a Frame>) -> Option<usize> {
+    let mut any = None;
+    for (position, frame) in frames.enumerate() {
+        let file = frame.file.as_deref().unwrap_or_default();
+        // Installed packages lie in a folder inside.
+        let is_pythons = file.contains("/lib/python3") && !file.contains("-packages/");
+        if !is_pythons && !file.starts_with("<frozen ") {
+            return Some(position);
+        }
+        any.get_or_insert(position);
+    }
+    any
+}
+
 /// Whether a function belongs to a library that is known to wrap locks.
 pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
     let file = frame.file.as_deref().unwrap_or_default();
@@ -194,6 +210,29 @@ mod tests {
         assert_eq!(own_name("Table<std::string>::find(std::string)"), "Table");
         assert_eq!(own_name("(anonymous namespace)::push(int)"), "");
         assert_eq!(shown(&[("(anonymous namespace)::push(int)", "")]), Some(0));
+    }
+
+    #[test]
+    fn a_python_function_is_the_users_unless_its_file_is_pythons() {
+        let own = |files: &[&str]| {
+            let frame = |file: &&str| Frame {
+                function: "sem_wait".to_owned(),
+                whole: None,
+                file: Some((*file).to_owned()),
+                line: None,
+                module: None,
+            };
+            let frames: Vec<Frame> = files.iter().map(frame).collect();
+            pythons_own(frames.iter())
+        };
+        let (threading, queue) =
+            ("/usr/lib/python3.11/threading.py", "/usr/lib/python3.11/queue.py");
+        assert_eq!(own(&[threading, queue, "/srv/fetch.py", "/srv/main.py"]), Some(2));
+        let package = "/usr/lib/python3/dist-packages/limiter/limiter.py";
+        assert_eq!(own(&[threading, package, "/srv/main.py"]), Some(1));
+        assert_eq!(own(&["<frozen importlib._bootstrap>", "<string>"]), Some(1));
+        assert_eq!(own(&[threading, queue]), Some(0));
+        assert_eq!(own(&[]), None);
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
         ],
         advice: format!(
             "If they wait for a pool, make the pool larger: more connections, permits or workers. \
-             Or give the connection or permit back before the call that sleeps{}.",
+             Or give the lock, connection or permit back before the call that sleeps{}.",
             spent.place(process, &threads)
         ),
         // The gain depends on how many threads can have the resource at a time, which is not known.

@@ -1,0 +1,127 @@
+//! Python functions that wait: for which lock, or in which call.
+//!
+//! All Python functions of a program acquire locks and sleep through the same native stack, that of
+//! the interpreter, so recorded stacks don't tell them apart. Samples of sleeping threads do: they
+//! have the Python functions, and the futex in which a thread sleeps. So the stack of a call by the
+//! interpreter is replaced by a sampled one: for a lock, by that in which threads slept most in the
+//! lock's futex; for a call without a lock, such as a sleep, by that in which the thread slept most
+//! in calls from the same return address.
+//!
+//! ```text
+//!  recorded   lock, return address                  interpreter ... interpreter
+//!  sampled    futex, return address, PyThread_...   catalog.py:26 index ...
+//! ```
+//!
+//! If no place has half of the time, the stack stays as it is. Of a lock's calls, only those are
+//! named for which threads sleep: who releases it may be another function.
+
+use std::collections::{BTreeMap, HashMap};
+
+use syncline_code::symbols::Symbols;
+use syncline_recording::{ProcessFile, SampledProcess};
+
+use super::spins::thread_of;
+use crate::model::Stack;
+
+/// A futex is a word of its lock, so its address is less than this above that of the lock, in
+/// bytes: no lock of the C library is larger.
+const LARGEST_LOCK: u64 = 64;
+
+/// What a call of the interpreter is told by.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Key {
+    Lock(u64),
+    /// A thread's place in the file, and a return address.
+    Call(usize, u64),
+}
+
+/// The Python stacks of calls. Each is given as the addresses from the recorded call on.
+#[derive(Default)]
+pub struct PythonStacks(HashMap<Key, Found>);
+
+struct Found {
+    stack: usize,
+    /// The return address of the recorded call, in the interpreter.
+    ret: u64,
+}
+
+impl PythonStacks {
+    /// Finds the stacks, and adds them to `stacks`.
+    pub fn find(
+        file: &ProcessFile,
+        process: &SampledProcess,
+        symbols: &mut Symbols,
+        stacks: &mut Vec<Stack>,
+    ) -> PythonStacks {
+        symbols.add_python(&process.python);
+        let rows = file.threads.iter().flat_map(|thread| &thread.rows);
+        let mut locks: Vec<u64> = rows.map(|row| row.counts.lock).collect();
+        locks.sort_unstable();
+        let lock_of = |futex: u64| {
+            let at = locks.partition_point(|&lock| lock <= futex);
+            let lock = *locks.get(at.checked_sub(1)?)?;
+            (lock != 0 && futex - lock < LARGEST_LOCK).then_some(lock)
+        };
+        let mut sums: BTreeMap<Key, BTreeMap<Vec<u64>, u64>> = BTreeMap::new();
+        let mut add = |key: Option<Key>, stack: Vec<u64>, nanoseconds: u64| {
+            if let Some(key) = key {
+                *sums.entry(key).or_default().entry(stack).or_default() += nanoseconds;
+            }
+        };
+        for thread in &process.threads {
+            let Some(place) = thread_of(file, thread) else { continue };
+            let in_futex: Vec<u32> = thread.python_slept.iter().map(|&(frame, ..)| frame).collect();
+            for &(frame, futex, nanoseconds) in &thread.python_slept {
+                if let Some(stack) = symbols.from_recorded_call(&process.stack(frame)) {
+                    add(lock_of(futex).map(Key::Lock), stack.to_vec(), nanoseconds);
+                }
+            }
+            for &(frame, _, nanoseconds) in &thread.slept {
+                let addresses = process.stack(frame);
+                let is_python = addresses.iter().any(|&at| at >= SampledProcess::PYTHON);
+                if is_python
+                    && !in_futex.contains(&frame)
+                    && let Some(stack) = symbols.from_recorded_call(&addresses)
+                {
+                    add(Some(Key::Call(place, stack[0])), stack.to_vec(), nanoseconds);
+                }
+            }
+        }
+        let mut found = HashMap::new();
+        for (key, sums) in sums {
+            let Some(stack) = most(sums, symbols) else { continue };
+            let ret = stack.addresses[0];
+            found.insert(key, Found { stack: stacks.len(), ret });
+            stacks.push(stack);
+        }
+        PythonStacks(found)
+    }
+
+    /// The stack of calls with this return address that use a lock; `None` if it is not known, or if
+    /// another module makes these calls.
+    pub fn of_lock(&self, lock: u64, ret: u64, symbols: &Symbols) -> Option<usize> {
+        let known = self.0.get(&Key::Lock(lock))?;
+        symbols.same_module(known.ret, ret).then_some(known.stack)
+    }
+
+    /// The stack of a thread's calls with this return address.
+    pub fn of_thread(&self, thread: usize, ret: u64) -> Option<usize> {
+        Some(self.0.get(&Key::Call(thread, ret))?.stack)
+    }
+}
+
+/// The stack in which threads slept longest, of those with the place at which they slept longest;
+/// `None` if that place has less than half of the time. Each stack comes with its nanoseconds.
+fn most(sums: BTreeMap<Vec<u64>, u64>, symbols: &mut Symbols) -> Option<Stack> {
+    let all: u64 = sums.values().sum();
+    let named = sums.into_iter().map(|(addresses, time)| (symbols.stack(&addresses), time));
+    let mut stacks: Vec<(Stack, u64)> = named.collect();
+    let mut places: BTreeMap<Option<usize>, u64> = BTreeMap::new();
+    for (stack, time) in &stacks {
+        *places.entry(stack.place).or_default() += time;
+    }
+    let (place, time) = places.into_iter().max_by_key(|&(_, time)| time)?;
+    stacks.retain(|(stack, _)| stack.place == place);
+    let (stack, _) = stacks.into_iter().max_by_key(|&(_, time)| time)?;
+    (2 * time >= all).then_some(stack)
+}
