@@ -61,6 +61,12 @@ pub struct ProcessFile {
 }
 
 impl ProcessFile {
+    /// The place in `threads` of the thread with this thread ID; `None` if there is none. If several
+    /// threads had it one after the other, the place of the latest.
+    pub fn place_of(&self, tid: u32) -> Option<usize> {
+        self.threads.iter().rposition(|thread| thread.record.tid == tid)
+    }
+
     /// The executable's path.
     pub fn executable(&self) -> String {
         text(&self.header.executable)

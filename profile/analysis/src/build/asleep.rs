@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::{ProcessFile, SampledProcess};
 use syscalls::x86_64::Sysno;
 
-use super::spins::thread_of;
 use super::stacks::Stacks;
 use crate::model::Asleep;
 
@@ -25,7 +24,7 @@ pub fn find(
 ) -> Vec<Asleep> {
     let mut sums: BTreeMap<(u32, String), Sum> = BTreeMap::new();
     for sampled in process.iter().flat_map(|process| &process.threads) {
-        let Some(thread) = thread_of(file, sampled) else { continue };
+        let Some(thread) = file.place_of(sampled.tid) else { continue };
         for &(frame, call, nanoseconds) in &sampled.slept {
             let stack = process.map(|process| process.stack(frame)).unwrap_or_default();
             let Some(number) = stacks.add_seen(stack) else { continue };

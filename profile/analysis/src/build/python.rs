@@ -20,14 +20,13 @@ use std::collections::{BTreeMap, HashMap};
 use syncline_code::symbols::Symbols;
 use syncline_recording::{ProcessFile, SampledProcess};
 
-use super::spins::thread_of;
 use crate::model::Stack;
 
 /// A futex is a word of its lock, so its address is less than this above that of the lock, in
 /// bytes: no lock of the C library is larger.
 const LARGEST_LOCK: u64 = 64;
 
-/// What a call of the interpreter is told by.
+/// What identifies a call of the interpreter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Key {
     Lock(u64),
@@ -69,7 +68,7 @@ impl PythonStacks {
             }
         };
         for thread in &process.threads {
-            let Some(place) = thread_of(file, thread) else { continue };
+            let Some(place) = file.place_of(thread.tid) else { continue };
             let in_futex: Vec<u32> = thread.python_slept.iter().map(|&(frame, ..)| frame).collect();
             for &(frame, futex, nanoseconds) in &thread.python_slept {
                 if let Some(stack) = symbols.from_recorded_call(&process.stack(frame)) {
@@ -124,4 +123,38 @@ fn most(sums: BTreeMap<Vec<u64>, u64>, symbols: &mut Symbols) -> Option<Stack> {
     stacks.retain(|(stack, _)| stack.place == place);
     let (stack, _) = stacks.into_iter().max_by_key(|&(_, time)| time)?;
     (2 * time >= all).then_some(stack)
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_code::file::library::Library;
+    use syncline_recording::PythonFrame;
+
+    use super::*;
+
+    /// Stacks of one native frame and one of three Python functions: `ask` at two lines, and `rest`.
+    #[test]
+    fn a_place_with_half_of_the_time_names_a_call() {
+        let at = |function: &str, line| PythonFrame {
+            function: function.to_owned(),
+            file: "/srv/app.py".to_owned(),
+            line: Some(line),
+        };
+        let mut symbols = Symbols::new(&[], &Library::new(&[]));
+        symbols.add_python(&[at("ask", 7), at("ask", 9), at("rest", 20)]);
+        let mut named = |times: &[(u64, u64, u64)]| {
+            let stack = |&(native, python, time): &(u64, u64, u64)| {
+                (vec![native, SampledProcess::PYTHON + python], time)
+            };
+            let stack = most(times.iter().map(stack).collect(), &mut symbols)?;
+            let frame = symbols.frame(stack.place?);
+            Some((stack.addresses[0], frame.function.clone(), frame.line?))
+        };
+        let ask = |native, line| Some((native, "ask".to_owned(), line));
+        assert_eq!(named(&[(0x10, 0, 5), (0x10, 2, 4)]), ask(0x10, 7));
+        assert_eq!(named(&[(0x10, 0, 4), (0x10, 1, 3), (0x10, 2, 3)]), None, "two lines are two");
+        // The place has the sum of its stacks, and its longest stack is taken, not the longest one.
+        assert_eq!(named(&[(0x10, 0, 2), (0x20, 0, 3), (0x10, 2, 4)]), ask(0x20, 7));
+        assert_eq!(named(&[]), None);
+    }
 }

@@ -39,7 +39,7 @@ pub fn find(
     let is_spin = |address| addresses.binary_search(&address).is_ok_and(|at| spins[at]);
     let mut found = Vec::new();
     for sampled in &process.threads {
-        let Some(thread) = thread_of(file, sampled) else { continue };
+        let Some(thread) = file.place_of(sampled.tid) else { continue };
         let whole = whole(sampled, &file.threads[thread].record, clock);
         for &(frame, nanoseconds) in &sampled.seen {
             let seen = process.stack(frame);
@@ -53,12 +53,6 @@ pub fn find(
         }
     }
     found
-}
-
-/// The index in the file of a sampled thread; `None` if the file lacks it. If several threads had
-/// its thread ID one after the other, the index of the latest.
-pub fn thread_of(file: &ProcessFile, sampled: &SampledThread) -> Option<usize> {
-    file.threads.iter().rposition(|thread| thread.record.tid == sampled.tid)
 }
 
 /// The factor that extrapolates from a thread's sampled time to all its processor time; 1 if the

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
 use super::clock::Clock;
-use super::spins::{thread_of, whole};
+use super::spins::whole;
 use super::stacks::Stacks;
 use crate::model::TakingPart;
 use syncline_code::symbols::Symbols;
@@ -95,13 +95,15 @@ pub fn find(
 ) -> Vec<Option<TakingPart>> {
     let mut found = vec![None; file.threads.len()];
     let Some(process) = samples else { return found };
-    let is_first = |sampled: &&SampledThread| thread_of(file, sampled) == Some(0);
+    let is_first = |sampled: &&SampledThread| file.place_of(sampled.tid) == Some(0);
     let Some(first) = process.threads.iter().find(is_first) else { return found };
     let whole = whole(first, &file.threads[0].record, clock);
     let symbols = stacks.symbols();
     let first = seen(process, first, symbols);
     for sampled in &process.threads {
-        let Some(number) = thread_of(file, sampled).filter(|&number| number != 0) else { continue };
+        let Some(number) = file.place_of(sampled.tid).filter(|&number| number != 0) else {
+            continue;
+        };
         if sampled.seen.len() < FEWEST {
             continue;
         }
