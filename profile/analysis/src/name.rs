@@ -22,6 +22,12 @@ pub fn frame(frame: &Frame) -> String {
     }
 }
 
+/// The name of the condition variables by which CPython hands its global interpreter lock over. They
+/// lie in the variable [`INTERPRETER`].
+pub const INTERPRETER_LOCK: &str = "condvar of Python's interpreter lock (GIL)";
+/// The beginning of the names of what is in CPython's state.
+pub const INTERPRETER: &str = "_PyRuntime+";
+
 /// The text for a lock, or another object that threads wait for: its primitive and its name.
 pub fn lock(lock: &Lock) -> String {
     let kind = primitive(lock.primitive);

@@ -1,7 +1,7 @@
 //! The functions of Python programs are named, though all of them wait through the same functions of
 //! the interpreter.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -12,21 +12,10 @@ const PYTHON: &str = "/usr/bin/python3";
 
 #[test]
 fn each_python_function_that_waits_has_its_name() {
-    let version = Command::new(PYTHON).arg("--version").output().expect("Debian's Python");
-    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
-    let known = ["Python 3.11.", "Python 3.12.", "Python 3.13."];
-    assert!(known.iter().any(|start| version.starts_with(start)), "{version} is not known");
-    let folder = scratch();
-    let recording = folder.path().join("run");
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/sleepers.py");
-    let mut record = Command::new(syncline());
-    run(record.arg("record").arg("-o").arg(&recording).arg("--").arg(PYTHON).arg(&program));
-    let report = run(Command::new(syncline()).args(["report", "--json"]).arg(&recording));
-    let report: Value = serde_json::from_slice(&report).expect("JSON");
+    let program = program("sleepers.py");
+    let report = report(&program);
     let process = &report["processes"][0];
-
-    // The places of the sites with most time waited. The program says where that is: the lines
-    // with the `with`, the sleep and the `get` of its functions.
+    // The program says where threads wait most: at the lines of `with`, `sleep` and `get`.
     let source = std::fs::read_to_string(&program).expect("the program");
     let line = |text: &str| 1 + source.lines().position(|line| line.trim() == text).expect(text);
     let sites = process["sites"].as_array().expect("sites");
@@ -47,6 +36,38 @@ fn each_python_function_that_waits_has_its_name() {
         let place = format!("{function} at {}:{}", program.display(), line(text));
         assert!(waited(&place) > least, "{place}: {places:#?}");
     }
+}
+
+#[test]
+fn waits_for_the_interpreters_lock_are_named() {
+    let report = report(&program("computers.py"));
+    let remaining = report["processes"][0]["remaining"].as_array().expect("sentences");
+    let is_the_locks = |said: &&Value| {
+        said["what"] == "condvar of Python's interpreter lock (GIL)"
+            && said["place"].as_str().is_some_and(|place| place.starts_with("compute at "))
+    };
+    // While one thread computes, the other waits.
+    let said = remaining.iter().find(is_the_locks);
+    let share = said.and_then(|said| said["share"].as_f64()).unwrap_or(0.0);
+    assert!(share > 0.1, "{remaining:#?}");
+}
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name)
+}
+
+/// Records a Python program, and returns the report.
+fn report(program: &Path) -> Value {
+    let version = Command::new(PYTHON).arg("--version").output().expect("Debian's Python");
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    let known = ["Python 3.11.", "Python 3.12.", "Python 3.13."];
+    assert!(known.iter().any(|start| version.starts_with(start)), "{version} is not known");
+    let folder = scratch();
+    let recording = folder.path().join("run");
+    let mut record = Command::new(syncline());
+    run(record.arg("record").arg("-o").arg(&recording).arg("--").arg(PYTHON).arg(program));
+    let report = run(Command::new(syncline()).args(["report", "--json"]).arg(&recording));
+    serde_json::from_slice(&report).expect("JSON")
 }
 
 /// Runs a command that must succeed, and returns its output.

@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::stacks::Stacks;
 use super::tally::Tally;
 use crate::model::{Blocker, Kind, Lock, Quadrant, SiteUse};
-use crate::name::primitive as primitive_name;
+use crate::name::{INTERPRETER, INTERPRETER_LOCK, primitive as primitive_name};
 use crate::options::Thresholds;
 use crate::written::written;
 
@@ -177,7 +177,8 @@ fn name(primitive: Primitive, address: u64, created: Option<usize>, stacks: &mut
         return primitive_name(primitive).to_owned();
     }
     if let Some(variable) = stacks.symbols().variable(address) {
-        return variable;
+        let is_pythons = primitive == Primitive::Condvar && variable.starts_with(INTERPRETER);
+        return if is_pythons { INTERPRETER_LOCK.to_owned() } else { variable };
     }
     let what = primitive_name(primitive);
     match created.and_then(|stack| stacks.short_place(stack)) {

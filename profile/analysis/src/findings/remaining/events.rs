@@ -83,6 +83,13 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
     if looks_again && !said {
         why.push(site.instead_of_sleeping().to_owned());
     }
+    if objects.iter().any(|&object| process.locks[object].name == name::INTERPRETER_LOCK) {
+        why.push(
+            "only the thread that has it executes Python functions: compute in several processes \
+             (multiprocessing), or in functions that release it, as those of NumPy do"
+                .to_owned(),
+        );
+    }
     if kind == Primitive::Condvar && meets() {
         why.push(
             "it is a barrier of the program's own: the last thread to arrive releases the others"

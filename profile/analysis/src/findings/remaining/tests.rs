@@ -106,6 +106,20 @@ fn refused_tries_count_as_time() {
 }
 
 #[test]
+fn waits_for_pythons_interpreter_lock_say_what_it_is() {
+    let mut drawn = process(10.0, 4);
+    let worker = drawn.threads("worker", 2, 10.0);
+    let condition = drawn.lock(Primitive::Condvar, crate::name::INTERPRETER_LOCK);
+    let site = drawn.site(Op::CondTimedwait, "spin at gil.py:5");
+    let used = Use { calls: 900, waits: 900, waited: 9.0, ..Use::default() };
+    drawn.uses(condition, site, used);
+    drawn.by_thread(site, vec![(worker, 900)]);
+    let found = find(&drawn, &[]).remove(0);
+    assert_eq!(found.what, "condvar of Python's interpreter lock (GIL)");
+    assert!(found.why.contains("several processes"), "{}", found.why);
+}
+
+#[test]
 fn an_event_wait_is_idle_or_held_up() {
     let waiting = |seconds: f64| {
         let mut drawn = process(10.0, 4);
