@@ -1,6 +1,7 @@
 //! Adds samples up: equal stacks of a thread are one, and stacks share their outer frames.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use nix::libc::SYS_futex;
 use syncline_recording::{PythonFrame, SampledProcess, SampledThread, Samples};
@@ -57,6 +58,11 @@ pub struct Slept {
 }
 
 impl Gathered {
+    /// No samples yet. `recorder` is the recorder's file, if processes are attached to.
+    pub fn new(recorder: Option<PathBuf>) -> Gathered {
+        Gathered { files: Files::new(recorder), ..Gathered::default() }
+    }
+
     /// The number of the innermost frame of a sample's stack, in its process; `None` if there is no
     /// room for more frames.
     pub fn frame(&mut self, pid: u32, sample: &Sample) -> Option<u32> {
@@ -66,9 +72,9 @@ impl Gathered {
     }
 
     /// Where a thread sleeps; `None` if there is no room for more frames. If the thread is in
-    /// Python's interpreter, Python functions take the place of the interpreter's own and of their
-    /// callers.
-    pub fn asleep(&mut self, thread: Thread, asleep: &Asleep) -> Option<Slept> {
+    /// Python's interpreter, which knows it by its own number, Python functions take the place of the
+    /// interpreter's own and of their callers.
+    pub fn asleep(&mut self, thread: Thread, own: u32, asleep: &Asleep) -> Option<Slept> {
         let &Asleep { call, argument, ip, sp, ref stack } = asleep;
         let process = self.processes.entry(thread.0).or_default();
         let sample = Sample { ip, sp, bp: 0, stack, outer: None };
@@ -76,7 +82,7 @@ impl Gathered {
         let mut python_futex = None;
         if let Some(python) = process.mapped.python()
             && let Some(at) = self.stack.iter().position(|&address| python.evaluates(address))
-            && let Some(functions) = python.frames(thread.1)
+            && let Some(functions) = python.frames(own)
             // It has not run while its functions were read.
             && asleep.goes_on(thread)
         {

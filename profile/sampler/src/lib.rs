@@ -29,6 +29,7 @@ mod unwinding;
 mod window;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -46,19 +47,22 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begins. `processes` returns the numbers of the processes to sample, and is called
-    /// repeatedly. As in recordings, the samples have the numbers that processes and threads have
+    /// Begins. `recorder` is the recorder's file, if the processes are attached to. `processes`
+    /// returns the numbers of the processes to sample, and is called repeatedly. As in recordings, the samples have the numbers that processes and threads have
     /// for themselves, which differ in another namespace. If the kernel refuses samples,
     /// [`Samples::refused`] says so at the end.
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn start(processes: impl FnMut() -> Vec<u32> + Send + 'static) -> io::Result<Sampler> {
+    pub fn start(
+        recorder: Option<PathBuf>,
+        processes: impl FnMut() -> Vec<u32> + Send + 'static,
+    ) -> io::Result<Sampler> {
         let ends = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&ends);
         let sample = move || {
             let mut threads = Threads::new(processes);
-            let mut gathered = Gathered::default();
+            let mut gathered = Gathered::new(recorder);
             // Relaxed: the join orders the result.
             while !told.load(Ordering::Relaxed) && threads.refused().is_none() {
                 threads.choose(&mut gathered);

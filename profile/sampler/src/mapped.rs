@@ -35,21 +35,39 @@ struct Tables {
     python: Option<Place>,
 }
 
-/// The files that have been read, by their paths; `None` for those that could not be.
+/// The files that have been read.
 #[derive(Default)]
-pub struct Files(HashMap<PathBuf, Option<Tables>>);
+pub struct Files {
+    /// By their paths; `None` for those that could not be read.
+    read: HashMap<PathBuf, Option<Tables>>,
+    /// The recorder's file. Attaching copies it into memory that a process can map.
+    recorder: Option<PathBuf>,
+}
+
+/// The path at which a process has the recorder mapped if it was attached to.
+const COPIED: &str = "/memfd:syncline-recorder";
 
 impl Files {
+    /// None so far. `recorder` is the recorder's file, if processes are attached to.
+    pub fn new(recorder: Option<PathBuf>) -> Files {
+        Files { recorder, ..Files::default() }
+    }
+
     /// The module of a process's mapping; `None` if its file can't be read, or has no segment with
     /// instructions there. A file is read when it is first needed, because no thread is ever seen in
     /// most of a program's files.
     pub fn module(&mut self, pid: u32, mapping: &Mapping) -> Option<Module<Bytes>> {
-        if !self.0.contains_key(&mapping.path) {
-            // A process in another mount namespace may have other files at its paths.
-            let seen = format!("/proc/{pid}/root{}", mapping.path.display());
-            self.0.insert(mapping.path.clone(), Tables::read(Path::new(&seen)));
+        if !self.read.contains_key(&mapping.path) {
+            let seen = match &self.recorder {
+                Some(recorder) if mapping.path.to_string_lossy().starts_with(COPIED) => {
+                    recorder.clone()
+                }
+                // A process in another mount namespace may have other files at its paths.
+                _ => format!("/proc/{pid}/root{}", mapping.path.display()).into(),
+            };
+            self.read.insert(mapping.path.clone(), Tables::read(&seen));
         }
-        let tables = self.0[&mapping.path].as_ref()?;
+        let tables = self.read[&mapping.path].as_ref()?;
         let bias = tables.bias(mapping)?;
         let mut sections = ExplicitModuleSectionInfo { base_svma: 0, ..Default::default() };
         let place = |(address, bytes): &(u64, Bytes)| *address..address + bytes.len() as u64;
@@ -65,7 +83,7 @@ impl Files {
     /// Where Python's interpreter is in a process, if a mapping's file contains it. The file must
     /// have been read.
     pub fn python(&self, mapping: &Mapping) -> Option<Place> {
-        let tables = self.0.get(&mapping.path)?.as_ref()?;
+        let tables = self.read.get(&mapping.path)?.as_ref()?;
         let (place, bias) = (tables.python.as_ref()?, tables.bias(mapping)?);
         let moved = |address: u64| address.wrapping_add(bias);
         Some(Place {

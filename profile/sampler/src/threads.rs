@@ -98,7 +98,8 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             let mut known = before.remove(&thread).unwrap_or_else(|| Known::new(times));
             let used = times.since(known.times);
             self.own.note(thread);
-            known.look(thread, times, gathered);
+            let own = self.own.of(thread).map_or(thread.1, |(_, tid)| tid);
+            known.look(thread, own, times, gathered);
             if let Some(asleep) = known.asleep {
                 // The thread is taken to have slept since the last look.
                 gathered.sleep(thread, asleep, since);
@@ -198,11 +199,11 @@ impl Known {
         Known { times: Times::default(), asleep: None, stands: times.cpu, due: 0 }
     }
 
-    /// Looks at a thread, whose current times are `times`.
-    fn look(&mut self, thread: Thread, times: Times, gathered: &mut Gathered) {
+    /// Looks at a thread, whose own number is `own` and whose current times are `times`.
+    fn look(&mut self, thread: Thread, own: u32, times: Times, gathered: &mut Gathered) {
         if !self.sleeps_on(times) {
             let asleep = Asleep::of(thread);
-            self.asleep = asleep.and_then(|asleep| gathered.asleep(thread, &asleep));
+            self.asleep = asleep.and_then(|asleep| gathered.asleep(thread, own, &asleep));
         }
         self.times = times;
     }

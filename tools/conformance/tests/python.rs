@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 use syncline_conformance::{scratch, syncline};
@@ -18,14 +19,6 @@ fn each_python_function_that_waits_has_its_name() {
     // The program says where threads wait most: at the lines of `with`, `sleep` and `get`.
     let source = std::fs::read_to_string(&program).expect("the program");
     let line = |text: &str| 1 + source.lines().position(|line| line.trim() == text).expect(text);
-    let sites = process["sites"].as_array().expect("sites");
-    let seconds = |site: &Value| site["figures"]["waited"].as_f64().expect("seconds");
-    let waited = |place: &str| -> f64 {
-        let is_there = |site: &&Value| site["place"].as_str().expect("text").contains(place);
-        sites.iter().filter(is_there).map(seconds).sum()
-    };
-    let places: Vec<String> =
-        sites.iter().map(|site| format!("{} {:.3}", site["place"], seconds(site))).collect();
     for (function, text, least) in [
         // While one of three threads sleeps for 20 ms, 60 times in all, two wait.
         ("ask", "with line:", 1.0),
@@ -34,8 +27,39 @@ fn each_python_function_that_waits_has_its_name() {
         ("fetch", "return answers.get()", 0.8),
     ] {
         let place = format!("{function} at {}:{}", program.display(), line(text));
-        assert!(waited(&place) > least, "{place}: {places:#?}");
+        assert!(waited(process, &place) > least, "{place}: {:#?}", process["sites"]);
     }
+}
+
+/// In a process that was attached to, the recorder is a copy in memory. Stacks go through it too,
+/// so a wait that it has recorded is not reported a second time as a sleep.
+#[test]
+fn functions_of_an_attached_process_are_named_and_its_waits_are_counted_once() {
+    let program = program("sleepers.py");
+    let mut python = Command::new(PYTHON).arg(&program).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(300));
+    let folder = scratch();
+    let recording = folder.path().join("run");
+    let pid = python.id().to_string();
+    run(Command::new(syncline()).args(["record", "-p", &pid, "--for", "1s", "-o"]).arg(&recording));
+    assert!(python.wait().expect("a status").success());
+    let report = report_on(&recording);
+    let process = &report["processes"][0];
+    let ask = format!("ask at {}:", program.display());
+    assert!(waited(process, &ask) > 0.3, "{:#?}", process["sites"]);
+    // Waits that began before the process was attached to are seen as sleeps only.
+    let asleep = process["asleep"].as_array().expect("sleeps");
+    let at_libc = |sleep: &&Value| sleep["place"].as_str().expect("text").contains("futex");
+    let seconds = |sleep: &Value| sleep["seconds"].as_f64().expect("seconds");
+    let again: f64 = asleep.iter().filter(at_libc).map(seconds).sum();
+    assert!(again < 0.2, "{asleep:#?}");
+}
+
+/// The time waited at sites whose place begins so.
+fn waited(process: &Value, place: &str) -> f64 {
+    let sites = process["sites"].as_array().expect("sites").iter();
+    let there = sites.filter(|site| site["place"].as_str().expect("text").starts_with(place));
+    there.map(|site| site["figures"]["waited"].as_f64().expect("seconds")).sum()
 }
 
 #[test]
@@ -66,7 +90,11 @@ fn report(program: &Path) -> Value {
     let recording = folder.path().join("run");
     let mut record = Command::new(syncline());
     run(record.arg("record").arg("-o").arg(&recording).arg("--").arg(PYTHON).arg(program));
-    let report = run(Command::new(syncline()).args(["report", "--json"]).arg(&recording));
+    report_on(&recording)
+}
+
+fn report_on(recording: &Path) -> Value {
+    let report = run(Command::new(syncline()).args(["report", "--json"]).arg(recording));
     serde_json::from_slice(&report).expect("JSON")
 }
 

@@ -369,8 +369,11 @@ impl Symbols {
 }
 
 fn module(record: &ModuleRecord, library: &Library) -> Module {
+    let path = library.path(record);
+    // A process that was attached to has loaded the recorder from a descriptor.
+    let is_recorder = path.starts_with("/proc/self/fd/");
     Module {
-        path: library.path(record),
+        path: if is_recorder { place::RECORDER.to_owned() } else { path },
         build_id: record.build_id().iter().map(|byte| format!("{byte:02x}")).collect(),
         start: record.start,
         end: record.end,

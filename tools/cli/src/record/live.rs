@@ -128,7 +128,7 @@ impl Process {
         let session = session::begin(&command(pid), pid);
         session::write(&session, &folder);
         let mut running = Living::of(folder.path());
-        let sampler = Sampler::start(move || running.numbers()).ok();
+        let sampler = Sampler::start(Some(library), move || running.numbers()).ok();
         let now = Instant::now();
         let idle = idle::idle_seconds();
         Ok(Process { attached, folder, session, sampler, started: now, idle, looked: now })

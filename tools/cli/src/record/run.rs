@@ -64,7 +64,7 @@ fn run(
     let keeper = windows.map(|wanted| session::keep_windows(folder, &session, wanted));
     let mut running = Living::of(folder.path());
     // An error is ignored: without samples only the loops that only wait are missing.
-    let sampler = samples.then(|| Sampler::start(move || running.numbers()).ok()).flatten();
+    let sampler = samples.then(|| Sampler::start(None, move || running.numbers()).ok()).flatten();
     let ending = child.wait();
     if let Some(keeper) = keeper {
         keeper.stop();
