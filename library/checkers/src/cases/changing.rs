@@ -1,5 +1,5 @@
 //! The cases of locks that a thread changes from shared to exclusive, or back, without a release.
-//! No other thread must write in between.
+//! No other thread may write in between.
 
 use std::sync::Arc;
 

@@ -31,8 +31,8 @@
 //!   having slept. These are explored too.
 //! - **Time** is open: at every reading of the clock a deadline may have passed or not. It has
 //!   passed if the thread has seen that before, or has waited since it last read the clock. A
-//!   sleeper is woken or reaches its deadline, whichever comes first. Both outcomes of every timed
-//!   wait are explored.
+//!   sleeper with a deadline is woken or reaches it, whichever comes first. Both outcomes of every
+//!   timed wait are explored.
 //! - **Life.** Each access to a word or node must happen before its end, in the sense of C11, as
 //!   with loom's cells. So a node that is freed too early is found even if the access came first in
 //!   time. No node is reused in an execution, and all must be freed when the execution ends.

@@ -1,6 +1,6 @@
 //! Three threads without a bound on preemptions. A case takes from seconds to hours, but is stopped
-//! after as many seconds as `LOOM_MAX_DURATION` says: `cargo test --release --test locks --
-//! --ignored --nocapture exhaustive::mcs`.
+//! after as many seconds as `LOOM_MAX_DURATION` says:
+//! `cargo test --release --test locks -- --ignored --nocapture exhaustive::mcs`.
 
 use syncline::wait::{Park, Spin};
 use syncline_checkers::{Bounds, Loom, model};

@@ -366,7 +366,8 @@ pub fn published<S: Setup>() {
     });
 }
 
-/// A thread waits for what the others write, by spinning or sleeping; a lost wake-up is a deadlock.
+/// A thread waits, by spinning or sleeping, for what the others write. A lost wake-up would be a
+/// deadlock.
 pub fn awaited<S: Setup>(threads: usize) {
     let enough = threads as u32 - 1;
     Scene::<S>::play(threads, move |scene, session, thread| {

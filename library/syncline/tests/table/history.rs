@@ -50,7 +50,7 @@ pub fn is_linearizable(operations: &[Operation]) -> bool {
 }
 
 /// Whether there is an order for the operations that are not in the set `done`. Those in the set
-/// have left this value.
+/// have left `value`.
 fn explains(
     operations: &[Operation],
     done: u64,

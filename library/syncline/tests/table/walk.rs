@@ -22,7 +22,7 @@ impl Hash for Key {
     }
 }
 
-/// A function to call, and the number of comparisons before it is called.
+/// The number of comparisons before a function is called, and the function.
 type Meanwhile = (u32, Rc<dyn Fn()>);
 
 thread_local! {

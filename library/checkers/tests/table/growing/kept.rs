@@ -91,7 +91,7 @@ unsafe impl<M: Memory> Keep<u64, Value> for Kept<M> {
     type Pin<'t> = ();
     /// The table has nothing to free at its end.
     const OWNS: bool = false;
-    /// Like `Boxed`.
+    /// The ordering that `Boxed` has.
     const READ: Ordering = Ordering::SeqCst;
 
     fn pin(&self) {}
