@@ -1,7 +1,7 @@
 //! The C interface as users get it: installed into a folder by `./x install`, found by pkg-config
 //! and CMake, and used by programs in C and C++, with the shared and with the static library. The
-//! programs are in `c/`; a list generated here from the catalogue drives what they do for each
-//! lock.
+//! programs are in `c/`. A list of the locks, which is generated here from the catalogue, says what
+//! they do with each lock.
 
 mod support;
 
@@ -25,8 +25,8 @@ fn every_lock_excludes_shares_and_waits_for_conditions() {
     passes("contention.c");
 }
 
-/// A thread that acquires a lock after another one may free it before the other's release has
-/// returned.
+/// A thread that acquires a lock after another thread may free the lock before the other's release
+/// has returned.
 #[test]
 fn locks_may_be_gone_after_the_last_release() {
     passes("gone.c");
@@ -66,13 +66,13 @@ fn the_examples_run() {
     let table = compile(&examples.join("table.cpp"), &[], Linking::Shared);
     let names = run(&table, &[]);
     assert!(names.lines().count() > 3, "{names}");
-    // The plain name of a lock works as well.
+    // A lock's name without a waiting policy works as well.
     for name in names.lines().chain(["rw_fair"]) {
         assert_eq!(run(&table, &[name]), "999 is 999\n");
     }
 }
 
-/// The program in a page of the book that is marked with this language.
+/// The first program in the book's page on the library that is marked with this language.
 fn example_of_the_book(language: &str) -> String {
     let page = crate_folder().join("../../docs/library.md");
     let page = fs::read_to_string(page).expect("a page");
@@ -117,7 +117,7 @@ fn cmake_finds_it() {
             .arg(format!("-DCMAKE_PREFIX_PATH={}", prefix().display())),
     );
     output_of(Command::new("cmake").arg("--build").arg(&build));
-    // CMake sets the path of the library in the program.
+    // No environment is needed: CMake has written the library's path into the program.
     assert_eq!(output_of(&mut Command::new(build.join("shared"))), "counted to 400000\n");
     assert_eq!(output_of(Command::new(build.join("static")).arg("rw_fair")), "999 is 999\n");
 }
@@ -174,7 +174,7 @@ fn the_installed_command_finds_its_library() {
     }
 }
 
-/// `<syncline_mpi.h>` is for programs that are run by the installed command.
+/// `<syncline_mpi.h>` is for programs that the installed command runs.
 #[test]
 fn the_header_for_mpi_programs_is_beside_the_others() {
     let header = fs::read_to_string(prefix().join("include/syncline_mpi.h")).expect("a header");

@@ -6,7 +6,8 @@ use syncline::memory::Memory;
 
 /// A memory whose accesses a checker controls.
 pub trait Engine: Memory {
-    /// Runs threads numbered from 0, the first on the calling thread, and waits for their end.
+    /// Runs `body` in `threads` threads, numbered from 0, and waits until all have ended. Thread 0
+    /// is the calling thread.
     fn run(threads: usize, body: impl Fn(usize) + Send + Sync + 'static);
 
     /// This thread's number.
@@ -15,11 +16,11 @@ pub trait Engine: Memory {
     /// Records that this thread waits. Called by a memory that is built over this one.
     fn waits() {}
 
-    /// Waits until a thread waits for something. For use between [`arrange`](Self::arrange) and
-    /// [`explore`](Self::explore).
+    /// Waits until the given thread has waited for something. For use between
+    /// [`arrange`](Self::arrange) and [`explore`](Self::explore).
     fn wait_for_waiter(thread: usize);
 
-    /// Begins the setup of a scene, which is the same in each execution.
+    /// Begins the setup of a scene. The setup is the same in each execution.
     fn arrange();
 
     /// Ends the setup: from here on executions differ.

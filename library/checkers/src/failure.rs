@@ -1,4 +1,4 @@
-//! Cases that are expected to fail, which check the checkers themselves.
+//! Runs cases that are expected to fail: they check the checkers themselves.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,7 +12,7 @@ std::thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Suppresses the output of expected failures.
+/// Calls a function, and suppresses the message if it panics.
 fn quietly<R>(what: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -29,12 +29,13 @@ fn quietly<R>(what: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns why a case fails; `None` if it does not.
+/// Returns why a case fails under loom, within bounds; `None` if it does not. If `timed`, deadlines
+/// may pass.
 pub fn failure(timed: bool, case: impl Fn() + Send + Sync + 'static) -> Option<String> {
     failure_of(timed, Arc::new(case))
 }
 
-/// Returns why a case fails. Not generic, so it is compiled once and not for each mutant.
+/// Does the work of [`failure`]. Not generic, so it is compiled once and not for each mutant.
 fn failure_of(timed: bool, case: Arc<dyn Fn() + Send + Sync>) -> Option<String> {
     let bounds = Bounds { preemptions: Some(3), executions: Some(20_000), timed };
     failure_in(move || {

@@ -1,7 +1,9 @@
-//! Memories of checkers, over which the locks' own code runs.
+//! Memories whose accesses a checker controls. The locks' own code runs over them, unchanged.
 //!
 //! [`Loom`] explores executions one by one, with C11's weak orderings, up to its bounds;
 //! [`Shuttle`] draws sequentially consistent executions at random, and can handle larger cases.
+//! [`Segments`] is built over one of these, or over the native memory, and has the restrictions of
+//! a memory that several ranks share.
 
 pub mod cases;
 mod engine;

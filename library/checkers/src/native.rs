@@ -35,7 +35,8 @@ impl Engine for Native {
             if catch_unwind(AssertUnwindSafe(|| body(number))).is_err() {
                 abort();
             }
-            // A thread with a deadline may have left before it ever waited.
+            // A thread with a deadline may have left without a wait. `wait_for_waiter` must not
+            // wait for it forever.
             Self::waits();
         };
         let play = &play;
@@ -51,12 +52,12 @@ impl Engine for Native {
         ME.with_borrow(|me| me.number)
     }
 
-    /// Also lets others run, since there are more threads than processors.
+    /// Also lets others run, since there may be more threads than processors.
     fn waits() {
         ME.with_borrow(|me| {
             if let Some(waited) = me.waited.get(me.number) {
-                // Release: pairs with the Acquire in `wait_for_waiter`, whose thread then knows
-                // that this one is in its queue.
+                // Release: pairs with the Acquire in `wait_for_waiter`. The thread that calls it
+                // then sees this thread in the lock's queue.
                 waited.store(true, Release);
             }
         });

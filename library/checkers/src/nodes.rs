@@ -22,7 +22,7 @@ struct Node {
 impl Nodes {
     /// Allocates a node at an address never used before in this execution.
     pub(super) fn place<T>(&mut self) -> NonNull<T> {
-        // A node without fields also gets an address of its own.
+        // With the `u64`, even a node without fields has a size, and so an address of its own.
         self.place_for(Layout::new::<(T, u64)>().pad_to_align()).cast()
     }
 

@@ -1,10 +1,11 @@
 //! The memory of the randomized checker shuttle: at every access another thread may continue, and a
-//! scheduler draws which one. **Sequentially consistent**: orderings mean nothing here, and loom
-//! has to find wrong ones. In exchange, cases can have many threads and rounds.
+//! scheduler draws which one. **Sequentially consistent**: orderings are ignored here, so only loom
+//! finds wrong ones. In exchange, cases can have many threads and rounds.
 //!
-//! Two schedulers are used: the uniformly random one, and PCT, which changes priorities at a few
-//! points, and so reaches deep interleavings. Sleeping works like the kernel's futex, as with
-//! [`Loom`](crate::Loom); the clock advances whenever a thread reads it.
+//! Two schedulers are used: the uniformly random one, and PCT (probabilistic concurrency testing).
+//! PCT changes the threads' priorities at a few points, and thereby reaches deep interleavings.
+//! Sleeping works like the kernel's futex, as with [`Loom`](crate::Loom); the clock advances
+//! whenever a thread reads it.
 
 mod blocks;
 mod deaths;
@@ -35,16 +36,16 @@ use crate::nodes::Nodes;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shuttle;
 
-/// The most steps of an execution. An execution with more counts as endless.
+/// The most steps of an execution. An execution with more fails, as it is probably endless.
 const LONGEST: usize = 100_000;
-/// How many readings of the clock a deadline is away: enough that a waiter waits at least once.
+/// How many readings of the clock ahead a deadline is: enough for a waiter to wait at least once.
 const SOON: Range<u64> = 3..15;
 const SEED: u64 = 1991;
 /// The number of priority changes that PCT makes.
 const PCT_DEPTH: usize = 3;
 
-/// How far the clock advances per reading if a thread dies, in nanoseconds: after a few readings, a
-/// waiter has waited for a long time.
+/// How far the clock advances per reading, in nanoseconds, in executions in which a thread dies: so
+/// far that a waiter has waited for a long time after a few readings.
 const TICK: u64 = 30_000_000;
 
 /// Runs a case `executions` times under each of the two schedulers. Panics if it fails.
@@ -52,8 +53,7 @@ pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
     draw(executions, Arc::new(case));
 }
 
-/// Runs a case under each of the two schedulers. Not generic, so it is compiled once and not for
-/// each case.
+/// Does the work of [`randomly`]. Not generic, so it is compiled once and not for each case.
 fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
     let config = config();
     let run = move || {
@@ -99,7 +99,8 @@ struct Execution {
     /// The threads that have waited.
     waited: Vec<usize>,
     time: u64,
-    /// How far the clock advances per reading, in addition to a nanosecond.
+    /// By how many nanoseconds the clock advances per reading, in addition to the one by which it
+    /// always advances.
     tick: u64,
 }
 
@@ -197,7 +198,8 @@ unsafe impl Memory for Shuttle {
     unsafe fn follow<'a, T: 'a>(node: ShuttleRef<T>) -> &'a T {
         let alive = with(|e| e.nodes.may_be_followed(node.0.cast()));
         assert!(alive, "a reference to a freed node was followed");
-        // SAFETY: alive by the caller's promise, and if it is from `allocate`, as was just checked.
+        // SAFETY: the caller promises that the node is alive; if it is from `allocate`, that was
+        // just checked.
         unsafe { node.0.as_ref() }
     }
 
@@ -215,7 +217,8 @@ unsafe impl Memory for Shuttle {
             return;
         }
         with(|e| e.nodes.kill(node.0.cast()));
-        // SAFETY: it was written in `allocate`, and was not freed yet; its memory stays allocated.
+        // SAFETY: the node was written in `allocate`, and was not freed yet; its memory stays
+        // allocated.
         unsafe { node.0.drop_in_place() };
     }
 

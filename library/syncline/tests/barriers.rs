@@ -1,10 +1,10 @@
-//! The light and the heavy barrier: two threads each store a word, execute a barrier (one the light
-//! one, the other the heavy one), and then load the other's word. At least one of them sees the
-//! other's store. That also holds if the system call `membarrier` is forbidden, from the beginning
-//! or from some moment on.
+//! The light and the heavy barrier. Each of two threads stores a word, executes a barrier (one
+//! thread the light barrier, the other the heavy one), and then loads the other's word. At least
+//! one of them sees the other's store, even if the system call `membarrier` is forbidden, from the
+//! beginning or later.
 //!
-//! A process registers with the kernel for `membarrier` as a whole, so each case has a process of
-//! its own.
+//! The registration for `membarrier` concerns a whole process, so each case has a process of its
+//! own.
 
 #![cfg(target_os = "linux")]
 
@@ -26,7 +26,7 @@ const ROUNDS: u32 = 20_000;
 const APART: u32 = 60;
 const CASE: &str = "SYNCLINE_TEST_BARRIER";
 
-/// From now on this thread, and those that it starts, may not ask the kernel for barriers.
+/// From now on, `membarrier` fails with `EPERM` in this thread, and in those that it starts.
 fn forbid() {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -56,7 +56,7 @@ struct Side {
     word: Padded<AtomicU32>,
     /// The round that this side has reached.
     ready: Padded<AtomicU32>,
-    /// The round that it has finished.
+    /// The round that this side has finished.
     done: Padded<AtomicU32>,
     seen: Padded<AtomicU32>,
 }
@@ -84,7 +84,7 @@ fn play(own: &Side, other: &Side, late: impl Fn(u32) -> u32, barrier: impl Fn(u3
         own.done.store(round, Release);
         wait_for(&other.done, round);
         let (one, two) = (own.seen.load(Relaxed), other.seen.load(Relaxed));
-        // Both compare, before either is ready for the next round.
+        // Both sides compare before either side changes its `seen` in the next round.
         assert!(one == round || two == round, "in round {round}, neither saw the other");
     }
 }
@@ -136,7 +136,7 @@ fn alone(test: &str, case: impl Fn()) {
     if env::var_os(CASE).is_some_and(|name| name == test) {
         return case();
     }
-    // One case at a time: its two sides need both processors of a small machine.
+    // One case at a time: the two sides of a case need both processors of a small machine.
     static TURNS: Mutex<()> = Mutex::new(());
     let _turn = TURNS.lock();
     let this = env::current_exe().expect("it runs");
@@ -170,7 +170,7 @@ fn one_sees_the_other_when_the_kernel_stops_helping() {
     });
 }
 
-/// A forked child inherits what its parent has arranged with the kernel.
+/// A forked child inherits its parent's registration with the kernel.
 #[test]
 fn one_sees_the_other_in_a_fork() {
     alone("one_sees_the_other_in_a_fork", || {
@@ -181,7 +181,7 @@ fn one_sees_the_other_in_a_fork() {
             -1 => panic!("it can't fork"),
             0 => {
                 let passed = catch_unwind(|| litmus(None)).is_ok();
-                // SAFETY: nothing is left to be done.
+                // SAFETY: the call ends this process at once, and nothing is left to be done.
                 unsafe { libc::_exit(i32::from(!passed)) };
             }
             child => {

@@ -1,5 +1,6 @@
 //! Each channel on the machine itself, under each waiting policy, with all that can go wrong with
-//! channels. Needs nothing but `syncline`, so that it can be built for a sanitizer too.
+//! channels. These tests need nothing but `syncline`, so that they can be built for a sanitizer
+//! too.
 
 mod limit;
 
@@ -14,10 +15,10 @@ use syncline::channel::{
 };
 use syncline::wait::{Park, Spin, Yield};
 
-/// The limit on a test's time: a test that takes longer hangs.
+/// The limit on a test's time. A test that takes longer counts as hung.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long a case runs, and (`MESSAGES`) how many messages it sends at most. If other programs use
-/// the processors, a thread that spins waits a time slice for each message.
+/// How long a case runs. It also sends at most `MESSAGES` messages: if other programs use the
+/// processors, a thread that spins may wait a time slice for each message.
 const SHORT: Duration = Duration::from_millis(50);
 const MESSAGES: u64 = 3000;
 
@@ -34,17 +35,17 @@ fn rounds() -> impl Iterator<Item = u64> {
     (0..MESSAGES).take_while(move |_| start.elapsed() < SHORT)
 }
 
-/// Waits a little, so that others come to wait.
+/// Sleeps a little, so that other threads begin to wait.
 fn linger() {
     thread::sleep(Duration::from_millis(20));
 }
 
-/// A panic without the hook's report.
+/// Panics, without the panic hook's message.
 fn fail() -> ! {
     resume_unwind(Box::new("on purpose"))
 }
 
-/// Messages of a type arrive once, in order, as they were.
+/// Messages of a type arrive once, in order and unchanged.
 fn in_order<Q: RawChannel>(
     capacity: usize,
     make: impl Fn(u64) -> Q::Item + Sync,
@@ -67,7 +68,7 @@ fn in_order<Q: RawChannel>(
     });
 }
 
-/// Sends in one way or another.
+/// Sends a message, in one of three ways.
 fn send<T: Send, Q: RawChannel<Item = T>>(sender: &mut Sender<T, Q>, number: u64, message: T) {
     match number % 3 {
         0 => sender.send(message).expect("the receiver is there"),
@@ -83,7 +84,7 @@ fn send<T: Send, Q: RawChannel<Item = T>>(sender: &mut Sender<T, Q>, number: u64
     }
 }
 
-/// Receives in one way or another, until the sender is gone.
+/// Receives a message, in one of two ways; `None` if the sender is gone.
 fn receive<T: Send, Q: RawChannel<Item = T>>(
     receiver: &mut Receiver<T, Q>,
     number: u64,
@@ -100,7 +101,7 @@ fn receive<T: Send, Q: RawChannel<Item = T>>(
     }
 }
 
-/// What was sent in one go arrives, whatever the capacity.
+/// Messages that are sent in batches arrive, whatever the capacity.
 fn batches<Q: RawChannel<Item = u64>>(capacity: usize) {
     let (mut sender, mut receiver) = channel::over::<Q>(capacity);
     thread::scope(|scope| {
@@ -118,9 +119,9 @@ fn batches<Q: RawChannel<Item = u64>>(capacity: usize) {
     });
 }
 
-/// A thread that waits for the other end wakes up when that is dropped.
+/// A thread that waits for the other end wakes up when the other end is dropped.
 fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
-    // The receiver waits when the sender goes.
+    // The receiver waits when the sender is dropped.
     let (sender, mut receiver) = channel::over::<Q>(capacity);
     thread::scope(|scope| {
         let leaving = scope.spawn(move || {
@@ -131,7 +132,7 @@ fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
         leaving.join().expect("it ends");
     });
-    // The sender waits at a full channel when the receiver goes.
+    // The sender waits at a full channel when the receiver is dropped.
     let (mut sender, receiver) = channel::over::<Q>(capacity);
     thread::scope(|scope| {
         let leaving = scope.spawn(move || {
@@ -151,7 +152,7 @@ fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
         assert_eq!(rest, 1..10);
         leaving.join().expect("it ends");
     });
-    // What was sent before the sender went arrives.
+    // Messages that were sent before the sender was dropped arrive.
     let (mut sender, mut receiver) = channel::over::<Q>(capacity);
     let sent = (0..).take_while(|&number| sender.try_send(number).is_ok()).count() as u64;
     assert!(sent >= capacity as u64);
@@ -159,7 +160,7 @@ fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
     assert!(receiver.iter().eq(0..sent));
 }
 
-/// Both ends are dropped at random moments; nothing hangs, and each message is dropped once.
+/// Both ends are dropped at various moments; nothing hangs, and each message is dropped once.
 fn leaks_nothing<Q: RawChannel<Item = Arc<()>> + 'static>(capacity: usize) {
     let token = Arc::new(());
     for round in rounds().take(300) {
@@ -183,7 +184,7 @@ fn leaks_nothing<Q: RawChannel<Item = Arc<()>> + 'static>(capacity: usize) {
     }
 }
 
-/// A message whose destructor panics breaks nothing but its thread.
+/// A message's destructor that panics breaks neither the channel nor the other end.
 fn survives_panics<Q: RawChannel<Item = Grenade>>(capacity: usize) {
     let token = Arc::new(());
     let (mut sender, receiver) = channel::over::<Q>(capacity);
@@ -207,14 +208,14 @@ struct Grenade(Option<Arc<()>>);
 
 impl Drop for Grenade {
     fn drop(&mut self) {
-        // A message that the sender got back was emptied, and does not go off.
+        // A message that the sender got back was emptied, and does not panic.
         if self.0.take().is_some() {
             fail();
         }
     }
 }
 
-/// What an iterator has given before it panics is sent.
+/// Messages that an iterator has yielded before it panics are sent.
 fn survives_iterators<Q: RawChannel<Item = u64>>() {
     let (mut sender, mut receiver) = channel::over::<Q>(3);
     let numbers = (0..3).inspect(|&number| {
@@ -229,7 +230,7 @@ fn survives_iterators<Q: RawChannel<Item = u64>>() {
     assert_eq!(receiver.recv(), Ok(5));
 }
 
-/// Answers come to the thread that has asked.
+/// Each answer reaches the thread that has asked.
 fn round_trips<A: RawChannel<Item = u64>, B: RawChannel<Item = String>>() {
     let (mut client, mut server) = Duplex::<u64, String, A, B>::over(1);
     thread::scope(|scope| {
@@ -250,7 +251,7 @@ fn round_trips<A: RawChannel<Item = u64>, B: RawChannel<Item = String>>() {
     });
 }
 
-/// Several senders, each in order, and no sender is forgotten.
+/// All messages of several senders arrive, each sender's in order.
 fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) {
     let mut inbox = Inbox::<(usize, u64), Q>::over(senders, capacity);
     assert_eq!(inbox.recv(), Err(RecvError), "nobody is connected");
@@ -310,7 +311,7 @@ fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) 
     assert_eq!(late.send((0, 0)), Err(SendError((0, 0))));
 }
 
-/// Larger than a line, and no multiple of a word.
+/// A type that is larger than a line. Its size is no multiple of a word's.
 type Long = [u32; 77];
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -334,7 +335,7 @@ macro_rules! stress {
                 in_order::<Of<Aligned>>(4, Aligned, |m, n| assert_eq!(m, Aligned(n)));
                 in_order::<Of<()>>(4, |_| (), |(), _| ());
                 in_order::<Of<String>>(4, |n| n.to_string(), |m, n| assert_eq!(m, n.to_string()));
-                // A `Single` has room for one, whatever the capacity.
+                // A `Single` has room for one message, whatever capacity was asked for.
                 let room = channel::over::<Of<u64>>(9).0.capacity();
                 disconnects::<Of<u64>>(room);
                 leaks_nothing::<Of<Arc<()>>>(room);
@@ -371,7 +372,8 @@ fn there_is_as_much_room_as_asked_for() {
     for capacity in [1, 2, 6, 7, 8, 50, 1000] {
         let (mut sender, mut receiver) = channel::bounded::<u64>(capacity);
         assert!(sender.capacity() >= capacity);
-        // There is as much room at every position of the two ends, when all messages were taken.
+        // After all messages were taken, there is as much room, whatever the positions of the two
+        // ends are.
         for taken in 0..3 * capacity {
             let sent = (0..).take_while(|_| sender.try_send(0).is_ok()).count();
             assert!(sent >= capacity, "{sent} of {capacity}, {taken} later");

@@ -1,6 +1,6 @@
-//! Debug builds report threads that wait for each other: one thread of the cycle panics, with a
-//! message that names all of them, and the others continue. Waits that end by themselves are not
-//! reported.
+//! Debug builds report threads that wait for each other. One thread of the cycle panics, with a
+//! message that names all threads of the cycle, and the others continue. Waits that end by
+//! themselves are not reported.
 
 #![cfg(all(debug_assertions, feature = "std"))]
 
@@ -20,14 +20,14 @@ const SOON: Duration = Duration::from_millis(50);
 
 type Step<'a> = Box<dyn Fn() + Send + Sync + 'a>;
 
-/// The message of a call's panic, if it panics.
+/// The message of a call's panic; `None` if it does not panic.
 fn message(call: impl FnOnce()) -> Option<String> {
     let panic = catch_unwind(AssertUnwindSafe(call)).err()?;
     Some(panic.downcast_ref::<String>().expect("a message with arguments").clone())
 }
 
-/// Runs each step in a thread of its own, with this name, and returns the messages of all panics. If
-/// threads wait for each other forever after all, the process ends.
+/// Runs each step in a thread of its own, with this name, and returns the messages of all panics.
+/// If the threads wait for each other forever nevertheless, the process ends.
 fn messages<'a>(steps: Vec<(&'a str, Step<'a>)>) -> Vec<String> {
     let (done, waits) = mpsc::channel::<()>();
     thread::spawn(move || {
@@ -49,8 +49,8 @@ fn messages<'a>(steps: Vec<(&'a str, Step<'a>)>) -> Vec<String> {
     messages
 }
 
-/// Runs two threads: `ada` and `bob`. Each acquires something, and goes on with it when both have.
-/// Returns the messages of all panics.
+/// Runs two threads: `ada` and `bob`. Each first acquires something. When both have done so, each
+/// goes on with its second function. Returns the messages of all panics.
 fn ada_and_bob<A, B>(
     ada: (impl Fn() -> A + Sync, impl Fn(A) + Sync),
     bob: (impl Fn() -> B + Sync, impl Fn(B) + Sync),
@@ -103,7 +103,7 @@ fn two_mutexes<L: RawLock>() {
             &format!("for the Mutex<alloc::string::String> at {}, which ThreadId", addresses[1]),
         ],
     );
-    // The four lines of both threads, all of this file.
+    // The four lines in the message, two for each thread, are all in this file.
     assert_eq!(messages[0].matches("deadlock.rs:").count(), 4, "{}", messages[0]);
     // The panic has broken nothing.
     drop((first.lock(), second.lock()));
@@ -137,7 +137,7 @@ fn one_thread_of_a_cycle_reports_it() {
             let (locks, both) = (&locks, &both);
             Box::new(move || {
                 let _mine = locks[mine].lock();
-                // Both begin to wait at the same time, as far as possible.
+                // Both threads begin to wait at the same time, as far as possible.
                 both.fetch_add(1, SeqCst);
                 while both.load(SeqCst) < 2 {
                     std::hint::spin_loop();
@@ -230,7 +230,8 @@ fn a_cycle_through_a_condition_variable() {
     let (queue, mutex) = (Mutex::new(0), Mutex::new(0));
     let filled = Condvar::new();
     let fill = |()| {
-        // Whether or not it was notified, the other thread needs the queue's lock.
+        // The other thread needs the queue's lock to return from its wait, even after a
+        // notification.
         let _notify = Notify(&filled);
         let mut queue = queue.lock();
         *queue = 1;
@@ -325,7 +326,7 @@ fn a_forgotten_guard_is_not_one_of_another_lock_there() {
     assert_eq!(*lock.read(), 2);
 }
 
-/// Threads that take random locks in the order of their numbers, so that no cycle can close.
+/// Threads acquire random locks, always in one order, so there can't be a cycle.
 #[test]
 fn locks_in_a_fixed_order_are_never_reported() {
     const THREADS: usize = 4;

@@ -150,8 +150,8 @@ fn a_writer_becomes_a_reader() {
     downgrades::<Upgradable<WritersFirst>>();
 }
 
-/// All threads but the first read, and write a value that depends on what they read: no other
-/// thread may write in between.
+/// The first thread writes. Each other thread reads, upgrades its share, and writes a value that
+/// depends on the one that it read. No other thread may write in between.
 fn upgrades<L: syncline::lock::TrySharedLock>()
 where
     Upgradable<L>: syncline::lock::Upgrade,

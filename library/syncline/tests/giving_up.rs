@@ -1,5 +1,5 @@
-//! For every lock whose waiters can give up: a thread that gives up again and again, while the lock
-//! is held and others wait for it, uses a bounded amount of memory.
+//! For every lock whose waiters can give up: while the lock is held and others wait for it, a
+//! thread that gives up again and again uses a bounded amount of memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
@@ -9,12 +9,12 @@ use std::time::Duration;
 use syncline::lock::{TimedLock, TimedSharedLock};
 use syncline::{Mutex, RwLock, for_each_form};
 
-/// The bytes that are allocated.
+/// The number of bytes that are allocated.
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 
 struct Counting;
 
-// SAFETY: the system's allocator, whose answers are passed on.
+// SAFETY: all calls are passed on to the system's allocator, with their results.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size() as isize, Relaxed);
@@ -36,8 +36,7 @@ const TIMES: isize = 3_000;
 /// A leak of one line for each attempt would be six times as much.
 const BOUND: isize = TIMES / 6 * 128;
 
-/// Gives up `TIMES` times in one thread, while this thread holds something and another waits for
-/// it.
+/// Gives up `TIMES` times in one thread, while this thread holds the lock and another waits for it.
 fn bounded<G>(name: &str, held: G, attempt: impl Fn() -> bool + Sync, wait: impl Fn() + Sync) {
     let coming = AtomicBool::new(false);
     let (attempt, wait, coming) = (&attempt, &wait, &coming);

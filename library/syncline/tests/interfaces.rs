@@ -1,5 +1,5 @@
-//! What a user of the library meets: mutexes with guards and closures, condition variables that
-//! work with every lock.
+//! The interfaces that most users need: mutexes with guards and closures, and condition variables,
+//! which work with every lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -132,7 +132,7 @@ fn a_condition_variable_works_with_every_lock() {
     macro_rules! form {
         ($name:expr, $waiting:ident, $type:ty, $lock:ident, $($feature:ident)*) => {
             println!("{}", $name);
-            // A thread that doesn't sleep needs a processor.
+            // Few threads, if they wait without sleeping: each of them needs a processor.
             slot::<$type>(match Waiting::$waiting {
                 Waiting::Parks => 4,
                 Waiting::Spins | Waiting::Yields => 1,
@@ -167,7 +167,7 @@ fn a_wait_ends_when_its_time_is_up() {
     assert!(mutex.try_lock().is_some());
 }
 
-/// The notification comes before the deadline, and the lock is free only after it.
+/// The notification comes before the deadline, and the lock becomes free only after the deadline.
 #[test]
 fn who_was_notified_in_time_is_not_timed_out() {
     let (mutex, changed) = (Mutex::new(()), Condvar::new());

@@ -1,12 +1,12 @@
-//! The types of `lock_api`, of both versions, over this library's locks; and this library's types
-//! in place of one of parking_lot's.
+//! The types of both versions of `lock_api`, over this library's locks; and a raw lock of this
+//! library in place of parking_lot's.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_millis(5);
 
-/// Tests of what both versions have, with the same text.
+/// Tests that have the same text for both versions.
 macro_rules! tests {
     ($lock_api:ident) => {
         use ::$lock_api::{Mutex, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
@@ -86,7 +86,7 @@ macro_rules! tests {
 mod version_0_4 {
     tests!(lock_api_0_4);
 
-    /// Code that is written for any raw lock of the traits, as dashmap and others are.
+    /// Code that works with any raw lock that has the trait, like dashmap and others.
     fn sum<R: lock_api_0_4::RawRwLock>(shards: &[RwLock<R, u64>]) -> u64 {
         shards.iter().map(|shard| *shard.read()).sum()
     }

@@ -1,4 +1,4 @@
-//! SSYNC's table against a model, and with values that count themselves.
+//! SSYNC's table with locks: compared with a model, and with values that count themselves.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -136,7 +136,7 @@ fn a_panic_while_copying_leaves_the_table_usable() {
     let table: LockTable<Counted> = LockTable::new(1, 2);
     drop(table.put(1, Counted::new(&alive, true)));
     assert!(catch_unwind(AssertUnwindSafe(|| table.get(1))).is_err());
-    // The lock is free, and the value still there.
+    // The bucket's lock is free, and the value is still there.
     drop(table.put(2, Counted::new(&alive, false)));
     assert_eq!(table.len(), 2);
     assert!(catch_unwind(AssertUnwindSafe(|| drop(table.remove(1)))).is_err());

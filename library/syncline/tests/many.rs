@@ -1,6 +1,7 @@
-//! Channels of many senders and receivers, and waiting for several receivers, on the machine
-//! itself: nothing is lost or doubled, no thread misses a wake-up, and all ends notice when others
-//! are dropped. The senders add up what they send, and the receivers what they get.
+//! Channels with many senders and receivers, and waiting for several receivers, on the machine
+//! itself. No message is lost or doubled, no thread misses a wake-up, and all ends notice when
+//! others are dropped. The senders add up the numbers that they send, and the receivers those that
+//! they get.
 
 mod limit;
 
@@ -16,7 +17,7 @@ use syncline::channel::{
 use syncline::memory::Native;
 use syncline::wait::{Park, Spin, Wait, Yield};
 
-/// The limit on a test's time: a test that takes longer hangs.
+/// The limit on a test's time. A test that takes longer counts as hung.
 const LIMIT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(60);
 const MESSAGES: u64 = 20_000;
@@ -26,13 +27,13 @@ fn within_limit(test: impl FnOnce() + Send + 'static) {
     limit::within(LIMIT, test);
 }
 
-/// Numbers for as long as a case runs.
+/// Numbers from 0 on, for as long as a case runs.
 fn rounds() -> impl Iterator<Item = u64> {
     let start = Instant::now();
     (0..MESSAGES).take_while(move |_| start.elapsed() < SHORT)
 }
 
-/// Each message comes to one receiver, once, and those of a sender in order.
+/// Each message reaches one receiver, once, and each receiver gets a sender's messages in order.
 fn spread<W: Wait>(senders: u64, receivers: usize, capacity: usize) {
     let (sender, receiver) = many::over::<(u64, Box<u64>), W, Native>(capacity);
     assert!(sender.capacity() >= capacity);
@@ -170,7 +171,8 @@ fn a_channel_that_is_too_large_is_refused() {
     drop(many::bounded::<u8>(usize::MAX));
 }
 
-/// Several channels of different types and an inbox, whose senders go at different times.
+/// One thread waits for several channels of different types, and for an inbox. The senders are
+/// dropped at different times.
 fn selects<W: Wait>() {
     let (mut numbers, mut next_number) = channel::over::<Ring<u64, W>>(3);
     let (mut names, mut next_name) = channel::over::<Ring<String, W>>(64);
@@ -181,7 +183,8 @@ fn selects<W: Wait>() {
         thread::spawn(move || {
             rounds()
                 .inspect(|number| {
-                    // Now and then no thread sends for a while, so that the receiver sleeps.
+                    // Now and then this thread sends nothing for a while, so that the receiver may
+                    // sleep.
                     if number % 64 == 0 {
                         thread::sleep(Duration::from_millis(1));
                     }

@@ -1,4 +1,4 @@
-//! SSYNC's table over message passing does what a map does, with several servers and clients.
+//! SSYNC's table over message passing: it does what a map does, with several servers and clients.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ fn random(state: &mut u64) -> u64 {
     *state
 }
 
-/// Runs the servers and gives each client to a thread; returns how many keys are left. Threads are
+/// Runs the servers, and a thread for each client. Returns how many keys are left. Threads are
 /// joined one by one: a sanitizer doesn't see the order that a scope's end makes.
 fn with_servers<V: Send + 'static, W: Wait>(
     table: ServedTable<V>,
@@ -40,7 +40,7 @@ fn with_servers<V: Send + 'static, W: Wait>(
     serving.into_iter().map(|server| server.join().expect("servers don't panic")).sum()
 }
 
-/// A value of `N` words, which are equal.
+/// A value of `N` equal words.
 type Value<const N: usize> = [u64; N];
 
 fn does_what_a_map_does<const N: usize, W: Wait>(buckets: usize, room: usize, servers: usize) {

@@ -1,5 +1,5 @@
 //! Delegation servers: sections run once and in order, whatever their size, and nothing hangs or
-//! leaks when a server or a client goes. Needs nothing but `syncline`.
+//! leaks when a server or a client is dropped. These tests need nothing but `syncline`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -22,7 +22,8 @@ fn counts<W: Wait>() {
             scope.spawn(move || {
                 let mut mine = Vec::new();
                 for call in 0..CALLS {
-                    // Each borrows from this stack; the second's result is larger than a message.
+                    // Each section borrows from this stack. The second one's result is larger than
+                    // a message.
                     let seen = match call % 2 {
                         0 => client.with(|counts| {
                             mine.push(call);
@@ -91,7 +92,7 @@ fn who_calls_a_server_that_is_gone_is_told_so() {
     let (mut one, mut other) = (server.connect().expect("a slot"), server.connect().expect("two"));
     thread::scope(|scope| {
         let mine = Arc::clone(&token);
-        // The call comes before the server goes, or after.
+        // The call comes before the server is dropped, or after.
         let calling = scope.spawn(move || one.with(move |()| drop(mine)));
         drop(server);
         assert_eq!(calling.join().expect("it ends"), Err(Disconnected));

@@ -1,5 +1,5 @@
 //! The shared locks under native threads: readers share, writers exclude, and no thread waits
-//! forever. A failure of the last kind shows as a test that doesn't end.
+//! forever. If a thread waits forever, its test doesn't end.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -14,8 +14,8 @@ use syncline::lock::{
 };
 use syncline::wait::{Park, Spin, Yield};
 
-/// Makes a module of tests for each lock under each policy: with a number of threads, and of
-/// sections for each thread, that suits the policy.
+/// Makes a module of tests for each lock under each policy. The number of threads, and that of each
+/// thread's sections, suit the policy.
 macro_rules! under_each_policy {
     ($tests:tt $($name:ident $lock:ident,)*) => { $(
         mod $name {
@@ -56,11 +56,11 @@ mod timed {
     }
 }
 
-/// Two counters that only writers change, together.
+/// Two counters. Only writers change them, always both.
 type Pair = (u64, u64);
 
-/// Whether the thread writes in this section: it does in one of four, in an order that differs from
-/// thread to thread.
+/// Whether the thread writes in this section. About one section in four writes, and each thread has
+/// another order of them.
 fn writes(thread: u32, section: u32) -> bool {
     (thread * 7 + section).wrapping_mul(0x9E37_79B9) >> 30 == 0
 }
@@ -229,8 +229,8 @@ fn writer_that_gives_up_lets_readers_in<L: TimedSharedLock + Zeroable>(_: u32, _
     let _reader = lock.read();
     thread::scope(|scope| {
         scope.spawn(|| assert!(lock.try_write_for(Duration::from_millis(50)).is_none()));
-        // The first readers may come before the writer waits; nearly all others sleep until it
-        // gives up.
+        // The first readers may come before the writer waits. Nearly all others wait until the
+        // writer gives up.
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..2 {

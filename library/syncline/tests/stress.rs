@@ -1,8 +1,8 @@
-//! Each lock on the machine itself, with few and with many threads, under each waiting policy. Needs
-//! nothing but `syncline`, so that it can be built for a sanitizer too.
+//! Each lock on the machine itself, with few and with many threads, under each waiting policy.
+//! These tests need nothing but `syncline`, so that they can be built for a sanitizer too.
 //!
-//! The data under the lock is two plain numbers that belong together: lost increments show, and so
-//! do readers that see only one of the two changed.
+//! The lock protects two plain numbers that are always changed together. So lost increments show,
+//! and so do readers that see only one of the two changed.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
@@ -16,16 +16,17 @@ use syncline::wait::{Park, Spin, Yield};
 
 /// How long a lock is under stress with each number of threads.
 const SHORT: Duration = Duration::from_millis(20);
-/// After this time a run counts as hung. Fair locks that spin are slow with many threads.
+/// A run that takes longer counts as hung. Fair locks that spin are slow with many threads.
 const HUNG: Duration = Duration::from_secs(60);
 const FEW: usize = 2;
 const MANY: usize = 16;
-/// The number of threads that arrive one after the other at a lock that serves in the order of
+/// The number of threads that arrive, one after the other, at a lock that serves in order of
 /// arrival.
 const QUEUE: usize = 4;
-/// How much later than the thread before it a thread comes.
+/// The time between the starts of two threads that arrive one after the other.
 const GAP: Duration = Duration::from_millis(3);
-/// The most attempts, since a thread may be late.
+/// The most attempts to see threads served in order of arrival. An attempt fails if a thread is
+/// late.
 const ATTEMPTS: usize = 20;
 
 /// A lock over two numbers.
@@ -35,11 +36,13 @@ struct Scene<L> {
     done: AtomicBool,
 }
 
-// SAFETY: the numbers are accessed under the lock; that this is enough is what is tested.
+// SAFETY: the numbers are accessed only while the lock is held. The tests check that this is
+// enough.
 unsafe impl<L: Sync> Sync for Scene<L> {}
 
 impl<L: RawLock<Memory = Native>> Scene<L> {
-    /// Runs threads, each of which counts what it did, and requires that nothing is lost.
+    /// Runs threads that call `act` again and again. It returns how often it has incremented the
+    /// numbers; no increment must be lost.
     fn stress(name: &str, threads: usize, act: impl Fn(&Self, u64) -> u64 + Sync)
     where
         L: Sync,
@@ -168,7 +171,7 @@ impl<L: TimedSharedLock<Memory = Native>> Scene<L> {
     }
 }
 
-/// Runs something that might hang. If it does, the process reports `name`, and ends.
+/// Runs a function that might hang. If it does, the process reports `name`, and ends.
 fn guarded<R>(name: &str, what: impl FnOnce() -> R) -> R {
     let done = Arc::new(AtomicBool::new(false));
     let watched = Arc::clone(&done);
@@ -246,9 +249,9 @@ fn timed_shared<L: TimedSharedLock<Memory = Native>>(name: &str) {
     });
 }
 
-/// Threads that come one after the other get the lock in this order. A thread may be late although
-/// it was started first, so one attempt in order is enough. A lock that serves in any order would
-/// need luck for that.
+/// Threads that arrive one after the other must get the lock in this order. A thread that was
+/// started earlier may arrive later, so one attempt in order is enough. A lock without an order is
+/// unlikely to have such an attempt.
 fn fifo<L: RawLock<Memory = Native>>(name: &str) {
     let in_order = || {
         let lock = L::default();

@@ -1,6 +1,6 @@
-//! Which types go between threads, and which lifetimes may be shortened: what the compiler must
-//! accept and what it must refuse. The answers for values are those of the standard library's
-//! types of the same names.
+//! Which types may be sent or shared between threads, and which lifetimes may be shortened: what
+//! the compiler must accept, and what it must refuse. Types that have the name of a type in the
+//! standard library put the same conditions on their values.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use syncline::{RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 type Sent = std::cell::Cell<u32>;
 /// May be shared, but not sent.
 type Shared = std::sync::MutexGuard<'static, u32>;
-/// Neither.
+/// May be neither sent nor shared.
 type Kept = Rc<u32>;
 
 type Data<T> = <Native as Memory>::Data<T>;
@@ -108,7 +108,7 @@ fn tables_and_variables_go_where_their_values_may() {
     is!(TCell<u32>: Send, Sync);
 }
 
-/// As with `&T`, and with the standard library's guard.
+/// A lifetime in the value's type may be shortened, as with `&T` and the standard library's guard.
 #[test]
 fn a_read_guard_of_a_longer_lived_type_is_one_of_a_shorter() {
     fn shorter<'l, 's, L: RawSharedLock>(

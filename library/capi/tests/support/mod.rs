@@ -15,14 +15,14 @@ pub enum Linking {
     Static,
 }
 
-/// Time limit for a program, even on a busy machine.
+/// The time limit of a program, long enough even for a busy machine.
 const SECONDS: &str = "300";
 
 pub fn crate_folder() -> PathBuf {
     env!("CARGO_MANIFEST_DIR").into()
 }
 
-/// Makes an empty folder with this name.
+/// Makes an empty folder with this name, in place of an old one.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi").join(name);
     if folder.exists() {
@@ -32,8 +32,8 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// The prefix where Syncline is installed: by `./x install`, from the same target folder as this
-/// test.
+/// The prefix where Syncline is installed. The first call installs it, by `./x install`, from the
+/// same target folder as this test.
 pub fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -46,8 +46,8 @@ pub fn prefix() -> &'static Path {
     })
 }
 
-/// A header with lines for each lock of the catalogue, each of their forms and each delegation lock,
-/// as `c/kinds.h` needs them.
+/// The path of a header that has lines for each lock of the catalogue, each form of a lock and each
+/// delegation lock, as `c/kinds.h` needs them.
 pub fn each_lock() -> &'static Path {
     static HEADER: OnceLock<PathBuf> = OnceLock::new();
     HEADER.get_or_init(|| {
@@ -100,7 +100,7 @@ pub fn compile(source: &Path, headers: &[&Path], linking: Linking) -> PathBuf {
     program
 }
 
-/// The flags that pkg-config prints.
+/// The flags that pkg-config prints. For static linking, they name the static library.
 fn flags(linking: Linking) -> Vec<String> {
     let mut ask = Command::new("pkg-config");
     ask.args(["--cflags", "--libs", "syncline"]);

@@ -32,8 +32,8 @@ meeting!(Barrier);
 struct Scene<M: Memory, B> {
     barrier: B,
     written: Vec<M::Data<usize>>,
-    /// How many threads have led a round. The checkers need not see it, so it is an ordinary
-    /// atomic.
+    /// How often a thread was the leader of a meeting. The checkers need not see this count, so it
+    /// is an ordinary atomic.
     leaders: AtomicUsize,
 }
 
@@ -58,7 +58,8 @@ impl<M: Engine, B: Meeting> Scene<M, B> {
     }
 }
 
-/// Threads that write, meet, read what all have written, and meet again.
+/// In each round, each thread writes, meets the others, reads what all have written, and meets them
+/// again.
 pub fn rounds<M: Engine, B: Meeting>(threads: usize, rounds: usize) {
     let leaders = Scene::<M, B>::run(threads, threads, move |scene, thread| {
         for round in 1..=rounds {
@@ -72,7 +73,7 @@ pub fn rounds<M: Engine, B: Meeting>(threads: usize, rounds: usize) {
     assert_eq!(leaders, 2 * rounds);
 }
 
-/// More threads than a meeting takes, so that several meetings take place.
+/// `meetings` times as many threads as one meeting needs. Each thread meets once.
 pub fn several<M: Engine, B: Meeting>(of: usize, meetings: usize) {
     let leaders = Scene::<M, B>::run(of, of * meetings, |scene, _| scene.meet());
     assert_eq!(leaders, meetings);

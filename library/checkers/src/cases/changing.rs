@@ -1,5 +1,5 @@
-//! The cases of shares that become exclusive, and of the reverse: no other thread writes in
-//! between.
+//! The cases of locks that a thread changes from shared to exclusive, or back, without a release.
+//! No other thread may write in between.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::engine::Engine;
 type Node<L> = Pooled<<L as syncline::lock::RawLock>::Node, <L as syncline::lock::RawLock>::Memory>;
 type Share<L> = Pooled<<L as RawSharedLock>::SharedNode, <L as syncline::lock::RawLock>::Memory>;
 
-/// The first threads write, and the very first continues as a reader; the others read.
+/// The first `writers` threads write, and thread 0 then downgrades its hold to a share. The others
+/// read.
 pub fn downgraded<L>(writers: usize, readers: usize)
 where
     L: Downgrade<Memory: Engine> + 'static,
@@ -37,8 +38,8 @@ where
     assert_eq!(scene.count() as usize, writers);
 }
 
-/// The first threads take upgradable shares, and upgrade; the next thread writes, and the others
-/// read.
+/// The first `upgraders` threads take upgradable shares, and upgrade them. The next thread writes,
+/// and the others read.
 pub fn upgraded<L>(upgraders: usize, readers: usize)
 where
     L: Upgrade<Memory: Engine> + 'static,
@@ -100,8 +101,8 @@ where
     assert_eq!(scene.count() as usize, threads);
 }
 
-/// The first thread gives up on the upgradable share, or on the upgrade, at a deadline; the others
-/// write and read.
+/// The first thread has deadlines, at which it gives up on the upgradable share or on the upgrade.
+/// Of the others, the first writes and the rest read.
 pub fn upgraded_in_time<L>(others: usize)
 where
     L: TimedUpgrade<Memory: Engine> + 'static,

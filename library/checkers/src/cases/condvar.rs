@@ -68,7 +68,7 @@ unsafe impl<C: Sync, L: RawLock> Sync for Store<C, L> {}
 unsafe impl<C: Send, L: RawLock> Send for Store<C, L> {}
 
 impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> {
-    /// Runs `takers` takers, then one thread that puts tokens in.
+    /// Runs `takers` threads that each take a token, and one thread that puts tokens in.
     fn play(takers: usize, put: impl Fn(&Self) + Send + Sync + 'static) {
         Self::run(
             takers + 1,
@@ -78,7 +78,7 @@ impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> 
         );
     }
 
-    /// Runs threads, which must leave no token.
+    /// Runs threads, and checks that no token is left.
     fn run(threads: usize, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
         let tokens = Data::new(0);
         let store = Arc::new(Self { lock: L::default(), filled: C::default(), tokens });
@@ -109,7 +109,7 @@ impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> 
         });
     }
 
-    /// Adds tokens; only for the lock's holder.
+    /// Adds tokens, or takes one away for `u32::MAX`; only for the lock's holder.
     fn add(&self, tokens: u32) {
         // SAFETY: the lock is held, which the checkers verify.
         unsafe { self.tokens.with(|all| *all = (*all).wrapping_add(tokens)) };
@@ -146,7 +146,8 @@ where
     Store::play(takers, put);
 }
 
-/// The token comes after a wait that only its deadline ends.
+/// The thread with the token first waits for its deadline: nothing notifies it. Then it puts the
+/// token in.
 pub fn until<C, L>()
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -163,8 +164,8 @@ where
     Store::play(1, wait);
 }
 
-/// A thread with a deadline waits beside a taker, and leaves if its deadline has passed; if not, it
-/// passes the notification on. A swallowed notification leaves the taker asleep.
+/// A thread with a deadline waits beside a taker. If its deadline passes, it leaves; otherwise it
+/// passes the notification on. If it left with the notification, the taker would stay asleep.
 pub fn passed_on<C, L>()
 where
     L: RawLock<Memory: Engine> + 'static,

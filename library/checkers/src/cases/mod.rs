@@ -1,8 +1,8 @@
 //! The locks' cases: requirements of a lock, as small functions over any lock in any checker's
 //! memory.
 //!
-//! The main witness is a plain counter under the lock. The checkers report two unordered accesses
-//! to it, and at the end it must have the value of all increments.
+//! Most cases use a plain counter that the lock protects. The checkers report unordered accesses to
+//! the counter, and at the end it must have counted every increment.
 
 pub mod barrier;
 mod changing;
@@ -47,7 +47,7 @@ where
 }
 
 /// The first thread acquires the lock repeatedly, and the other once. If waiters can be overtaken,
-/// the other is woken and finds the lock taken, until the lock prevents that.
+/// the other may be woken and find the lock taken, until the lock no longer lets it be overtaken.
 pub fn overtaken<L>(rounds: u32)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -79,8 +79,8 @@ where
     assert!(scene.count() > rounds);
 }
 
-/// The second thread waits until a deadline that may pass, the others without one: it leaves the
-/// queue's end or middle, or leaves just as the lock is handed to it.
+/// The second thread waits with a deadline that may pass, the others without one. The second may
+/// leave the queue at its end or in its middle, or just as the lock is handed to it.
 pub fn timed<L>(threads: usize, rounds: u32)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -99,8 +99,8 @@ where
     assert!(scene.count() > (threads as u32 - 1) * rounds);
 }
 
-/// The first thread holds the lock, and the others come one after the other. The second of these
-/// has a deadline, so it may leave from the middle of a queue.
+/// The first thread holds the lock, and the others queue up one by one. The second of these has a
+/// deadline, so it may leave from the middle of a queue.
 pub fn leaver<L>(threads: usize)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -117,7 +117,8 @@ where
     assert!(scene.count() >= threads as u32 - 1);
 }
 
-/// All threads but the first have deadlines: one may leave behind another that leaves.
+/// All threads but the first have deadlines: a thread may leave the queue while the one before it
+/// leaves too.
 pub fn leavers<L>(threads: usize)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -131,8 +132,8 @@ where
     assert!(scene.count() > 1);
 }
 
-/// The first thread has a deadline, and may leave when it is the first of a group in which the
-/// third is behind it.
+/// The first thread has a deadline. It may leave when it is the first of its group in the queue,
+/// with the third thread behind it.
 pub fn first_leaves<L>(threads: usize)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -163,8 +164,8 @@ where
     assert!(scene.count() > 3);
 }
 
-/// The second thread gives up repeatedly, because the first holds the lock. What it leaves behind
-/// must not keep a thread from acquiring the free lock.
+/// The second thread gives up repeatedly, because the first holds the lock. What its waits leave in
+/// the lock must not keep a thread from acquiring the free lock.
 pub fn impatient<L>(rounds: u32)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -180,7 +181,7 @@ where
     assert!(scene.count() > 2);
 }
 
-/// Threads that come one after the other while the lock is held get it in this order.
+/// Threads that queue up one by one while the lock is held get it in this order.
 pub fn fifo<L>(threads: usize)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -188,8 +189,8 @@ where
     in_order::<L>(threads, 1);
 }
 
-/// Like [`fifo`], for a lock that has an order only among near threads; the threads with odd
-/// numbers are near each other, and so are those with even numbers.
+/// Like [`fifo`], for a lock that is first-come, first-served only among threads that are near each
+/// other: those with odd numbers, and those with even numbers.
 pub fn near<L>(threads: usize)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -197,7 +198,8 @@ where
     in_order::<L>(threads, 2);
 }
 
-/// Checks the order within each of `groups` groups. Each group counts in a byte of its own.
+/// Checks the order within each of `groups` groups. Each group counts in its own byte of the
+/// counter.
 fn in_order<L>(threads: usize, groups: usize)
 where
     L: RawLock<Memory: Engine> + 'static,

@@ -40,8 +40,8 @@ impl<L: RawLock<Memory: Engine> + 'static> Mortal<L> {
     }
 
     fn lock(&self) -> &L {
-        // SAFETY: a thread that is yet to come finds the lock alive, and the thread that frees it
-        // is the last one.
+        // SAFETY: the lock is freed only by its last user, so every thread that is yet to come
+        // finds it alive.
         unsafe { &*self.lock.get() }
     }
 
@@ -124,8 +124,8 @@ where
     });
 }
 
-/// The first two threads write and the others read; the thread that writes last frees the lock if
-/// all have left.
+/// The first two threads write and the others read. If the last of all is a writer, it frees the
+/// lock.
 pub fn last_of_all_frees<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

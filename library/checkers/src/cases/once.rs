@@ -12,7 +12,8 @@ use crate::engine::Engine;
 pub trait Happens: Default + Send + Sync + 'static {
     /// Whether it is completed.
     fn is_completed(&self) -> bool;
-    /// Calls the function, or waits until another thread's call has returned.
+    /// Calls the function, or waits until another thread's call has returned. A panic leaves the
+    /// state `panicked`.
     fn call(&self, panicked: u32, act: impl FnOnce());
     /// Waits until it is completed.
     fn wait(&self);
@@ -38,7 +39,7 @@ macro_rules! happens {
 
 happens!(RawOnce);
 
-/// What a call that returns adds, and (`SOME`) what a call that panics adds.
+/// What a function that returns adds to `done`; `SOME` is what a function that panics adds.
 const ALL: u32 = 10;
 const SOME: u32 = 1;
 
@@ -73,7 +74,7 @@ impl<M: Engine, O: Happens> Deed<M, O> {
     }
 }
 
-/// All threads call the initialization; the first call does it.
+/// All threads call the initialization; only the first call runs its function.
 pub fn once<M: Engine, O: Happens>(threads: usize) {
     Deed::<M, O>::run(threads, |deed, _| {
         if !deed.once.is_completed() {
@@ -83,7 +84,8 @@ pub fn once<M: Engine, O: Happens>(threads: usize) {
     });
 }
 
-/// One thread initializes; the others wait for that, or only check.
+/// Thread 0 initializes, and the others wait for that, except that thread 1 first checks whether it
+/// must wait.
 pub fn waited<M: Engine, O: Happens>(threads: usize) {
     Deed::<M, O>::run(threads, |deed, thread| match thread {
         0 => deed.once.call(FRESH, || deed.act(ALL)),
@@ -94,7 +96,8 @@ pub fn waited<M: Engine, O: Happens>(threads: usize) {
     .wait();
 }
 
-/// The first thread's call panics if it comes first; others initialize, and one waits.
+/// The first thread's function panics if its call comes first. The third thread waits, and all
+/// others initialize.
 pub fn panicked<M: Engine, O: Happens>(threads: usize, state: u32) {
     let deed = Deed::<M, O>::run(threads, move |deed, thread| match thread {
         0 => {

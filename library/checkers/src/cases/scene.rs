@@ -1,4 +1,4 @@
-//! The scene of a lock's cases: the lock with a counter under it.
+//! The scene of a lock's cases: the lock, and a counter that it protects.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::engine::Engine;
 
 type Plain<L> = <<L as RawLock>::Memory as Memory>::Data<u32>;
 
-/// A lock with a counter under it.
+/// A lock, and a counter that it protects.
 pub(super) struct Scene<L: RawLock> {
     pub lock: Own<L, L::Memory>,
     pub count: Plain<L>,
@@ -109,7 +109,7 @@ impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
             // SAFETY: the node stays until the release.
             unsafe {
                 scene.lock.acquire(&node);
-                // The first of the others waits for this.
+                // This counts as a wait, for which thread 1 waits.
                 L::Memory::yield_now();
                 if threads > 1 {
                     L::Memory::wait_for_waiter(threads - 1);

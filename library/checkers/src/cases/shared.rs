@@ -8,7 +8,7 @@ use syncline::memory::{Memory, Pooled};
 use super::scene::Scene;
 use crate::engine::Engine;
 
-/// The first threads write, the others read.
+/// The first `writers` threads write, the others read.
 pub fn sharing<L>(writers: usize, readers: usize, rounds: u32)
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -58,7 +58,7 @@ where
     assert_eq!(scene.count() as usize, threads / 2);
 }
 
-/// Two shares at the same time by one thread: no thread writes.
+/// One thread holds two shares at the same time, while no thread writes.
 pub fn together<L>()
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -77,8 +77,8 @@ where
     });
 }
 
-/// While a reader reads, a writer comes, and then another reader: the one that the lock's order
-/// claims goes first.
+/// While a reader reads, a writer comes, and then another reader. The one that is first in the
+/// lock's order must go first.
 pub fn preference<L>()
 where
     L: RawSharedLock<Memory: Engine> + Described + 'static,
@@ -91,7 +91,7 @@ where
             // SAFETY: the node stays until the release.
             unsafe {
                 scene.lock.acquire_shared(&node);
-                // The writer waits for this.
+                // This counts as a wait, for which the writer waits.
                 L::Memory::yield_now();
                 L::Memory::wait_for_waiter(1);
                 if L::ABOUT.order == Order::ReadersFirst {
@@ -124,8 +124,8 @@ where
     });
 }
 
-/// While a writer writes, another comes, and then a reader: the one that the lock's order claims
-/// goes first.
+/// While a writer writes, another comes, and then a reader. The one that is first in the lock's
+/// order must go first.
 pub fn after_a_writer<L>()
 where
     L: RawSharedLock<Memory: Engine> + Described + 'static,
@@ -153,7 +153,7 @@ where
 }
 
 /// One thread writes repeatedly, and the other reads once. If waiters can be overtaken, the reader
-/// is woken and finds the lock taken, until the lock prevents that.
+/// may be woken and find the lock taken, until the lock no longer lets it be overtaken.
 pub fn overtaken_shared<L>(rounds: u32)
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -213,8 +213,8 @@ where
     assert!(scene.try_shared(), "a free lock was refused");
 }
 
-/// Two threads read, another waits to write until a deadline, and a fourth, if any, waits without
-/// one: readers that only the waiting writer has blocked continue when it gives up.
+/// Two threads read, another waits with a deadline to write, and a fourth, if any, writes without a
+/// deadline. Readers that only the waiting writer has blocked must continue when it gives up.
 pub fn giving_up<L>(threads: usize)
 where
     L: TimedSharedLock<Memory: Engine> + 'static,
@@ -228,7 +228,8 @@ where
     assert!(scene.try_shared(), "a free lock was refused");
 }
 
-/// One thread writes, another waits to read until a deadline, and a third waits to write until one.
+/// One thread writes, another waits with a deadline to write, and a third waits with a deadline to
+/// read.
 pub fn timed_shared<L>(rounds: u32)
 where
     L: TimedSharedLock<Memory: Engine> + 'static,

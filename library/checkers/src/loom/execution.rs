@@ -23,7 +23,7 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(1);
 /// A value that no word holds.
 const NEVER: u32 = u32::MAX;
 
-/// An object whose accesses must happen before its end.
+/// An atomic and its life: loom reports accesses that do not happen before the atomic's end.
 struct Mortal<A> {
     atomic: A,
     life: UnsafeCell<()>,
@@ -40,7 +40,8 @@ pub(super) struct Execution {
     words: Vec<Rc<Mortal<AtomicU32>>>,
     links: Vec<Rc<Mortal<AtomicPtr<()>>>>,
     nodes: Nodes,
-    /// The lives of nodes, by address.
+    /// The lives of nodes, by address. Loom reports accesses that do not happen before a node's
+    /// end.
     lives: HashMap<usize, Rc<UnsafeCell<()>>>,
     threads: Vec<Thread>,
     /// The sleeping threads, in order of arrival.
@@ -53,9 +54,9 @@ pub(super) struct Execution {
 struct Thread {
     /// The thread's number in the case.
     number: usize,
-    /// Pauses since the thread last changed anything.
+    /// The number of pauses since the thread last changed a word or link.
     pauses: u32,
-    /// Whether the thread has changed a word with SeqCst, and has had no fence since.
+    /// Whether the thread has changed a word with SeqCst, and has executed no fence since.
     owes_fence: bool,
     has_waited: bool,
 }
@@ -100,9 +101,9 @@ impl Execution {
         if !timed {
             return;
         }
-        // Another thread advances the clock right away, ordered with no thread, so a reading of the
-        // clock may see it advanced or not, and loom explores both. The advance itself happens at
-        // one point only.
+        // Another thread advances the clock right away, but that store is not ordered with
+        // anything. So a reading of the clock may return the old or the new time, and loom explores
+        // both, although the store itself is made at one point only.
         let clock = Rc::new(AtomicU32::new(0));
         with(|e| e.clock = Some(Rc::clone(&clock)));
         loom::stop_exploring();
@@ -111,7 +112,7 @@ impl Execution {
         loom::explore();
     }
 
-    /// Ends an execution, and checks that everything is freed.
+    /// Ends an execution, and checks that all nodes were freed.
     pub(super) fn end() {
         let alive = with(|e| e.nodes.alive());
         assert!(alive == 0, "{alive} nodes were never freed");
@@ -164,7 +165,8 @@ impl Execution {
         })
     }
 
-    /// The word, for an access.
+    /// Returns a word's atomic for an access. Loom reports the access unless it happens before the
+    /// word's end.
     pub(super) fn access(word: usize) -> impl std::ops::Deref<Target = AtomicU32> {
         let word = with(|e| e.words.get(word).cloned());
         let word = word.expect("a word that was never made was accessed");
@@ -203,7 +205,8 @@ impl Execution {
         place
     }
 
-    /// Memory for a row of blocks; the first block stands for all.
+    /// Allocates memory for a row of blocks. All blocks share one life, at the address of the
+    /// first.
     pub(super) fn allocate_row(layout: Layout) -> NonNull<u8> {
         let place = with(|e| e.nodes.place_for(layout));
         Self::begin_life(place.addr().get());
@@ -235,14 +238,14 @@ impl Execution {
 
     // Waiting.
 
-    /// Records that this thread has changed something.
+    /// Records that this thread has changed a word or link.
     pub(super) fn moved_on() {
         let me = me();
         with(|e| e.threads[me].pauses = 0);
     }
 
-    /// Lets other threads run. From a thread's second pause without a change on, ends the
-    /// exploration of this execution.
+    /// Lets other threads run. If this thread has changed nothing since its last pause, loom stops
+    /// branching in this execution, except during a setup.
     pub(super) fn pause() {
         let me = me();
         let skip = with(|e| {
@@ -275,14 +278,14 @@ impl Execution {
             e.sleepers.push(Sleeper { word, key, thread: me, handle });
         });
         if timed {
-            // A thread that is not woken before its next turn has slept until the deadline. This
-            // read makes loom try every order of this turn and other threads' steps on the word.
+            // A thread that is not woken before its next turn has slept until the deadline. With
+            // this read, loom tries every order of this turn and other threads' steps on the word.
             loom::thread::yield_now();
             Self::look(word);
             with(|e| e.sleepers.retain(|sleeper| sleeper.thread != me));
             return;
         }
-        // If all threads block, loom reports it.
+        // If all threads block, loom reports a deadlock.
         while with(|e| e.sleepers.iter().any(|sleeper| sleeper.thread == me)) {
             loom::thread::park();
         }

@@ -47,7 +47,7 @@ impl LoomLong {
     }
 }
 
-/// The ordering that replaces SeqCst after a fence.
+/// Returns the ordering for an access. For SeqCst, executes a fence and returns `instead`.
 fn fenced(order: Ordering, instead: Ordering) -> Ordering {
     if order != SeqCst {
         return order;

@@ -1,43 +1,44 @@
 //! The memory of the model checker loom.
 //!
-//! Loom runs a case again and again, each time with another interleaving and with other values for
-//! loads that may be stale, until it has tried all different executions, up to its bounds. It
-//! follows C11 with exceptions:
+//! Loom runs a case again and again, each time with another interleaving and with other results of
+//! loads that may return stale values, until it has tried all different executions within its
+//! bounds. It follows C11, with these exceptions:
 //!
-//! - **SeqCst accesses are treated as AcqRel**, except for one use: of two threads that each change
-//!   a word and then read the other's, one sees the other's change. For this use, words add a
-//!   fence, which loom supports (`words.rs`). An algorithm that needs more of SeqCst fails here
-//!   although it is correct.
+//! - **SeqCst accesses are treated as AcqRel**, except for one use: if two threads each change a
+//!   word and then read the other's, at least one sees the other's change. For this use, words add
+//!   a fence, which loom supports (`words.rs`). Words of 64 bits have a fence at every SeqCst
+//!   access (`long.rs`). An algorithm that needs more of SeqCst fails here although it is correct.
 //! - **No load buffering**: a load never sees a store that comes later in time. No algorithm here
 //!   passes a value in a circle through Relaxed words; nothing checks that.
-//! - **The last seven stores** of a word are remembered; a load never returns an older one.
-//! - **A read-modify-write sees the latest store**, as in C11.
+//! - **Only the last seven stores** of a word are remembered: a load never returns an older value.
+//! - **A read-modify-write sees the latest store**, as in C11. In loom, so does a compare-exchange
+//!   that fails.
 //!
 //! What this memory adds:
 //!
 //! - **Barriers**, light and heavy, are both loom's fences. That is a little stronger than
-//!   promised: two light ones order each other here.
+//!   promised: here, two light barriers order each other.
 //! - **Waiting.** A thread that pauses lets others run. From a thread's second unsuccessful poll
 //!   on, loom stops branching in this execution (`skip_branch`): a further unsuccessful poll
-//!   changes nothing, and there is another execution in which the thread came later. Safety is
-//!   still checked in full if an unsuccessful poll writes nothing. *Progress of spinning is not*:
-//!   that every run ends is checked only for the schedules that are run, in which an endless wait
-//!   exceeds the limit of branches. Parked threads are checked in full, since sleeping is not a
-//!   pause.
+//!   changes nothing, and there is another execution in which the thread polls later. Safety is
+//!   still checked in full if an unsuccessful poll writes nothing. *Progress of spinning threads is
+//!   not*: only in the schedules that are run would an endless wait exceed the limit of branches.
+//!   Parked threads are checked in full, since sleeping is not a pause.
 //! - **Sleeping** works like the kernel's futex: comparing the word and falling asleep are one
 //!   step, and sleepers wake in order of arrival. If all threads sleep, loom reports a deadlock.
 //!   One property is stronger than promised: a thread that is woken sees what the waker did before.
-//!   A wrong ordering must therefore show in executions in which a waiter finds its word written
-//!   without having slept, and it does.
-//! - **Time** is open: at every reading of the clock a deadline has passed or not, until the thread
-//!   has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken, whichever
-//!   comes first. Both outcomes of every timed wait are explored.
-//! - **Life.** Each access to a word or node must happen before its end, as with loom's cells: a
-//!   node that is freed too early is found even if the access came first in time. No node is reused
-//!   in an execution, and all must be freed at its end.
+//!   So a wrong ordering shows only in executions in which a waiter finds its word written without
+//!   having slept. These are explored too.
+//! - **Time** is open: at every reading of the clock a deadline may have passed or not. It has
+//!   passed if the thread has seen that before, or has waited since it last read the clock. A
+//!   sleeper with a deadline is woken or reaches it, whichever comes first. Both outcomes of every
+//!   timed wait are explored.
+//! - **Life.** Each access to a word or node must happen before its end, in the sense of C11, as
+//!   with loom's cells. So a node that is freed too early is found even if the access came first in
+//!   time. No node is reused in an execution, and all must be freed when the execution ends.
 //!
-//! **The bound on preemptions** leaves out executions in which threads that could continue are
-//! preempted more often than that. Switches at waits are not counted.
+//! **The bound on preemptions** leaves out executions with more preemptions, that is, switches away
+//! from a thread that could continue. Switches at waits are not counted.
 
 mod blocks;
 mod execution;
@@ -79,13 +80,14 @@ pub struct Bounds {
 pub struct Explored {
     /// The number of executions that were run.
     pub executions: usize,
-    /// Whether these were all executions, up to the bound on preemptions.
+    /// Whether these were all executions within the bound on preemptions.
     pub complete: bool,
-    /// How long it took.
+    /// How long the exploration took.
     pub time: Duration,
 }
 
-/// The most executions of a case in every test run; a test prints how far they got.
+/// The most executions of a case that a test explores. The test prints how many there were, and
+/// whether these were all.
 #[derive(Clone, Copy, Debug)]
 pub struct Executions(pub usize);
 
@@ -108,7 +110,7 @@ impl Executions {
     }
 }
 
-/// The most branches of an execution. An execution with more counts as endless.
+/// The most branches of an execution. An execution with more fails, as it is probably endless.
 const LONGEST: usize = 3000;
 
 /// Explores the executions of a case. Panics in the first one that fails.
@@ -116,19 +118,20 @@ pub fn model(bounds: Bounds, case: impl Fn() + Send + Sync + 'static) -> Explore
     model_of(bounds, Arc::new(case))
 }
 
-/// Explores the executions of a case. Not generic, so it is compiled once and not for each of a
-/// thousand cases.
+/// Does the work of [`model`]. Not generic, so it is compiled once and not for each of a thousand
+/// cases.
 fn model_of(bounds: Bounds, case: Arc<dyn Fn() + Send + Sync>) -> Explored {
     let start = Instant::now();
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = bounds.preemptions;
     builder.max_branches = LONGEST;
     if let Some(executions) = bounds.executions {
-        // Loom checks the limit once per interval, before an execution.
+        // Loom checks the limit once per interval, before it runs an execution: here, after
+        // `executions` of them.
         builder.checkpoint_interval = executions + 1;
         builder.max_permutations = Some(executions + 1);
     }
-    // From the environment, `LOOM_MAX_DURATION` in seconds.
+    // From `LOOM_MAX_DURATION` in the environment, in seconds.
     let longest = builder.max_duration;
     let executions = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&executions);
@@ -164,7 +167,8 @@ fn run_all(threads: usize, body: &Arc<dyn Fn(usize) + Send + Sync>) {
 }
 
 impl Loom {
-    /// Runs threads, the first on the caller's, and waits for their end.
+    /// Runs `body` in `threads` threads, numbered from 0, and waits until all have ended. Thread 0
+    /// is the calling thread.
     pub fn run(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
         run_all(threads, &(Arc::new(body) as Arc<_>));
     }
@@ -174,14 +178,15 @@ impl Loom {
         Execution::number()
     }
 
-    /// Waits until a thread waits; used while a scene is being set up.
+    /// Waits until the given thread has waited; used while a scene is being set up.
     pub fn wait_for_waiter(thread: usize) {
         while !Execution::has_waited(thread) {
             loom::thread::yield_now();
         }
     }
 
-    /// Begins or ends the setup of a scene, which is the same in every execution.
+    /// Ends the setup of a scene if `explore` is set; begins it otherwise. The setup is the same in
+    /// every execution.
     pub fn arrange(explore: bool) {
         Execution::explore(explore);
     }
@@ -225,7 +230,8 @@ unsafe impl Memory for Loom {
     type Data<T> = LoomData<T>;
     type Own<T: Default> = OnStack<T>;
 
-    /// Spinning waiters are suspended by loom, and waiters that can sleep should do so soon.
+    /// One poll is enough: loom suspends spinning waiters, and waiters that can sleep should do so
+    /// soon.
     const PATIENCE: u32 = 1;
     const BATCH: u32 = 2;
 
@@ -235,7 +241,8 @@ unsafe impl Memory for Loom {
 
     unsafe fn follow<'a, T: 'a>(node: LoomRef<T>) -> &'a T {
         Execution::follow(node.0.cast());
-        // SAFETY: alive by the caller's promise, and if it is from `allocate`, as was just checked.
+        // SAFETY: the caller promises that the node is alive; if it is from `allocate`, that was
+        // just checked.
         unsafe { node.0.as_ref() }
     }
 
@@ -253,8 +260,9 @@ unsafe impl Memory for Loom {
             return;
         }
         Execution::free(node.0.cast());
-        // SAFETY: it was written in `allocate`, and was not freed yet. Its memory stays allocated,
-        // so words in it still know that they are dead.
+        // SAFETY: the node was written in `allocate`, and was not freed yet. Its memory stays
+        // allocated, so a later access to one of its words still finds the word's number, and is
+        // reported.
         unsafe { node.0.drop_in_place() };
     }
 

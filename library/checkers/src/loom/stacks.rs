@@ -1,13 +1,13 @@
-//! Stacks that are used again.
+//! Reuse of the stacks of loom's threads.
 //!
 //! Loom gives each thread of each execution a stack of its own: a mapping with a guard page, which
 //! is unmapped at the execution's end. Executions are short, and three fifths of the tests'
-//! processor time went into the kernel for this. So two functions of the C library are replaced
-//! here, for Rust's code in this program: a stack that is unmapped is kept, and is used again for
-//! the next one of its size.
+//! processor time went into the kernel for this. So this file replaces two functions of the C
+//! library, for the Rust code in this program: a stack that is unmapped is kept, and is used again
+//! when a stack of its size is mapped.
 //!
-//! Its guard page is still protected. What was on the stack is not cleared, as with every stack
-//! that is used for the next call.
+//! The stack's guard page stays protected. The stack is not cleared: a thread finds what was
+//! written there before, as a function finds what an earlier call has left.
 
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use libc::{MAP_ANONYMOUS, MAP_PRIVATE, MAP_STACK, PROT_READ, PROT_WRITE};
 use libc::{c_int, c_void, off_t, size_t};
 
-/// A mapping's address and its bytes.
+/// A mapping's address, and its size in bytes.
 type Mapped = (usize, size_t);
 
 struct Stacks {

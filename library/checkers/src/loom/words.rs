@@ -1,14 +1,14 @@
 //! Words and links over loom's atomics.
 //!
-//! A word is a number, whose entry is in the execution's table and outlives the word. So an access
-//! to a dead word uses its number, and is reported.
+//! A word is a number: the index of an entry in the execution's table. The entry outlives the word,
+//! so an access to a dead word is found and reported.
 //!
-//! Loom treats SeqCst accesses as AcqRel, but supports SeqCst fences. So a thread that has changed
-//! a word with SeqCst executes a fence before its next SeqCst load of a word. Of two threads that
-//! each change a word and then load the other's, one then sees the other's change, as in C11;
-//! neither has to if one of the four accesses is not SeqCst. A fence is a little stronger: it also
-//! orders accesses that are not SeqCst. Other orders that C11 guarantees for SeqCst accesses are
-//! missing here.
+//! Loom treats SeqCst accesses as AcqRel, but supports SeqCst fences. Therefore, a thread that has
+//! changed a word with SeqCst executes a fence before its next SeqCst load of a word. So if two
+//! threads each change a word and then load the other's, at least one sees the other's change, as
+//! in C11. If one of the four accesses is not SeqCst, neither has to. A fence is a little stronger
+//! than C11's accesses: it also orders accesses that are not SeqCst. Other guarantees that C11 has
+//! for SeqCst accesses are missing here.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,7 +30,7 @@ impl LoomWord {
         self.0
     }
 
-    /// The atomic of the word, for an access that changes it.
+    /// Returns the word's atomic for an access that changes it, and records the change.
     fn change(&self, order: Ordering) -> impl std::ops::Deref<Target = AtomicU32> {
         Execution::moved_on();
         if order == SeqCst {
@@ -126,8 +126,7 @@ pub struct LoomLink<T> {
     refers: PhantomData<*mut T>,
 }
 
-/// A reference to a node without the node's type, so that its code is compiled once and not for
-/// each type.
+/// A link without the node's type, so that its code is compiled once and not for each type.
 #[derive(Debug)]
 struct AddressLink(usize);
 
@@ -147,8 +146,8 @@ impl Drop for AddressLink {
 
 impl AddressLink {
     fn load(&self, order: Ordering) -> *mut () {
-        // Locks search for nodes that they must free. A failed execution frees none, and has no
-        // thread left that could search.
+        // A lock that is dropped follows its links to nodes that it must free. A failed execution
+        // frees no nodes, and has no thread left that could access the link.
         if panicking() {
             return ptr::null_mut();
         }

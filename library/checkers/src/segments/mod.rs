@@ -1,22 +1,23 @@
 //! A memory of two segments in one process, over a checker's memory or the native one.
 //!
-//! A [`Memory`] of several ranks is accessed only by functions: a word's bytes are not at its
-//! address, a reference is a rank and a displacement, and a node that others must reach has to lie
-//! in a segment. This memory is so strict that a lock which assumes more fails:
+//! A [`Memory`] that several ranks share is accessed only by functions: a word's bytes are not at
+//! its address, a reference is a rank and a displacement, and a node that other ranks must reach
+//! has to lie in a segment. This memory is as strict, so a lock that relies on more fails:
 //!
 //! - **Every access goes through a word.** Addresses in segments can be used in calculations, but
-//!   not accessed (`storage.rs`): any access other than by a function of a word, a link or data
+//!   not accessed (`storage.rs`): an access that bypasses the functions of words, links and data
 //!   faults.
 //! - **Words lie in segments.** Other ranks could not reach a word on a stack, so it must not be
 //!   accessed at all.
-//! - **A node lies in its owner's segment.** A thread refers to nodes of its own segment only.
-//! - **Freed nodes** are neither followed nor accessed, and all nodes are freed in the end. The
-//!   checker checks that a node's uses happen before its end: each node has one of the checker's
-//!   nodes, which lives as long.
+//! - **A node lies in its owner's segment.** A thread makes references to nodes of its own segment
+//!   only.
+//! - **Freed nodes** must be neither followed nor accessed, and all nodes must be freed in the end.
+//!   The checker checks that a node's uses happen before its end: with each node, one of the
+//!   checker's own nodes is allocated and freed.
 //!
 //! Threads with even numbers belong to the first segment, the others to the second; the threads of
-//! a segment are also a group. Polls of words in other segments are counted ([`looks`]), since
-//! [`Memory::pause_at`] knows which word is polled.
+//! a segment are also a group. [`Memory::pause_at`] gets the word that is polled. So polls are
+//! counted ([`looks`]), separately for words in the thread's own segment and in others.
 
 mod storage;
 mod words;
@@ -45,7 +46,7 @@ std::thread_local! {
     static LOOKS: Cell<Looks> = const { Cell::new(Looks { near: 0, remote: 0 }) };
 }
 
-/// How often waiters have polled again, at words of their own segment and of others.
+/// How often waiters have polled again, by the polled word's segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Looks {
     /// Polls of words in the waiter's own segment.
@@ -54,7 +55,8 @@ pub struct Looks {
     pub remote: usize,
 }
 
-/// The polls of this system thread since the last call. All threads of a checker run on one.
+/// Returns the polls of this system thread since the last call. All threads of a checker run on one
+/// system thread.
 pub fn looks() -> Looks {
     LOOKS.replace(Looks { near: 0, remote: 0 })
 }
@@ -65,7 +67,7 @@ impl<M: Engine> Segments<M> {
         M::number() % SEGMENTS
     }
 
-    /// The checker's node of a segment's node.
+    /// The checker's node that lives as long as the node at this position. Panics if it was freed.
     fn life(position: Position) -> M::Ref<Life> {
         let header = position.header().expect("a reference to a freed node was followed");
         // SAFETY: written in `allocate`, and valid until the block is freed.
@@ -81,7 +83,7 @@ unsafe impl<M: Engine> Memory for Segments<M> {
     type Data<T> = SegmentData<M, T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    // Small, as for every checker, also over the native memory.
+    // Small, as for every checker, even over the native memory.
     const PATIENCE: u32 = if M::PATIENCE < 2 { M::PATIENCE } else { 2 };
     const BATCH: u32 = 2;
 
@@ -93,8 +95,8 @@ unsafe impl<M: Engine> Memory for Segments<M> {
     }
 
     unsafe fn follow<'a, T: 'a>(node: SegmentRef<T>) -> &'a T {
-        // SAFETY: alive by the caller's promise, and as was just checked. No access to its bytes
-        // uses this reference, at whose address they are not.
+        // SAFETY: the caller promises that the node is alive, and `M::follow` checks it. The node's
+        // bytes are not at the address of this reference, so no access to them uses it.
         unsafe {
             M::follow(Self::life(node.position));
             &*node.position.address()
@@ -119,8 +121,8 @@ unsafe impl<M: Engine> Memory for Segments<M> {
             return;
         }
         let life = Self::life(node.position);
-        // SAFETY: it was written in `allocate`, and this is its last use. Its contents are dropped
-        // at its address, from which each word finds its bytes.
+        // SAFETY: the node was written in `allocate`, and this is its last use. Its contents are
+        // dropped at its address: each word in it finds its own bytes from there.
         unsafe {
             M::free(life);
             node.position.address::<T>().drop_in_place();

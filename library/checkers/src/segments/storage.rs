@@ -10,8 +10,8 @@
 //! the second. So a function can find the bytes from the address, and code that accesses the
 //! address itself faults.
 //!
-//! A block has lines of its own, the first of which is for the memory's own use. Freed lines are
-//! reused as late as possible: not while a checker's execution runs.
+//! A block consists of whole lines. The first of them, its header, is for the use of this memory.
+//! Freed lines are reused as late as possible: the checker's execution is over by then.
 
 use std::alloc::Layout;
 use std::num::NonZeroU32;
@@ -27,7 +27,7 @@ const LINE: usize = 128;
 const LINES: usize = SEGMENT / LINE;
 /// The unit of displacements, in bytes: all words and links have this alignment.
 const UNIT: usize = 4;
-/// The position of the segment's number in a reference, above the displacement.
+/// The bit of a reference at which the segment's number begins; the displacement is below it.
 const NUMBER: u32 = 24;
 
 /// For each line, the first line of its block, counted from 1; 0 if free.
@@ -89,7 +89,8 @@ impl Position {
         self.segment() * SEGMENT + self.displacement()
     }
 
-    /// The address that stands for the position in references; an access to it faults.
+    /// The address of the position in the first mapping, for Rust references; an access to it
+    /// faults.
     pub(super) fn address<T>(self) -> *mut T {
         ptr::with_exposed_provenance_mut(mappings().0 + self.offset())
     }
@@ -99,15 +100,16 @@ impl Position {
         ptr::with_exposed_provenance_mut(mappings().1 + self.offset())
     }
 
-    /// The first line of the block at this position, unless it was freed.
+    /// The first line of the block at this position; `None` if the block was freed.
     pub(super) fn header(self) -> Option<Self> {
         // Relaxed: a thread that uses a block got its address through something that synchronizes.
-        // If the block was freed, either answer is a failure.
+        // If the block was freed, the caller fails with either answer.
         let block = BLOCKS[self.segment()][self.displacement() / LINE].load(Relaxed);
         Some(Self::new(self.segment(), (block as usize).checked_sub(1)? * LINE))
     }
 
-    /// Allocates a block of its own for this layout in a segment.
+    /// Allocates a block in a segment, and returns the position of its second line, where an object
+    /// of this layout has room.
     pub(super) fn take(segment: usize, layout: Layout) -> Self {
         assert!(layout.align() <= LINE, "a node has its own alignment");
         let lines = 1 + layout.size().div_ceil(LINE);
@@ -127,7 +129,7 @@ impl Position {
         Self::new(segment, (first + 1) * LINE)
     }
 
-    /// Frees a block, which no other thread uses.
+    /// Frees the block at this position. No other thread may use the block.
     pub(super) fn give(self) {
         let header = self.header().expect("a node was freed twice");
         let first = header.displacement() / LINE;

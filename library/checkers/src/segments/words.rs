@@ -14,8 +14,8 @@ use super::storage::Position;
 
 /// A value whose address is in a segment, and whose bytes are in the segment's storage.
 ///
-/// Until it is moved to a segment it is an ordinary value. A reference to one in a segment promises
-/// the compiler nothing about its bytes: they may have any value, and change at any time.
+/// Until it is moved to a segment, it is an ordinary value. A reference to a value in a segment
+/// promises the compiler nothing about the bytes: they may have any value, and change at any time.
 struct Stored<T> {
     value: UnsafeCell<MaybeUninit<T>>,
     _pinned: PhantomPinned,
@@ -35,19 +35,19 @@ impl<T> Stored<T> {
     fn reached(&self) -> &T {
         let position = Position::of(self).expect("a word that lies in no segment was accessed");
         assert!(position.header().is_some(), "a word of a node that was freed was accessed");
-        // SAFETY: it was moved to the storage of its block, which was not freed.
+        // SAFETY: the value was moved to the storage of its block, and the block was not freed.
         unsafe { &*position.storage() }
     }
 
     fn into_inner(self) -> T {
-        // SAFETY: this has the value, which is not dropped.
+        // SAFETY: `self` owns the value. `self` is not dropped, so the value is not used twice.
         unsafe { ManuallyDrop::new(self).at().read() }
     }
 }
 
 impl<T> Drop for Stored<T> {
     fn drop(&mut self) {
-        // SAFETY: this has the value until here.
+        // SAFETY: `self` owns the value, and does not use it after this.
         unsafe { self.at().drop_in_place() }
     }
 }
@@ -193,7 +193,7 @@ pub struct SegmentData<M: Memory, T>(Stored<M::Data<T>>);
 impl<M: Memory, T> SegmentData<M, T> {
     /// The checker's data.
     pub(super) fn reached(&self) -> &M::Data<T> {
-        // SAFETY: this has the value; the checker's data checks the accesses.
+        // SAFETY: `self` owns the value; the checker's data checks the accesses.
         unsafe { &*self.0.at() }
     }
 }
@@ -215,7 +215,7 @@ impl<M: Memory, T> Data<T> for SegmentData<M, T> {
     }
 }
 
-/// Whether an object that a thread waits for lies in another segment than this one.
+/// Whether an object lies in a segment other than this one; `false` if it lies in no segment.
 pub(super) fn is_remote<T>(what: &T, segment: usize) -> bool {
     Position::of(ptr::from_ref(what)).is_some_and(|position| position.segment() != segment)
 }

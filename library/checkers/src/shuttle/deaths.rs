@@ -1,22 +1,22 @@
-//! Executions in which one thread dies, like a process that is killed: from a random access on it
-//! is never scheduled again, and nothing that it has begun continues.
+//! Executions in which one thread dies, like a process that is killed. After a random number of its
+//! accesses, the thread is never scheduled again, and what it has begun stays unfinished.
 
 use std::cell::Cell;
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
 std::thread_local! {
-    /// Whether the thread that dies has died.
+    /// Whether [`VICTIM`] has died.
     static DEAD: Cell<bool> = const { Cell::new(false) };
     /// How many threads have reached their end.
     static SURVIVED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The thread that dies; thread 0 is the execution's own.
+/// The thread that dies. Thread 0 is the one in which the execution begins.
 const VICTIM: usize = 1;
 /// The thread is scheduled fewer times than this before it dies.
 const LIFE: u64 = 120;
-/// Whether a thread has died.
+/// Whether the thread with this number has died.
 pub fn is_dead(thread: usize) -> bool {
     thread == VICTIM && DEAD.get()
 }
@@ -30,12 +30,12 @@ pub fn survived() {
 pub struct Deadly<S> {
     inner: S,
     threads: usize,
-    /// How often the victim will still be scheduled.
+    /// How often the victim will still be scheduled before it dies.
     left: u64,
 }
 
 impl<S> Deadly<S> {
-    /// A scheduler that leaves all other choices to `inner`.
+    /// Makes a scheduler that decides on the death, and leaves all other choices to `inner`.
     pub fn new(inner: S, threads: usize) -> Self {
         Deadly { inner, threads, left: 0 }
     }
@@ -73,7 +73,8 @@ impl<S: Scheduler> Scheduler for Deadly<S> {
             assert!(survived + 1 == self.threads, "only {survived} threads have come to their end");
             return None;
         }
-        // The thread that ran last may be the dead one: PCT lowers the priority of that thread.
+        // `current` may be the dead thread. PCT needs it nevertheless: it may lower that thread's
+        // priority.
         self.inner.next_task(&living, current, is_yielding)
     }
 
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
     use crate::Engine;
 
-    /// A death may come where PCT changes priorities.
+    /// A death may come at a point at which PCT changes priorities.
     #[test]
     fn a_thread_may_die_at_any_access() {
         dying(3_000, 3, || {

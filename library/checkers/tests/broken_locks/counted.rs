@@ -1,4 +1,4 @@
-//! Each lock of the catalogue has at least two mutants of its own.
+//! Checks that each lock of the catalogue has at least two mutants of its own.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const LEAST: usize = 2;
 
-/// The number of mutants of each type in a folder's lists.
+/// Adds the number of mutants of each type in a folder's lists to `counts`.
 fn count(folder: &str, counts: &mut HashMap<String, usize>) {
     let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     for list in fs::read_dir(lists).expect("the lists") {

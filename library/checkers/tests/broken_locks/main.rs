@@ -1,5 +1,5 @@
-//! Locks that are broken on purpose, which the checkers must reject. They are a separate program,
-//! since they take as long to compile as everything else.
+//! Locks that are broken on purpose: the checkers must reject them. These tests are a separate
+//! program, since they take as long to compile as all others together.
 
 mod broken;
 mod condvar;

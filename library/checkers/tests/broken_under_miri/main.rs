@@ -1,7 +1,8 @@
-//! Checks that Miri finds the bugs that it is used for: the library with one line broken, under its
-//! own tests (`library/syncline/tests/miri`), which `./x miri` runs on the intact library.
+//! Checks that Miri finds the kinds of bugs that it is used for. One line of the library is broken
+//! at a time, and the library's own tests for Miri must fail (`library/syncline/tests/miri`, which
+//! `./x miri` runs on the intact library).
 //!
-//! Miri needs a nightly toolchain. Without one, this test says so and is skipped.
+//! Miri needs a nightly toolchain. Without one, this test says so and passes.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,7 +11,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A line of the library, its replacement, the test that must fail, and Miri's message.
+/// A line of the library, its replacement, the test that must fail, and what Miri's message must
+/// contain.
 struct Broken {
     file: &'static str,
     line: &'static str,
@@ -20,7 +22,7 @@ struct Broken {
 }
 
 const BROKEN: [Broken; 5] = [
-    // The next holder doesn't see what the previous one has done.
+    // The next holder may not see what the previous one has done.
     Broken {
         file: "wait/spin.rs",
         line: "word.store(value, Release);",
@@ -86,7 +88,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A workspace with only the library, whose sources can be changed.
+/// A workspace with a copy of the library and nothing else. Its sources can be changed.
 fn workspace() -> io::Result<TempDir> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = TempDir::new()?;

@@ -1,8 +1,9 @@
 //! The cases: requirements of a channel, as small functions over any channel in any checker's
 //! memory.
 //!
-//! The checkers report two unordered accesses to a message's slot. A note has a number, and owns a
-//! share of a token, whose count shows whether a note is dropped twice or never.
+//! The checkers report unordered accesses to a message's slot. Each message is a note: it has a
+//! number, and a reference to a token. The token's reference count shows whether a note was dropped
+//! twice or never.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -15,13 +16,13 @@ use syncline::channel::{
 };
 use syncline_checkers::Engine;
 
-/// A message of `N` words and a token.
+/// A message of `N` equal numbers, and a reference to a token.
 pub struct Note<const N: usize> {
     numbers: [u64; N],
     _token: Arc<()>,
 }
 
-/// A message of which two share a line.
+/// A message that shares a line with another.
 pub type Small = Note<2>;
 /// A message that fills a line.
 pub type Large = Note<6>;
@@ -50,8 +51,8 @@ impl<Q: RawChannel<Item: Numbered, Memory: Engine> + 'static> Checked for Q {}
 pub type Tx<Q> = Kept<Sender<<Q as RawChannel>::Item, Q>>;
 pub type Rx<Q> = Kept<Receiver<<Q as RawChannel>::Item, Q>>;
 
-/// An end that disconnects when it is dropped, except in a case that has failed, since the checker
-/// has stopped running the case.
+/// An end, or a future, that is not dropped in a case that has failed, since the checker has
+/// stopped running the case.
 pub struct Kept<E>(ManuallyDrop<E>);
 
 impl<E> Kept<E> {
@@ -83,7 +84,7 @@ impl<E> Drop for Kept<E> {
     }
 }
 
-/// Runs threads, each with its part; all tokens must have come back at the end.
+/// Runs a thread for each part. At the end, no message may have a reference to the token.
 pub fn play<M: Engine, P: Send + 'static>(
     parts: Vec<P>,
     token: Arc<()>,
@@ -97,7 +98,8 @@ pub fn play<M: Engine, P: Send + 'static>(
         let part = played.0[thread].lock().expect("nobody panicked").take().expect("it is there");
         act(thread, part, &played.1);
     });
-    // The argument of `run` may live a little longer than the call; only the token counts.
+    // `run` may return before the closure that it got is dropped, so only the token's count
+    // matters.
     assert_eq!(Arc::strong_count(&shared.1), 1, "messages were dropped twice or never");
 }
 
@@ -106,7 +108,7 @@ enum End<Q: RawChannel> {
     Receives(Rx<Q>),
 }
 
-/// A channel with functions for its sender and its receiver.
+/// Makes a channel, and runs a thread with its sender and a thread with its receiver.
 pub fn pair<Q: Checked>(
     capacity: usize,
     send: impl Fn(Tx<Q>, &Arc<()>) + Send + Sync + 'static,
@@ -120,7 +122,7 @@ pub fn pair<Q: Checked>(
     });
 }
 
-/// All messages arrive in order, and then the end of the channel.
+/// All messages arrive in order; then the receiver learns that the sender is gone.
 pub fn stream<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -145,7 +147,8 @@ pub fn batch<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// Like [`batch`], but the receiver waits already, and the sender then waits for room.
+/// Like [`batch`], but the receiver already waits when the batch is sent, and the sender then waits
+/// for room.
 pub fn batch_to_a_waiter<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -209,7 +212,7 @@ pub fn in_time_or_not<Q: Checked>(messages: u64) {
 /// No message is sent before the deadline.
 pub fn too_late<Q: Checked>() {
     let (sender, receiver) = channel::over::<Q>(1);
-    // There is another thread so that the checker tries more than one execution.
+    // The first thread does nothing. Without it, the checker would try only one execution.
     let parts = vec![None, Some((Kept::new(sender), Kept::new(receiver)))];
     play::<Q::Memory, _>(parts, Arc::default(), |_, ends, token| {
         let Some((mut sender, mut receiver)) = ends else { return };
@@ -255,7 +258,7 @@ pub fn left_by_receiver<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// Messages in both directions; the asking thread disconnects first.
+/// One thread asks, and the other answers; the asking thread disconnects first.
 pub fn round_trips<Q: Checked>(rounds: u64) {
     type Both<Q> = Duplex<<Q as RawChannel>::Item, <Q as RawChannel>::Item, Q, Q>;
     let (client, server) = Both::<Q>::over(1);
@@ -282,7 +285,7 @@ enum Part<Q: RawChannel> {
     Collects(Receivers<Q>),
 }
 
-/// Several senders to one receiver.
+/// Runs several threads with senders, and one with the inbox that receives from all of them.
 fn meeting<Q: Checked>(
     senders: usize,
     messages: u64,
@@ -305,7 +308,7 @@ fn meeting<Q: Checked>(
     });
 }
 
-/// All messages of all senders arrive, each sender's in order, and then the end.
+/// All messages of all senders arrive, each sender's in order; then the inbox reports the end.
 pub fn inbox<Q: Checked>(senders: usize, messages: u64) {
     meeting::<Q>(senders, messages, move |mut inbox| {
         let mut next = vec![0; senders];
@@ -331,13 +334,13 @@ type Chosen<Q> = Select<<Q as RawChannel>::Wait, <Q as RawChannel>::Memory>;
 pub type Ends<'a, 'b, Q> =
     &'a mut [&'b mut dyn Selectable<<Q as RawChannel>::Wait, <Q as RawChannel>::Memory>];
 
-/// What waits for several receivers: the library's [`Select`], or a mutant.
+/// A type that waits for several receivers: the library's [`Select`], or a mutant.
 pub trait Selects<Q: RawChannel>: Default {
-    /// The index of a receiver that is ready.
+    /// Waits until a receiver is ready, and returns its index.
     fn ready(&mut self, ends: Ends<'_, '_, Q>) -> usize;
 }
 
-/// Makes a type, the library's or a mutant, one that waits for several receivers.
+/// Implements [`Selects`] for a type: the library's, or a mutant.
 macro_rules! selects {
     ({$($generics:tt)*} $Select:ty, $Channel:ty) => {
         impl<$($generics)*> $crate::cases::Selects<$Channel> for $Select {
@@ -356,7 +359,7 @@ enum Side<Q: RawChannel> {
     Selects(Vec<Rx<Q>>),
 }
 
-/// Receives from any sender that is ready, until all senders are gone; each sender's messages
+/// Receives from any channel that is ready, until all senders are gone; each sender's messages
 /// arrive in order.
 fn select_all<Q: Checked, S: Selects<Q>>(mut receivers: Vec<Rx<Q>>, messages: u64) {
     let mut select = S::default();
@@ -383,7 +386,8 @@ fn select_all<Q: Checked, S: Selects<Q>>(mut receivers: Vec<Rx<Q>>, messages: u6
     assert!(next.iter().all(|&next| next == messages), "some are missing");
 }
 
-/// One receiver for several channels. Each has a sender of its own, or one thread sends to all.
+/// One thread receives from several channels. Each channel has a sending thread of its own, or, if
+/// `by_one`, one thread sends to all.
 pub fn selected<Q: Checked>(channels: u64, by_one: bool, messages: u64) {
     selected_by::<Q, Chosen<Q>>(channels, by_one, messages);
 }
@@ -406,7 +410,7 @@ pub fn selected_by<Q: Checked, S: Selects<Q>>(channels: u64, by_one: bool, messa
         Side::Sends(mut senders) => {
             let first = if by_one { 0 } else { thread as u64 - 1 };
             for number in 0..messages {
-                // In reverse order: the last channel is the one that is polled last.
+                // In reverse order, so the channel that is polled last gets its message first.
                 for (at, sender) in senders.iter_mut().enumerate().rev() {
                     let place = first + at as u64;
                     assert!(sender.send(Q::Item::new(place * 100 + number, token)).is_ok());
@@ -417,7 +421,8 @@ pub fn selected_by<Q: Checked, S: Selects<Q>>(channels: u64, by_one: bool, messa
     });
 }
 
-/// A message may or may not be sent to either channel before the deadline; none is lost.
+/// One thread waits for two channels. To each, a message is sent before or after the deadline; none
+/// is lost.
 pub fn selected_in_time_or_not<Q: Checked>() {
     let (mine, receiver) = channel::over::<Q>(1);
     let (theirs, other) = channel::over::<Q>(1);

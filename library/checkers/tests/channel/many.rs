@@ -12,10 +12,10 @@ pub type Receives = Kept<Box<dyn FnMut() -> Option<Small> + Send>>;
 /// The ends of a channel, from the library or a mutant.
 pub trait Many: 'static {
     type Memory: Engine;
-    /// A new channel's ends. A sender returns whether the message was accepted; a receiver waits
-    /// until there is a message or all senders are gone.
+    /// The ends of a new channel. A sender returns whether the message was accepted. A receiver
+    /// waits for a message; it returns `None` if all senders are gone.
     fn ends(capacity: usize, senders: usize, receivers: usize) -> (Vec<Sends>, Vec<Receives>);
-    /// A sender, and a receiver that waits until a deadline that may pass.
+    /// The ends of a new channel. The receiver waits with a deadline that may pass.
     fn in_time(capacity: usize) -> (Sends, Receives);
 }
 
@@ -104,7 +104,7 @@ pub fn spread<C: Many>(capacity: usize, senders: usize, receivers: usize, messag
     assert!(all.iter().copied().eq(sent), "{all:?}");
 }
 
-/// The receivers disconnect after a message each; senders get errors, and messages that are left
+/// Each receiver disconnects after one message. Then senders get errors, and the remaining messages
 /// are dropped.
 pub fn left<C: Many>(capacity: usize, senders: usize, receivers: usize) {
     let (sending, receiving) = C::ends(capacity, senders, receivers);
@@ -126,7 +126,7 @@ pub fn in_time_or_not<C: Many>(messages: u64) {
     let parts = vec![Part::Receives(receiver), Part::Sends(0, sender)];
     play::<C::Memory, _>(parts, Arc::default(), move |_, part, token| match part {
         Part::Sends(_, mut send) => {
-            // Only one thread waits for the other.
+            // Only the sender may wait forever: the receiver has deadlines.
             for number in 0..messages {
                 send(Small::new(number, token));
             }

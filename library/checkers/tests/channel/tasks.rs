@@ -1,5 +1,6 @@
-//! The cases of ends that are tasks, and their runners: what holds for threads also holds if one
-//! side is a task, or both are, whether it polls when it is woken or at other times as well.
+//! The cases of channels whose ends are tasks, and their runners. What holds for threads must also
+//! hold if one side or both are tasks, whether a task polls only when it is woken or at other times
+//! too.
 
 use std::future::{Future, poll_fn};
 use std::mem::forget;
@@ -18,22 +19,23 @@ use crate::cases::{Checked, Kept, Numbered, Receivers, Rx, Tx, pair, play};
 pub enum As {
     /// As a thread that blocks.
     Thread,
-    /// As a task, by the futures.
+    /// As a task, with the channel's futures.
     Task,
     /// As a task that polls with another waker before it polls with its own.
     Restless,
-    /// As a task that drops each future after its first poll, and then waits by another.
+    /// As a task that drops each future after its first poll, and then waits in another way.
     Dropping,
-    /// As a task and as a thread in turns, which leaves the task's waker behind.
+    /// As a task and as a thread by turns. The task's waker is still registered while the thread
+    /// waits.
     Changing,
 }
 
-/// What the thread of a task sleeps on.
+/// The word that the thread of a task sleeps on; 0 until the task is woken.
 struct Alarm<M: Memory>(M::Word);
 
 impl<M: Memory> Wake for Alarm<M> {
     fn wake(self: Arc<Self>) {
-        // Release: pairs with the Acquire in `Executor::run`.
+        // Release: pairs with the Acquire in `Executor::poll`.
         self.0.swap(2, Release);
         M::unpark(self.0.address(), Some(0), 1);
     }
@@ -45,12 +47,12 @@ pub struct Executor<M: Engine>(Arc<Alarm<M>>);
 impl<M: Engine> Executor<M> {
     pub fn new() -> Self {
         let alarm = Arc::new(Alarm(M::Word::default()));
-        // It is never freed: a checker does not see in which order `Arc`'s owners let it go.
+        // It is never freed: a checker does not see in which order the owners of an `Arc` drop it.
         forget(Arc::clone(&alarm));
         Self(alarm)
     }
 
-    /// Polls until the result is there, and sleeps until it is woken in between.
+    /// Polls until there is a result. After a poll without one, sleeps until it is woken.
     pub fn poll<R>(&self, mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
         let waker = Waker::from(Arc::clone(&self.0));
         let rung = &self.0.0;
@@ -82,12 +84,12 @@ impl<M: Engine> Executor<M> {
         self.poll(|cx| twice(cx, |cx| future.as_mut().poll(cx)))
     }
 
-    /// Polls once, and drops the future.
+    /// Polls a future once, and drops it; `None` if it has no result yet.
     pub fn try_once<R>(&self, future: impl Future<Output = R>) -> Option<R> {
         self.try_then(future, || {})
     }
 
-    /// Polls once, does something, and then drops the future.
+    /// Like [`try_once`](Self::try_once), but calls `then` before it drops the future.
     pub fn try_then<R>(&self, future: impl Future<Output = R>, then: impl FnOnce()) -> Option<R> {
         let waker = Waker::from(Arc::clone(&self.0));
         let mut future = Kept::new(Box::pin(future));
@@ -100,7 +102,7 @@ impl<M: Engine> Executor<M> {
     }
 }
 
-/// Polls with a waker that wakes nothing, and then with the right one.
+/// Polls with a waker that wakes nothing, and then, if there is no result, with the right one.
 fn twice<R>(cx: &mut Context<'_>, mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> Poll<R> {
     match poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Pending => poll(cx),
@@ -108,7 +110,7 @@ fn twice<R>(cx: &mut Context<'_>, mut poll: impl FnMut(&mut Context<'_>) -> Poll
     }
 }
 
-/// Sends a message with this number; whether it was accepted.
+/// Sends a message with this number, and returns whether it was accepted.
 fn send<Q: Checked>(
     way: As,
     executor: &Executor<Q::Memory>,
@@ -168,7 +170,7 @@ fn receive<Q: Checked>(
     }
 }
 
-/// All messages arrive in order, and then the end of the channel.
+/// All messages arrive in order; then the receiver learns that the sender is gone.
 pub fn stream<Q: Checked>(sends: As, receives: As, messages: u64) {
     pair::<Q>(
         1,
@@ -189,7 +191,7 @@ pub fn stream<Q: Checked>(sends: As, receives: As, messages: u64) {
     );
 }
 
-/// The receiver goes after some messages; the sender, a task, gets an error.
+/// The receiver disconnects after some messages; the sender, a task, gets an error.
 pub fn left_by_receiver<Q: Checked>(sends: As, messages: u64) {
     pair::<Q>(
         1,
@@ -213,7 +215,8 @@ enum Part<Q: Checked> {
     Collects(Receivers<Q>),
 }
 
-/// All messages of several senders arrive at an inbox that is a task, and then the end.
+/// All messages of several senders arrive at an inbox that is a task; then the inbox reports the
+/// end.
 pub fn inbox<Q: Checked>(receives: As, senders: u64, messages: u64) {
     let mut inbox = Kept::new(Inbox::<Q::Item, Q>::over(senders as usize, 1));
     let mut connect = || Kept::new(inbox.connect().expect("there is a slot").1);

@@ -1,4 +1,4 @@
-//! The cases of channels with many senders and receivers, some of which are tasks, and their runners.
+//! The cases of channels with many senders and receivers, some of them tasks, and their runners.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,9 +15,9 @@ pub enum Way {
     Task,
     /// As a task that polls with another waker before it polls with its own.
     Restless,
-    /// Polls once and drops the future. If there was nothing, the end is dropped as well.
+    /// Polls once and drops the future. If the poll had no result, the end is dropped as well.
     Once,
-    /// Like `Once`, but drops the future when thread 1 waits as well.
+    /// Like `Once`, but drops the future only after thread 1 has begun to wait too.
     Late,
 }
 
@@ -90,8 +90,8 @@ enum Part {
     Receives(Receives),
 }
 
-/// What was accepted arrives once, and each receiver gets a sender's messages in order. All senders
-/// but those that try once can send.
+/// Each accepted message arrives once, and each receiver gets a sender's messages in order. Only
+/// senders that try once may be refused.
 pub fn spread<C: ManyTasks>(senders: &[Way], receivers: &[Way], messages: u64) {
     let (sending, receiving) = C::ends(1, senders, receivers);
     let mut parts: Vec<_> = receiving.into_iter().map(Part::Receives).collect();
@@ -123,7 +123,7 @@ pub fn spread<C: ManyTasks>(senders: &[Way], receivers: &[Way], messages: u64) {
     assert_eq!(sent, received);
 }
 
-/// Two tasks wait. Messages come while the future of the first one is dropped.
+/// Two tasks wait to receive. Messages are sent while the future of the first task is dropped.
 pub fn passed_on<C: ManyTasks>() {
     let (sending, receiving) = C::ends(1, &[Way::Task], &[Way::Late, Way::Task]);
     let mut parts: Vec<_> = receiving.into_iter().map(Part::Receives).collect();
@@ -132,7 +132,7 @@ pub fn passed_on<C: ManyTasks>() {
     play::<C::Memory, _>(parts, Arc::default(), |thread, part, token| match part {
         Part::Sends(_, _, mut send) => {
             C::Memory::wait_for_waiter(0);
-            // The second one waits until the first was taken.
+            // The second message waits until the first was taken.
             assert!((0..2).all(|number| send(Small::new(number, token))));
         }
         Part::Receives(mut receive) if thread == 0 => drop(receive()),

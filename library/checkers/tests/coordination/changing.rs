@@ -1,4 +1,4 @@
-//! Shares that become exclusive, and the reverse.
+//! Locks that a thread changes from shared to exclusive, and from exclusive to shared.
 
 use syncline::lock::{CompactRw, FairRw, ReadersFirst, RwGate, Upgradable, WritersFirst};
 use syncline::wait::{Park, Spin};

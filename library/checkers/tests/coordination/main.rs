@@ -1,5 +1,5 @@
-//! Barriers, one-time initialization, and shares that change their mode, under checkers; and
-//! mutants of them, which must be rejected.
+//! Barriers, one-time initialization, and locks whose holder changes their mode, under checkers;
+//! and mutants of these, which must be rejected.
 
 mod barrier;
 mod broken;

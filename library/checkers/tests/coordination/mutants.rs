@@ -7,7 +7,7 @@ macro_rules! reject {
         syncline_checkers::meeting!($Barrier);
         $crate::mutants::reject!(@syncline_checkers::cases::barrier::rounds::<$M, $Barrier<$M>>(2, 1));
     };
-    // Drawn by shuttle: loom lets the next thread come before a waiter sleeps.
+    // With shuttle: under loom, the next thread always comes before a waiter sleeps.
     (drawn, $Barrier:ident<$M:ident>) => {
         type Drawn = $Barrier<syncline_checkers::Shuttle>;
         syncline_checkers::meeting!($Barrier);

@@ -1,10 +1,10 @@
 //! The cases: requirements of a delegation lock, as small functions over any lock in any checker's
 //! memory.
 //!
-//! The witnesses are the plain counter under the lock and plain data of each thread, which the
-//! caller and its sections use in turns. The checkers report two unordered accesses. A section
-//! increments the counter as its last step, so a section that fails leaves the counter short, even
-//! if no thread waits for the section.
+//! The checkers watch the plain counter that the lock protects, and plain data of each thread, its
+//! slate, which the thread and its sections use in turns. They report unordered accesses. A section
+//! increments the counter as its last step. So if a section fails, the counter is too low, even if
+//! no thread waits for the section.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl<M: Memory> Slate<M> {
         Self(Arc::clone(&self.0))
     }
 
-    /// Adds one to a number that must equal `before`.
+    /// Adds one to the number, which must equal `before`.
     pub fn add_one_to(&self, before: u32) {
         // SAFETY: it is this thread's turn, which the checkers verify.
         unsafe {
@@ -46,7 +46,7 @@ struct Scene<D: RawDelegation> {
 }
 
 impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
-    /// Runs threads on a new lock, and then requires that `sections` sections have run.
+    /// Runs threads on a new lock, and checks at the end that `sections` sections have run.
     fn play(threads: usize, sections: u32, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
         let scene = Arc::new(Self { count: Delegated::from(0) });
         let played = Arc::clone(&scene);
@@ -54,7 +54,7 @@ impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
         assert_eq!(scene.count.with(|count| *count), sections);
     }
 
-    /// Runs a section that works on the slate, and waits for it.
+    /// Runs a section that works on the slate, and waits for the section.
     fn attached(&self, slate: &Slate<D::Memory>, before: u32) {
         slate.add_one_to(before);
         self.count.with(|count| {
@@ -130,8 +130,8 @@ where
     });
 }
 
-/// The first thread asks whether its section has run, and if so uses the data that the section has
-/// used.
+/// The first thread asks whether its section has run. If so, the thread uses the data that the
+/// section has used.
 pub fn asked<D>(threads: usize)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -172,7 +172,8 @@ where
     });
 }
 
-/// While the first thread's section runs, the others come one by one, and are served in order.
+/// While the first thread's section runs, the other threads queue up one by one. They must be
+/// served in this order.
 pub fn fifo<D>(threads: usize)
 where
     D: RawDelegation<Memory: Engine> + 'static,

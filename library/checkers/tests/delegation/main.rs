@@ -10,7 +10,7 @@ mod mutants;
 mod servers;
 mod shuttle;
 
-/// The locks with queues and groups small enough that checkers reach their ends.
+/// The locks with queues and groups so small that checkers fill them.
 mod small {
     pub use syncline::delegation::CcSynch;
     use syncline::delegation::line::Line;

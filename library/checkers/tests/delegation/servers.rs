@@ -1,8 +1,8 @@
-//! The cases of the server, which is not a lock of the catalogue: over any server and its clients
-//! in any checker's memory.
+//! The cases of the server, which is not a lock of the catalogue. They run over any server and its
+//! clients, in any checker's memory.
 //!
-//! The witness is plain data of each client, which the client and its sections use in turns. Of two
-//! sections, one fits into a message, and the other is too large and stays with the client.
+//! The checkers watch plain data of each client, which the client and its sections use in turns.
+//! Every other section fits into a message; the rest are too large, and stay with the client.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,7 +22,7 @@ pub trait Serving: Sized + Send + 'static {
     fn run(self) -> u32;
 }
 
-/// Its client.
+/// The client of a server, or of a mutant of it.
 pub trait Asking {
     fn with<R: Send>(
         &mut self,
@@ -86,7 +86,7 @@ impl<S: Serving> Crew<S> {
     }
 }
 
-/// Each client sends sections, small and large ones in turns.
+/// Each client sends sections: a small one, a large one, and so on.
 pub fn served<S: Serving>(clients: usize, rounds: u32) {
     let all = clients as u32 * rounds;
     let serve = move |server: S| assert_eq!(server.run(), all, "a section has not run once");

@@ -1,7 +1,7 @@
 //! Each lock under loom, in every test run; the bounds on preemptions are beside the cases.
 //!
-//! To a checker, [`Yield`](syncline::wait::Yield) is the same as [`Spin`]: it writes a word in the
-//! same way, and time, in which they differ, is not modelled.
+//! [`Yield`](syncline::wait::Yield) is not tested: a checker can't distinguish it from [`Spin`].
+//! Both access words in the same way, and time, in which they differ, is not modelled.
 
 use syncline::wait::{Park, Spin};
 

@@ -1,9 +1,10 @@
 //! The library's stress tests under ThreadSanitizer, which detects missing orderings even if this
-//! processor does not need them. It doesn't understand standalone fences, which the library has
-//! only in its memories' barriers (in `memory/barrier.rs` and `memory/interface.rs`).
+//! processor does not need them. It doesn't understand standalone fences. A release build of the
+//! library, as tested here, has them only in its memories' barriers (in `memory/barrier.rs` and
+//! `memory/interface.rs`).
 //!
-//! The sanitizer needs an unstable compiler flag, which the tests enable by `RUSTC_BOOTSTRAP`. With
-//! a compiler that lacks the runtime they say so and fail.
+//! The sanitizer needs an unstable compiler flag, which the tests enable by `RUSTC_BOOTSTRAP`. If
+//! the compiler lacks the sanitizer's runtime, the tests say so and fail.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,7 +16,7 @@ use tempfile::TempDir;
 const FLAGS: &str = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Two threads add to one number, which is a race that must be found.
+/// Two threads add to one number: a race that must be found.
 const RACE: &str = "
 static mut NUMBER: u64 = 0;
 fn main() {
@@ -28,7 +29,8 @@ fn main() {
     other.join().unwrap();
 }";
 
-/// Two threads add under a lock that excludes but does not order: Relaxed throughout.
+/// Two threads add under a lock that lets in one thread at a time, but does not order them: all its
+/// accesses are Relaxed.
 const RELAXED: &str = "
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 static HELD: AtomicBool = AtomicBool::new(false);
@@ -85,8 +87,8 @@ const TESTS: [(&str, &str); 5] = [
     ("lock_table", "lock_table.rs"),
 ];
 
-/// A package with the stress tests and the library, and nothing else that would be instrumented.
-/// All of it is built once.
+/// A package with the tests and the library, and nothing else that would be instrumented. It is
+/// built only once.
 fn package() -> &'static Path {
     static PACKAGE: OnceLock<PathBuf> = OnceLock::new();
     PACKAGE.get_or_init(|| {
@@ -119,13 +121,14 @@ fn write_package(folder: &Path) -> io::Result<()> {
     );
     // std is not instrumented, so the channel that reports the end of a test to the harness looks
     // racy, and so does the data that the harness passes to a test's thread and frees afterwards.
-    // And the thread that frees an `Arc`'s contents is ordered after the others by a fence.
+    // The freeing of an `Arc`'s contents looks racy too, since a fence orders it after other
+    // threads' accesses.
     const SUPPRESSIONS: &str = "race:std::sync::mpmc\nrace:test::run_test\nrace:drop_slow\n";
     fs::create_dir_all(folder)?;
     fs::write(folder.join("Cargo.toml"), manifest)?;
     fs::write(folder.join(SUPPRESSED), SUPPRESSIONS)?;
     fs::write(folder.join("empty.rs"), "")?;
-    // With the lock file the package gets the same versions, which are downloaded already.
+    // With the lock file, the package gets the same versions, which have been downloaded already.
     fs::copy(root.join("../../Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
 }

@@ -1,8 +1,9 @@
-//! Locks over two segments, under loom and shuttle; and mutants of them, which assume that words
-//! are at their addresses, or that nodes can be anywhere. `tests/segments_native` runs the locks on
+//! Locks over two segments, under loom and shuttle; and mutants, which assume that a word's bytes
+//! are at its address, or that nodes can be anywhere. `tests/segments_native` runs the locks on
 //! system threads.
 
-/// Some of the locks with queues, and locks that such locks are made of, as in the catalogue.
+/// Some of the catalogue's locks with queues, and locks that these are made of. The lines are the
+/// catalogue's.
 macro_rules! locks {
     ($each:ident) => {
         $each! { ticket, Ticket, exclusive queues try fifo }
@@ -24,7 +25,7 @@ mod loom;
 mod mutants;
 mod near;
 
-/// The whole catalogue, under the checker whose executions are cheap.
+/// The whole catalogue, under shuttle, whose executions are cheap.
 macro_rules! locks {
     ($each:ident) => {
         syncline::for_each_lock!($each);

@@ -1,5 +1,5 @@
 //! The checkers are checked: each mutant of `broken/segments/` must fail over each engine, in the
-//! way that its list names. A fault ends its process, so each runs in a process of its own.
+//! way that its list names. A fault ends the process, so each mutant runs in processes of its own.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
@@ -14,7 +14,7 @@ use syncline_checkers::{Bounds, Engine, model, random_failure};
 /// The environment variable that names the engine to a process that must fail.
 const ENGINE: &str = "SYNCLINE_SEGMENTS_ENGINE";
 const SIGSEGV: i32 = 11;
-/// A time limit; no failing mutant takes a tenth of it.
+/// The time limit of a process; no failing mutant takes a tenth of it.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// Requires that a lock fails over each engine.
@@ -48,7 +48,7 @@ macro_rules! reject {
 }
 pub(crate) use reject;
 
-/// The code of a mutant's process.
+/// The cases that a mutant's process runs.
 pub fn play<L: RawLock<Memory: Engine> + 'static>() {
     near::<L>(2);
     near::<L>(4);
@@ -65,8 +65,8 @@ pub fn draw(case: fn()) {
     }
 }
 
-/// Runs the test with this name in separate processes, one for each engine; requires that all fail
-/// as `like_this` recognizes.
+/// Runs the test with this name in separate processes, one for each engine. All must fail in the
+/// way that `like_this` recognizes.
 pub fn all_fail(name: &str, engines: &[(&str, fn())], like_this: fn(&Output) -> bool) {
     if let Ok(chosen) = env::var(ENGINE) {
         let (_, play) = engines.iter().find(|(engine, _)| *engine == chosen).expect("an engine");
@@ -95,17 +95,17 @@ fn run(name: &str, engine: &str) -> Output {
     test.wait_with_output().expect("a child that has ended")
 }
 
-/// Whether the process failed by an access to an address in a segment.
+/// Whether the process failed because it accessed an address in a segment.
 pub fn faults(output: &Output) -> bool {
     output.status.signal() == Some(SIGSEGV)
 }
 
-/// Whether the process failed by a reference to a node in another segment.
+/// Whether the process failed because it made a reference to a node in another segment.
 pub fn elsewhere(output: &Output) -> bool {
     says(output, "a reference was made to a node of another segment")
 }
 
-/// Whether the process failed by a node that lies in no segment.
+/// Whether the process failed because a node or word lies in no segment.
 pub fn nowhere(output: &Output) -> bool {
     says(output, "in no segment")
 }

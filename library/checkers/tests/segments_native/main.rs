@@ -18,7 +18,7 @@ type Drawn = Segments<Native>;
 /// How often a case is run.
 const TIMES: usize = 20;
 
-/// Runs a case: the machine decides its executions.
+/// Runs a case a few times. How the threads interleave is up to the machine.
 fn randomly(_: usize, case: impl Fn()) {
     (0..TIMES).for_each(|_| case());
 }

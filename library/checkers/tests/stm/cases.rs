@@ -35,11 +35,12 @@ impl<S: Setup> Plain<S> {
     }
 }
 
-/// How to make an engine with everything that it needs.
+/// A way to make an engine with everything that it needs.
 pub trait Setup: 'static {
     type Engine: Engine<Memory: Checker + LongMemory> + Send;
 
-    /// An engine for `sessions` sessions, and the functions that its own threads run.
+    /// Makes an engine for `sessions` sessions. Also returns the functions that the engine's own
+    /// threads run.
     fn start(sessions: usize) -> (Self::Engine, Vec<Helper>);
 
     /// Ends the engine's threads after the last session.
@@ -59,7 +60,8 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
     }
 }
 
-/// Like [`Alone`], after one transaction, after which the engine's [`Pace`] was consulted.
+/// Like [`Alone`], but the engine has already run one transaction, and has asked its [`Pace`] after
+/// it.
 pub struct Begun<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {
@@ -72,7 +74,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E
     }
 }
 
-/// A pace under which all transactions run one after the other, after the first one.
+/// A pace under which all transactions after the first run one after the other.
 #[derive(Debug, Default)]
 pub struct Serial;
 
@@ -84,10 +86,11 @@ impl Pace for Serial {
     }
 }
 
-/// A pace under which each transaction changes how transactions run.
+/// A pace that changes after each transaction: transactions run side by side, then one after the
+/// other, and so on.
 #[derive(Debug, Default)]
 pub struct Alternating {
-    /// Orders nothing, as far as a checker sees.
+    /// Checkers don't see this ordinary atomic, so for them it orders nothing.
     serial: AtomicBool,
 }
 
@@ -156,7 +159,7 @@ impl<S: Setup, T: Send + Sync + 'static> Stage<S, T> {
         let all = threads + self.helpers.len();
         let stage = Arc::new(self);
         let played = Arc::clone(&stage);
-        // Orders nothing, as far as a checker sees.
+        // Checkers don't see this ordinary atomic, so for them it orders nothing.
         let left = AtomicUsize::new(threads);
         <S::Engine as Engine>::Memory::run(all, move |thread| {
             if thread >= threads {
@@ -203,8 +206,8 @@ impl<S: Setup> Scene<S> {
     }
 }
 
-/// Threads add to one cell: no addition is lost. With more failures than are needed to request a
-/// turn, they also wait for turns.
+/// Threads add to one cell: no addition is lost. A thread that has failed often enough to request a
+/// turn also waits for its turn.
 pub fn counted<S: Setup>(threads: usize, rounds: u32) {
     let values = Scene::<S>::play(threads, move |scene, session, _| {
         (0..rounds).for_each(|_| scene.add_one(session, 0));
@@ -212,8 +215,8 @@ pub fn counted<S: Setup>(threads: usize, rounds: u32) {
     assert_eq!(values[0], threads as u32 * rounds);
 }
 
-/// One thread adds one to two cells, and the others read: every attempt sees both cells at one
-/// moment.
+/// One thread adds one to two cells, and the others read: every attempt sees both cells as they
+/// were at one moment.
 pub fn opaque<S: Setup>(threads: usize) {
     let values = Scene::<S>::play(threads, |scene, session, thread| {
         let [first, second, ..] = &scene.cells;
@@ -232,8 +235,8 @@ pub fn opaque<S: Setup>(threads: usize) {
     assert_eq!(values[..2], [1, 1]);
 }
 
-/// Like `opaque`, but the reader first reads a cell that is ahead of the clock, and so advances the
-/// clock while the other thread commits.
+/// Like `opaque`, but the reader first reads a cell whose version is ahead of the clock, and so
+/// advances the clock while the other thread commits.
 pub fn ahead<S: Setup>(threads: usize) {
     let stage = Scene::<S>::set(threads);
     stage.props.add_one(&mut Session::new(&stage.engine), 2);
@@ -253,9 +256,10 @@ pub fn ahead<S: Setup>(threads: usize) {
     });
 }
 
-/// Like `ahead`, but the writer first runs another transaction. If that changes how transactions
-/// run, the writer is alone and writes in place, while other threads, which only read, have begun
-/// side by side. `before` is the number of transactions that are run before the threads begin.
+/// Like `ahead`, but the writer first runs another transaction. If that transaction changes the
+/// engine's pace, the writer then runs alone and writes in place, although the readers may have
+/// begun while transactions ran side by side. `before` is the number of transactions that run
+/// before the threads begin.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let stage = Scene::<S>::set(threads);
     let mut session = Session::new(&stage.engine);
@@ -286,7 +290,7 @@ pub fn in_place<S: Setup>(threads: usize, before: u32) {
     assert_eq!(scene.cells.map(TCell::into_inner)[..3], [1, 1, 7]);
 }
 
-/// Like `opaque`, with a writer that doesn't read, and one that advances the clock.
+/// Like `opaque`, but the writer doesn't read, and another thread advances the clock.
 pub fn blind<S: Setup>(threads: usize) {
     Scene::<S>::play(threads, |scene, session, thread| {
         let [first, second, third, ..] = &scene.cells;
@@ -310,7 +314,7 @@ pub fn blind<S: Setup>(threads: usize) {
 }
 
 /// Two threads write the same cells, in opposite orders. Neither reads, so neither ever fails. If
-/// each had one of the cells and waited for the other, it would be a deadlock.
+/// each had locked one of the cells and waited for the other one, they would deadlock.
 pub fn crossed<S: Setup>(rounds: u32) {
     let values = Scene::<S>::play(2, move |scene, session, thread| {
         let [cell, other] = [&scene.cells[thread], &scene.cells[1 - thread]];
@@ -362,7 +366,8 @@ pub fn published<S: Setup>() {
     });
 }
 
-/// A thread waits for what the others write, by spinning or sleeping; a lost wake-up is a deadlock.
+/// A thread waits, by spinning or sleeping, for what the others write. A lost wake-up would be a
+/// deadlock.
 pub fn awaited<S: Setup>(threads: usize) {
     let enough = threads as u32 - 1;
     Scene::<S>::play(threads, move |scene, session, thread| {
@@ -374,7 +379,7 @@ pub fn awaited<S: Setup>(threads: usize) {
     });
 }
 
-/// Two threads take turns, and each waits for its turn in an alternative.
+/// Two threads take turns, and each waits for its turn in an alternative of `or_else`.
 pub fn handed_over<S: Setup>() {
     let values = Scene::<S>::play(2, |scene, session, thread| {
         let [full, count, ..] = &scene.cells;

@@ -1,9 +1,10 @@
 //! Recorded histories, and whether they are opaque.
 //!
-//! A history is a set of attempts, each with what it has read and written, in order, and whether it
-//! committed. It is *opaque* if the attempts, including failed ones, can be put in an order, one
-//! whole attempt after the other, in which each reads what was committed before it, and no attempt
-//! comes after one that began after it had ended. Then committed attempts alone are serializable.
+//! A history is a set of attempts. Each attempt has the values that it read and wrote, in order,
+//! and whether it committed. A history is *opaque* if all attempts, including failed ones, can be
+//! put in an order, one whole attempt after the other, such that each reads what was committed
+//! before it. An attempt that ended before another began must come first. Then committed attempts
+//! alone are serializable.
 //!
 //! Source: Guerraoui and Kapałka, "On the Correctness of Transactional Memory", PPoPP 2008. The
 //! decision tries all orders, so histories must be small.
@@ -11,7 +12,7 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-/// The number of cells, which hold numbers, initially 0.
+/// The number of cells. Each holds a number, initially 0.
 pub const CELLS: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +32,8 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// The memory after this attempt; `None` if it could not have read what it has read.
+    /// The memory after this attempt; `None` if the attempt can't have read its values from
+    /// `memory`.
     fn applied(&self, memory: [u32; CELLS]) -> Option<[u32; CELLS]> {
         let mut own = memory;
         for &step in &self.steps {
@@ -51,7 +53,8 @@ pub fn is_opaque(attempts: &[Attempt]) -> bool {
     extends(attempts, 0, [0; CELLS], &mut HashSet::new())
 }
 
-/// Whether the attempts that are not in the set `placed` yet can follow, from this memory on.
+/// Whether the remaining attempts can follow those in the set `placed`, which have left this
+/// memory.
 fn extends(
     attempts: &[Attempt],
     placed: u32,
@@ -76,7 +79,7 @@ fn extends(
     })
 }
 
-/// What orders attempts of different threads.
+/// The order in time that attempts must keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Time {
     /// The order in which operations were recorded.
@@ -85,7 +88,7 @@ pub enum Time {
     OwnThread,
 }
 
-/// Records what threads do. Its own synchronization orders nothing, as far as a checker sees.
+/// Records what threads do. Checkers don't see its ordinary mutex, so for them it orders nothing.
 pub struct Recorder {
     time: Time,
     state: Mutex<State>,
@@ -164,7 +167,7 @@ impl Recorder {
     }
 }
 
-/// Like [`is_opaque`], if moments of different threads can't be compared.
+/// Like [`is_opaque`], for attempts whose moments can't be compared with those of other threads.
 fn is_opaque_by_threads(attempts: &mut [Attempt]) -> bool {
     attempts.sort_by_key(|attempt| (attempt.thread, attempt.begin));
     extends_by_threads(attempts, 0, [0; CELLS])
@@ -235,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_zombie() {
-        // The attempt failed in the end, but has seen half of what the other wrote.
+        // The second attempt failed in the end, but has seen half of what the first wrote.
         broken(&[
             attempt(0, 5, true, &[W(0, 1), W(1, 1)]),
             attempt(0, 5, false, &[R(0, 0), R(1, 1)]),

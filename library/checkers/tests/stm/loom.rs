@@ -64,12 +64,12 @@ macro_rules! engine {
 
 engine!(spin, Alone<Shared<Spin, Loom, 2>>);
 engine!(park, Alone<Shared<Park, Loom, 2>>);
-// A thread that fails once requests a turn.
+// Here, a thread requests a turn after one failed attempt.
 engine!(turns, Alone<Shared<Park, Loom, 1>>);
 
 engine!(serial, Begun<Shared<Park, Loom, 2, Serial>>);
 
-/// Transactions that run side by side, and one that runs alone.
+/// Cases of an engine whose transactions run side by side and one after the other, by turns.
 macro_rules! alternating {
     ($name:ident, $Setup:ty) => {
         mod $name {
@@ -102,7 +102,7 @@ macro_rules! alternating {
 alternating!(alternating, Alone<Shared<Spin, Loom, 2, Alternating>>);
 alternating!(alternating_from_serial, Begun<Shared<Park, Loom, 2, Alternating>>);
 
-/// With a lock server in a thread of its own.
+/// The engine with a lock server, which has a thread of its own.
 mod served {
     use super::*;
     type S = WithServers<Spin, Loom, 1>;

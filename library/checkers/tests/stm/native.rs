@@ -58,7 +58,8 @@ fn record(
 #[test]
 fn recorded_histories_are_opaque() {
     let numbers = std::sync::atomic::AtomicUsize::new(1);
-    // All residues once, in an order that looks random (Knuth's multiplier).
+    // The multiplication permutes the numbers of 64 bits (Knuth's multiplier); its high bits look
+    // random.
     let draw = || {
         let number = numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         number.wrapping_mul(6_364_136_223_846_793_005) >> 33

@@ -49,7 +49,7 @@ engine!(alternating, Begun<Shared<Park, Shuttle, 2, Alternating>>);
 engine!(served, WithServers<Spin, Shuttle, 1>);
 engine!(served_by_two, WithServers<Park, Shuttle, 2>);
 
-/// Engines that change how transactions run.
+/// The engine whose transactions run side by side and one after the other, by turns.
 mod changing {
     use super::*;
     type S = Alone<Shared<Park, Shuttle, 2, Alternating>>;

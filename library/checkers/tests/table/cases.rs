@@ -1,7 +1,8 @@
-//! The cases, over any table of SSYNC's kind and any version, in any checker's memory.
+//! The cases of tables with a lock for each bucket (as in SSYNC) and of versions. They run over any
+//! such table or version, in any checker's memory.
 //!
-//! The tables' contents are plain data, which the checkers watch. A version protects words, and the
-//! witness is that a reader finds all words from the same writer.
+//! The tables' contents are plain data, which the checkers watch. A version protects words, and a
+//! reader must find words that were all written by the same writer.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -57,8 +58,8 @@ pub fn own_keys<T: Buckets>(threads: usize) {
     });
 }
 
-/// All threads put a value under one key, and the first thread also removes one: each value comes
-/// back once.
+/// All threads put a value under one key, and the first thread also removes one. Each value must
+/// come back exactly once.
 pub fn one_key<T: Buckets>(threads: usize) {
     let table = Arc::new(T::new(1, 1));
     let returned = Arc::new(Mutex::new(Vec::new()));
@@ -132,7 +133,7 @@ impl<V: Versioned> Pair<V> {
             looks += 1;
             V::Memory::pause(looks);
         };
-        // A writer sees what the last writer stored. Relaxed, since it needs nothing more.
+        // Relaxed: `try_lock` orders these reads after the last writer's stores.
         let [first, second] = [0, 1].map(|at| self.words[at].load(Ordering::Relaxed));
         assert_eq!(first, second, "a writer does not see what the last one wrote");
         self.words[0].store(first + 1, V::WRITE);
@@ -140,7 +141,8 @@ impl<V: Versioned> Pair<V> {
         self.version.unlock(seen, true);
     }
 
-    /// Reads once; `None` if a writer came in between.
+    /// Tries to read the number once; `None` if a writer holds the version, or has changed the
+    /// words meanwhile.
     fn read(&self) -> Option<u64> {
         let seen = self.version.look()?;
         let [first, second] = [0, 1].map(|at| self.words[at].load(V::READ));
@@ -151,7 +153,7 @@ impl<V: Versioned> Pair<V> {
     }
 }
 
-/// The first threads write, and the last one reads.
+/// The last thread reads, and all others write.
 pub fn whole<V: Versioned>(threads: usize) {
     let pair = Arc::new(Pair::<V>::default());
     let played = Arc::clone(&pair);

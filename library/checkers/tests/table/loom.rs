@@ -11,7 +11,7 @@ use crate::served::served;
 
 const EXECUTIONS: usize = 20_000;
 
-/// Explores executions with up to `preemptions` preemptions, or all executions.
+/// Explores executions with up to `preemptions` preemptions, or with any number for `None`.
 fn explore(preemptions: Option<usize>, case: impl Fn() + Send + Sync + 'static) {
     println!(
         "{:?}",

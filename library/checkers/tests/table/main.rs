@@ -1,5 +1,5 @@
-//! SSYNC's tables and those that grow, under checkers; the versions that the latter's readers use;
-//! and mutants of them.
+//! Tables as in SSYNC, tables that grow, and the versions that readers of the latter use, all under
+//! checkers; and mutants of them.
 
 // Some of the mutants are sources of the library, which is built without std.
 extern crate alloc;

@@ -1,4 +1,4 @@
-//! The case of the served table: over any table of that kind, its servers and its clients, in any
+//! The case of the served table. It runs over any such table, its servers and its clients, in any
 //! checker's memory.
 
 use std::sync::{Arc, Mutex};
@@ -7,12 +7,12 @@ use syncline::table::{ServedTable, TableClient, TableServer};
 use syncline::wait::Wait;
 use syncline_checkers::Engine;
 
-/// A served table's clients, or those of a mutant of it.
+/// A client of a served table, or of a mutant of it.
 pub trait Asks: Send + 'static {
     type Memory: Engine;
     type Table;
     type Server: Send + 'static;
-    /// A table of `buckets` buckets, each of which has room for a line of keys.
+    /// Makes a table of `buckets` buckets, each with room for a line of keys.
     fn table(buckets: usize, servers: usize) -> Self::Table;
     fn put_before(table: &mut Self::Table, key: u64, value: u64) -> Option<u64>;
     fn serve(table: Self::Table, clients: usize) -> (Vec<Self::Server>, Vec<Self>)
@@ -25,8 +25,8 @@ pub trait Asks: Send + 'static {
     fn remove(&mut self, key: u64) -> Option<u64>;
 }
 
-/// Implements [`Asks`] for a client's type, with the functions of these names that the client, its
-/// table and its servers have.
+/// Implements [`Asks`] for a client's type. Its functions call those of the same name that the
+/// client, its table and its servers have.
 macro_rules! asks {
     ([$($generics:tt)*] $Table:ty, $Server:ty, $Client:ty, $Memory:ty) => {
         impl<$($generics)*> $crate::served::Asks for $Client {
@@ -69,12 +69,12 @@ enum Part<C: Asks> {
     Asks(C),
 }
 
-/// The number of keys that the table has from the beginning, more than a bucket's first line holds.
+/// The number of keys that the table has from the beginning: more than a bucket's first line holds.
 const EARLY: u64 = 9;
 /// The key that all clients use.
 const COMMON: u64 = 1000;
 
-/// Clients insert, look up and remove, under keys of their own, and all under a common one.
+/// Each client inserts, looks up and removes a key of its own. All put values under a common key.
 pub fn served<C: Asks>(servers: usize, clients: usize) {
     let mut table = C::table(servers, servers);
     for key in 0..EARLY {
@@ -93,7 +93,7 @@ pub fn served<C: Asks>(servers: usize, clients: usize) {
         match parts[thread].lock().expect("no panics").take().expect("it is there") {
             Part::Serves(server) => *counted.lock().expect("no panics") += C::run(server),
             Part::Asks(mut client) => {
-                // The last one is beyond the first line of its bucket, or belongs to another
+                // The last key is beyond the first line of its bucket, or belongs to another
                 // server.
                 for early in [0, EARLY - 1] {
                     assert_eq!(client.get(early), Some(early + 10));

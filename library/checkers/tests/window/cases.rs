@@ -1,7 +1,7 @@
 //! The cases: requirements of a window's locks, over any checker's memory.
 //!
-//! The witnesses are plain numbers, one for each part. The checkers report two unordered accesses
-//! to one, and at the end each must have the value of all increments.
+//! Each part protects a plain number. The checkers report unordered accesses to a number, and at
+//! the end the numbers must have counted every increment.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use syncline::wait::Spin;
 use syncline::window::{Global, Part};
 use syncline_checkers::{Engine, Loom, Shuttle};
 
-/// The word before a window's parts, correct or broken.
+/// The word that guards all parts of a window, correct or broken.
 pub trait Whole: Default + Send + Sync + 'static {
     type Memory: Engine;
     fn acquire_all(&self);
@@ -67,7 +67,8 @@ impl<M: Engine, T> Plain<M, T> {
     }
 }
 
-/// One writer, since nothing here excludes writers from each other, and readers of all parts.
+/// One writer, and readers of all parts. There is only one writer, since writers would be kept
+/// apart by a part's lock, and there is none.
 pub fn whole<G: Whole>(writers: usize, readers: usize, rounds: u32) {
     assert_eq!(writers, 1, "writers are kept apart by their part's lock");
     let scene = Plain::<G::Memory, G>::new(G::default());
@@ -94,8 +95,8 @@ pub fn whole<G: Whole>(writers: usize, readers: usize, rounds: u32) {
     scene.0.release_all();
 }
 
-/// Two parts, each under a lock of this kind. Writers alternate between the parts; readers
-/// alternate between one part and all parts.
+/// Two parts, each with a lock of type `L`. Writers alternate between the parts; readers alternate
+/// between one part and all parts.
 pub fn parts<L>(writers: usize, readers: usize, rounds: u32)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

@@ -1,5 +1,5 @@
-//! A rank dies somewhere in a lock with a queue, or while it holds the lock: all others get their
-//! turns, one at a time, and the queues are reset.
+//! A rank dies at any point in a function of a lock with a queue, or while it holds the lock. All
+//! others must still get their turns, one at a time, and the queues must be reset.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -70,14 +70,15 @@ impl Wait for Leaving {
 
     fn pause_at<M: Memory, T>(word: &T, looks: u32) {
         Yield::pause_at::<M, T>(word, looks);
-        // SAFETY: `unless` has set it, and does not return before the code that runs here.
+        // SAFETY: `unless` has set the pointer, and returns only after this call, so what it points
+        // to is alive.
         if unsafe { LEAVE.with(Cell::get).as_ref() }.is_some_and(|leave| leave()) {
             resume_unwind(Box::new(Left));
         }
     }
 }
 
-/// The counters and words of a window, each of whose parts has a queue in front.
+/// The words of a window's locks. Each part has counters, and a queue in front of them.
 struct Window<L: RawSharedLock<Memory = Shuttle>> {
     global: Global<Spin, Shuttle>,
     parts: [BestEffort<false, Spin, Shuttle>; RANKS],
@@ -144,7 +145,7 @@ impl<L: RawSharedLock<Memory = Shuttle>> Queues<Spin, L> for Window<L> {
         self
     }
     fn queue(&self, target: usize) -> &L {
-        // SAFETY: reset only while no rank uses it.
+        // SAFETY: the queue is reset only while no living rank uses it.
         unsafe { &(&*self.queues.get())[target] }
     }
     fn broken(&self) -> &Words {
@@ -174,7 +175,7 @@ impl<L: RawSharedLock<Memory = Shuttle>> Window<L> {
     /// Acquires part 0 exclusively and releases it.
     fn write(&self, rank: usize) {
         let (locks, node) = (self.of(rank), self.nodes[rank].get());
-        // SAFETY: the node is this rank's, and is reset only when nothing else uses it.
+        // SAFETY: the node belongs to this rank, and is reset only when nothing else uses it.
         unsafe {
             let lined = locks.acquire(0, || {
                 (*node).0 = Default::default();
@@ -205,8 +206,8 @@ impl<L: RawSharedLock<Memory = Shuttle>> Window<L> {
     }
 }
 
-/// All ranks acquire and share a part, and one dies. Ranks that are done continue until the queues
-/// are intact.
+/// All ranks acquire a part exclusively and shared, and one dies. Ranks that are done go on
+/// acquiring it until the queues are intact.
 fn play<L: RawSharedLock<Memory = Shuttle>>()
 where
     Window<L>: 'static,

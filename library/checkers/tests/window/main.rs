@@ -1,9 +1,9 @@
-//! The locks of windows under checkers, and mutants of them. Parts may have queue locks of the
-//! catalogue, which the tests in `locks` check separately; here the words in front of them are
-//! checked.
+//! The locks of windows under checkers, and mutants of them. A part may have a queue lock of the
+//! catalogue. The tests in `locks` check the queue locks; these tests check the words in front of
+//! them.
 //!
-//! `SYNCLINE_WINDOW_SCHEDULES` sets the number of schedules that shuttle draws in each case, half of
-//! them by each of its schedulers.
+//! `SYNCLINE_WINDOW_SCHEDULES` sets the number of schedules that shuttle draws in each case, half
+//! of them with each of its schedulers.
 
 mod broken;
 mod cases;
@@ -24,12 +24,12 @@ const UP_TO: Executions = Executions(6_000);
 /// The number of schedules that shuttle draws in a case.
 const RANDOM: usize = 1_200;
 
-/// Both forms of the lock without a queue, in a memory.
+/// The two forms of the lock without a queue, over the memory `M`: with back-off, and without.
 type BackOff<M> = BestEffort<true, Spin, M>;
 type NoBackOff<M> = BestEffort<false, Spin, M>;
 
 /// The number of executions under each of shuttle's two schedulers: half of the schedules that the
-/// environment requests, or else half of `few`.
+/// environment variable requests, or half of `few` if it is not set.
 fn each(few: usize) -> usize {
     let wanted = env::var("SYNCLINE_WINDOW_SCHEDULES").ok();
     wanted.map_or(few, |n| n.parse().expect("a number of schedules")).div_ceil(2)

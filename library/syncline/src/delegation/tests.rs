@@ -1,5 +1,6 @@
-//! Stress over the catalogue, natively: few threads and too many, each waiting policy, the
-//! native limits and those of [`Grouped`], which are reached all the time.
+//! Native stress tests of the catalogue: with few threads and with too many, each waiting policy,
+//! the native limits, and those of [`Grouped`], which are so small that they are reached all the
+//! time.
 
 #[path = "../../tests/limit/mod.rs"]
 mod limit;
@@ -25,7 +26,7 @@ fn within_limit(test: impl FnOnce() + Send + 'static) {
     limit::within(LIMIT, test);
 }
 
-/// Runs a function in several threads, each in a group of [`Grouped`]'s.
+/// Runs a function in several threads, each in one of the groups of [`Grouped`].
 fn in_threads(threads: usize, body: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         for thread in 0..threads {
@@ -38,7 +39,7 @@ fn in_threads(threads: usize, body: impl Fn(usize) + Sync) {
     });
 }
 
-/// A panic without the hook's report.
+/// Panics, without the panic hook's message.
 fn fail(with: u32) -> ! {
     resume_unwind(Box::new(with))
 }
@@ -64,7 +65,7 @@ fn counts<D: RawDelegation>(threads: usize, rounds: usize) {
     assert_eq!(count.into_inner(), threads * rounds);
 }
 
-/// Detached sections, some waited for sooner or later, run once and in each thread's order.
+/// Sections, attached and detached, run once, and those of each thread in its order.
 fn keeps_order<D: RawDelegation>(threads: usize, rounds: usize) {
     let last = Delegated::<Vec<usize>, D>::from(vec![0; threads]);
     in_threads(threads, |thread| {
@@ -85,7 +86,7 @@ fn keeps_order<D: RawDelegation>(threads: usize, rounds: usize) {
         for (round, pending) in pending {
             assert_eq!(pending.wait(), round);
         }
-        // All the earlier ones have run now.
+        // All earlier sections of this thread have run now.
         last.with(|last| assert_eq!(last[thread], rounds));
     });
 }
@@ -124,7 +125,7 @@ fn leaks_nothing<D: RawDelegation>(threads: usize, rounds: usize) {
     assert_eq!(Arc::strong_count(&token), 1);
 }
 
-/// A panic reaches the thread that waits, or no thread, and the helper goes on.
+/// A section's panic reaches the thread that waits for the section, if any, and the helper goes on.
 fn survives_panics<D: RawDelegation>(threads: usize, rounds: usize) {
     /// A result whose destructor panics.
     struct Grenade;
@@ -148,7 +149,7 @@ fn survives_panics<D: RawDelegation>(threads: usize, rounds: usize) {
                 _ => {
                     drop(count.delegate(section));
                     let grenade = count.delegate(|_| Grenade);
-                    // The helper drops it and survives, or we do.
+                    // The helper drops the result and survives, or this thread does.
                     let _ = catch_unwind(AssertUnwindSafe(|| drop(grenade)));
                     continue;
                 }
@@ -160,7 +161,7 @@ fn survives_panics<D: RawDelegation>(threads: usize, rounds: usize) {
     assert_eq!(count.into_inner(), threads * rounds);
 }
 
-/// Sections of one lock use another.
+/// Sections of one lock use another lock.
 fn nests<D: RawDelegation + 'static>(threads: usize, rounds: usize) {
     let outer = Delegated::<usize, D>::from(0);
     let inner = Arc::new(Delegated::<usize, D>::from(0));
@@ -183,7 +184,7 @@ fn nests<D: RawDelegation + 'static>(threads: usize, rounds: usize) {
     assert_eq!(inner.into_inner(), 3 * threads * rounds);
 }
 
-/// A thread gets through though others delegate without end, and never wait.
+/// A thread's calls return although other threads delegate without end, and never wait.
 fn lets_the_helper_go<D: RawDelegation>(rounds: usize) {
     let count = Delegated::<usize, D>::from(0);
     let over = AtomicBool::new(false);

@@ -1,5 +1,5 @@
-//! Each section is reported to the memory, however it is entered and left, and while the lock is
-//! held.
+//! Each section is reported to the memory while the lock is held, however the section is entered
+//! and left.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::lock::{
 use crate::memory::Grouped;
 use crate::{Mutex, MutexGuard, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
-/// A lock for one thread, which notes what is done with it.
+/// A lock for one thread, which notes the calls of its functions.
 #[derive(Default)]
 struct Noted;
 
@@ -26,7 +26,7 @@ macro_rules! notes {
     };
 }
 
-// SAFETY: one thread uses it, which takes turns with itself; here and below.
+// SAFETY: only one thread uses the lock, and in turns; here and below.
 unsafe impl RawLock for Noted {
     type Memory = Grouped;
     type Node = ();
@@ -95,7 +95,7 @@ unsafe impl TimedUpgrade for Noted {
     }
 }
 
-/// What is done by a function.
+/// The notes that a function leaves.
 fn notes(what: impl FnOnce()) -> Vec<&'static str> {
     Grouped::notes();
     what();

@@ -12,13 +12,13 @@ use crate::wait::Yield;
 
 const ROUNDS: u64 = if cfg!(miri) { 10 } else { 2_000 };
 
-/// Two parts and what they protect.
+/// Two parts, and the numbers that they protect.
 struct Window<L> {
     global: Global,
     parts: [(L, UnsafeCell<u64>); 2],
 }
 
-// SAFETY: the cells are used under the window's locks alone.
+// SAFETY: the cells are used only while the window's locks are held.
 unsafe impl<L: Sync> Sync for Window<L> {}
 
 impl<L: RawSharedLock<Memory = Native>> Window<L> {
@@ -31,7 +31,8 @@ impl<L: RawSharedLock<Memory = Native>> Window<L> {
     }
 }
 
-/// Two writers add to both parts; meanwhile one reader reads one part, and another reads both.
+/// Two writers add to both parts by turns. Meanwhile, one reader reads one part, and another reads
+/// both.
 fn sums_are_exact<L: RawSharedLock<Memory = Native>>() {
     let cell = || (L::default(), UnsafeCell::new(0));
     let window = Window { global: Global::default(), parts: [cell(), cell()] };
@@ -42,7 +43,7 @@ fn sums_are_exact<L: RawSharedLock<Memory = Native>>() {
                 for round in 0..ROUNDS {
                     let at = (round % 2) as usize;
                     let node = L::Node::default();
-                    // SAFETY: the node stays here until its release; the cell is under the lock.
+                    // SAFETY: the node stays here until its release; the lock protects the cell.
                     unsafe {
                         part(at).acquire(&node);
                         *sum(at) += 1;
@@ -90,7 +91,8 @@ fn queue_locks() {
     sums_are_exact::<FairRw<Yield>>();
 }
 
-/// The lock between two hosts of threads, with a writer's node for each host.
+/// Two hosts of threads: the lock between them, with a writer's node for each host, and the hosts'
+/// local locks.
 #[derive(Default)]
 struct Hosts {
     between: FairRw<Yield>,
@@ -101,17 +103,18 @@ struct Hosts {
     sum: UnsafeCell<u64>,
 }
 
-// SAFETY: the cell and the nodes are used under the locks.
+// SAFETY: the cell and the nodes are used only while the locks are held.
 unsafe impl Sync for Hosts {}
 
-/// A thread of a host, with its node as a reader.
+/// A thread of a host, with the node that it uses as a reader.
 struct OfHost<'a>(&'a Hosts, usize, <FairRw<Yield> as RawSharedLock>::SharedNode);
 
 impl Between for OfHost<'_> {
     type Refusal = ();
 
     fn acquire(&self, exclusive: bool) -> Result<(), ()> {
-        // SAFETY: a host takes it once at a time, a thread shares it once, and the nodes stay.
+        // SAFETY: a host acquires the lock once at a time, a thread has one share of it at a time,
+        // and the nodes stay until the releases.
         unsafe {
             if exclusive {
                 self.0.between.acquire(&self.0.nodes[self.1]);
@@ -124,7 +127,7 @@ impl Between for OfHost<'_> {
     }
 
     fn release(&self, exclusive: bool) {
-        // SAFETY: the host or the thread holds it that way.
+        // SAFETY: the host holds the lock exclusively, or the thread has a share of it.
         unsafe {
             if exclusive {
                 self.0.between.release(&self.0.nodes[self.1]);
@@ -151,7 +154,7 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
                 for _ in 0..ROUNDS {
                     let lock = hosts.lock(thread % 2);
                     let (alone, shared) = Default::default();
-                    // SAFETY: the nodes stay here until their release; the cell is under the lock.
+                    // SAFETY: the nodes stay here until their release; the lock protects the cell.
                     unsafe {
                         lock.acquire(&alone).unwrap();
                         *hosts.sum.get() += 1;
@@ -167,8 +170,8 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     });
     // SAFETY: all threads have ended.
     assert_eq!(unsafe { *hosts.sum.get() }, 4 * ROUNDS);
-    // Neither host has the lock between hosts: the last writer has left it to no rank, or a reader
-    // has given it up.
+    // Neither host still has the lock between hosts: the last writer had no rank to leave it to, or
+    // a reader has released it.
     for host in [0, 1, 0] {
         let before = hosts.taken.load(Relaxed);
         let (lock, alone) = (hosts.lock(host), Default::default());

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Runs a test in a thread of its own, for at most `limit`.
+/// Runs a test in a thread of its own. Panics if the test does, or if it takes longer than `limit`.
 pub fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel();
     let runner = thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! Every kind of channel except those of many senders, with messages of which several, one or none
-//! fit into a line.
+//! Every kind of channel except those with many senders. The messages are small, own memory, or are
+//! larger than a line.
 
 use std::fmt::Debug;
 use std::thread;
@@ -14,10 +14,10 @@ use crate::{AT_ONCE, ROUNDS, SOON, THREADS, fail, fails};
 
 /// Enough messages to go around a ring.
 const MESSAGES: u64 = 3 * ROUNDS;
-/// Larger than a line, and no multiple of a word.
+/// A type that is larger than a line. Its size is no multiple of a word's.
 type Large = [u32; 33];
 
-/// A message that is known by its number.
+/// A message that is made from a number.
 trait Numbered: Send + Debug + PartialEq {
     fn of(number: u64) -> Self;
 }
@@ -70,8 +70,8 @@ fn stream<Q: RawChannel<Item: Numbered>>() {
     });
 }
 
-/// A thread that waits for the other end wakes up when that is dropped, and nothing that was sent
-/// is lost or leaks.
+/// A thread that waits for the other end wakes up when the other end is dropped, and no message
+/// that was sent is lost or leaks.
 fn ends<Q: RawChannel<Item: Numbered>>() {
     let (mut sender, mut receiver) = channel::over::<Q>(2);
     assert_eq!(receiver.recv_timeout(AT_ONCE), Err(RecvTimeoutError::Timeout));

@@ -6,7 +6,8 @@ use syncline::{Condvar, Mutex};
 
 use crate::{AT_ONCE, ROUNDS, SOON, together};
 
-/// One thread puts boxes into a slot, and two take them out and wake all that wait for the slot.
+/// One thread puts boxes into a slot, and two take them out and wake all threads that wait for an
+/// empty slot.
 fn slot<L: RawLock<Memory = syncline::memory::Native>>() {
     let slot: Mutex<Option<Box<u64>>, L> = Mutex::from_raw(L::default(), None);
     let (filled, emptied) = (Condvar::new(), Condvar::new());

@@ -35,7 +35,7 @@ fn detached<D: RawDelegation + 'static>() {
                 **count += 1;
                 boxed
             });
-            // Too large for the node.
+            // A section that is too large for the node.
             let large = [number; 20];
             let dropped = count.delegate(move |count| {
                 **count += 1;

@@ -1,5 +1,5 @@
-//! Guards of parts, guards that change or own their lock, one-time initialization, barriers and
-//! reentrant mutexes.
+//! Guards of parts, guards that change their lock's mode or own their lock, one-time
+//! initialization, barriers and reentrant mutexes.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -45,7 +45,8 @@ fn a_part_is_read_and_written_under_a_shared_lock() {
     });
 }
 
-/// A guard that is passed by value must not claim what it has given up.
+/// A guard that is passed to a function by value must not claim its reference to be valid after it
+/// was dropped there.
 #[test]
 fn a_mapped_guard_ends_inside_of_a_function() {
     let mutex: Mutex<Box<u64>> = Mutex::new(Box::new(0));

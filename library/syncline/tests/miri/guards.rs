@@ -1,5 +1,5 @@
-//! What the tests of all locks don't do with guards: guards that are formatted, that are dropped in
-//! any order, for unsized values, in statics; and the types of `lock_api`.
+//! Uses of guards that the tests of all locks don't have: formatting, dropping in any order,
+//! unsized values, and locks in statics. Also the types of `lock_api`.
 
 use std::mem::ManuallyDrop;
 
@@ -68,7 +68,7 @@ fn a_static_lock_is_used_by_all() {
 #[test]
 fn a_lock_whose_guard_was_forgotten_can_be_dropped() {
     let mutex: Box<Mutex<Box<u64>>> = Box::new(Mutex::new(Box::new(7)));
-    // This lock has no nodes. The nodes of others would stay allocated.
+    // This lock has no nodes. The nodes of other locks would stay allocated.
     let guard = ManuallyDrop::new(mutex.lock());
     assert_eq!(***guard, 7);
     let _ = guard;

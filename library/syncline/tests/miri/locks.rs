@@ -1,4 +1,4 @@
-//! Every lock, held by one thread at a time, also the locks that can be shared: with guards, with
+//! Every lock, even one that can be shared, held by one thread at a time: with guards, with
 //! closures, by tries, and with waits that are given up.
 
 use syncline::Mutex;
@@ -26,8 +26,8 @@ fn exclusive<L: RawLock>() {
         }
     });
     assert_eq!(**mutex.get_mut(), THREADS * ROUNDS);
-    // All threads wait, and each hands over to the next. The lock is at a new address, since a free
-    // lock can be moved.
+    // All threads wait, and each hands the lock over to the next. The lock is at a new address,
+    // since a free lock may be moved.
     let moved = Box::new(mutex);
     behind(moved.lock(), |_| add(&mut moved.lock()));
     assert_eq!(*moved.into_inner(), THREADS * (ROUNDS + 1));
@@ -67,7 +67,7 @@ fn tries<L: TryLock>() {
 
 fn timed<L: TimedLock>() {
     let mutex: Count<L> = Mutex::from_raw(L::default(), Box::new(0));
-    // Threads that give up stand among threads that don't, and come again.
+    // Threads that give up wait among threads that don't, and then wait again.
     behind(mutex.lock(), |number| {
         for _ in 0..ROUNDS {
             if number != 1 {
@@ -127,7 +127,7 @@ macro_rules! lock {
             super::timed::<$Lock<Park>>();
         }
     };
-    // Queue locks have a gate in front where their waiters park.
+    // Queue locks are also tested behind a gate, at which their waiters park.
     (= queues exclusive $Lock:ident) => { lock! { @ Gate $Lock } };
     (= queues shared $Lock:ident) => { lock! { @ RwGate $Lock } };
     (= fifo $kind:ident $Lock:ident) => {};

@@ -1,4 +1,4 @@
-//! Values that a thread serves: delegation servers, and tables made of them.
+//! Values that belong to a server thread: delegation servers, and served tables.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! Every lock that readers share.
+//! Every lock that readers can share.
 
 use syncline::RwLock;
 use syncline::lock::{RawSharedLock, RwGate, TimedSharedLock, TrySharedLock};
@@ -6,7 +6,7 @@ use syncline::wait::{Park, Spin, Yield};
 
 use crate::{AT_ONCE, ROUNDS, THREADS, behind, fail, fails, together};
 
-/// Two numbers that only writers change, together.
+/// Two numbers. Only writers change them, always both.
 type Pair<L> = RwLock<[Box<u64>; 2], L>;
 
 fn pair<L: RawSharedLock>() -> Pair<L> {
@@ -39,7 +39,7 @@ fn shared<L: RawSharedLock>() {
     behind(moved.read(), use_it);
     fails(|| moved.with_read(|_| fail()));
     fails(|| moved.with_write(|_| fail()));
-    // Readers meet inside.
+    // All readers hold the lock at the same time.
     let met = std::sync::Barrier::new(THREADS as usize);
     together(|_| {
         let pair = moved.read();

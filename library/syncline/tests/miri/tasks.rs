@@ -1,4 +1,5 @@
-//! Ends of channels that are tasks, on an executor that parks its thread, or polls where it is woken.
+//! Ends of channels that are tasks. Their executor parks its thread, or polls in the call that
+//! wakes the task.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -18,7 +19,7 @@ use crate::{ROUNDS, SOON, THREADS};
 /// Enough messages to go around a ring.
 const MESSAGES: u64 = 6 * ROUNDS;
 
-/// Wakes a thread, and counts how often.
+/// Wakes a thread, and counts the wake-ups.
 struct Alarm {
     thread: Thread,
     rings: AtomicU64,
@@ -49,12 +50,12 @@ fn block_on<R>(future: impl Future<Output = R>) -> R {
     }
 }
 
-/// Polls once.
+/// Polls a future once, with a waker that rings the alarm.
 fn poll_once<R>(future: Pin<&mut impl Future<Output = R>>, alarm: &Arc<Alarm>) -> Poll<R> {
     future.poll(&mut Context::from_waker(&Waker::from(Arc::clone(alarm))))
 }
 
-/// Runs the two ends as a task or a thread each.
+/// Runs each end as a task (for `true`) or as a thread.
 fn stream<Q: RawChannel<Item = Box<u64>>>(sends: bool, receives: bool) {
     let (mut sender, mut receiver) = channel::over::<Q>(2);
     thread::scope(|scope| {
@@ -125,7 +126,7 @@ fn dropped<Q: RawChannel<Item = Box<u64>>>() {
         assert_eq!(poll_once(future.as_mut(), &alarm), Poll::Ready(Ok(Box::new(1))));
     }
     {
-        // The task is woken, and the message arrives, before the future is dropped.
+        // The message arrives and the task is woken before the future is dropped.
         let mut future = pin!(receiver.recv_async());
         assert!(poll_once(future.as_mut(), &alarm).is_pending());
         sender.send(Box::new(2)).expect("the receiver is there");
@@ -153,7 +154,7 @@ fn dropped<Q: RawChannel<Item = Box<u64>>>() {
     assert_eq!(Arc::strong_count(&alarm), 1);
 }
 
-/// The waker of the last poll is woken, and the one before is dropped.
+/// The waker of the last poll is woken, and those of earlier polls are dropped.
 fn moved<Q: RawChannel<Item = Box<u64>>>() {
     let (mut sender, mut receiver) = channel::over::<Q>(1);
     let (one, other) = (Alarm::new(), Alarm::new());
@@ -215,7 +216,7 @@ fn inboxes<Q: RawChannel<Item = Box<u64>>>() {
     });
 }
 
-/// A receiver that is polled where it is woken: inside the sender's call.
+/// A receiver that is polled as soon as it is woken, inside the sender's call.
 struct Inline<Q: RawChannel<Item = Box<u64>>> {
     receiver: Mutex<Receiver<Box<u64>, Q>>,
     received: AtomicU64,
@@ -248,7 +249,7 @@ fn inline<Q: RawChannel<Item = Box<u64>, Reader: Send> + 'static>() {
     assert_eq!(task.received.load(Relaxed), MESSAGES);
 }
 
-/// Tasks and threads at both sides of a channel of many.
+/// Tasks and threads at both sides of a channel with many senders and receivers.
 #[test]
 fn many_of_them() {
     let (sender, receiver) = many::bounded(1);
@@ -281,7 +282,8 @@ fn many_of_them() {
     assert_eq!(sum.into_inner(), MESSAGES * (MESSAGES - 1));
 }
 
-/// A future that was woken and is dropped passes the wake-up on; one that was not just goes.
+/// If a future was woken when it is dropped, it passes the wake-up on. If it was not woken, no
+/// other future is.
 #[test]
 fn passed_on() {
     let (sender, receiver) = many::bounded(1);
@@ -307,7 +309,7 @@ fn passed_on() {
         assert_eq!(poll_once(three.as_mut(), &third), Poll::Ready(Ok(Box::new(1))));
     }
     {
-        // One that was woken, and finds nothing, waits again.
+        // A future that was woken and finds no message waits again.
         let mut one = Box::pin(receiver.recv_async());
         assert!(poll_once(one.as_mut(), &first).is_pending());
         sender.send(Box::new(2)).expect("the receiver is there");
@@ -318,7 +320,7 @@ fn passed_on() {
         assert_eq!(poll_once(one.as_mut(), &second), Poll::Ready(Ok(Box::new(3))));
     }
     {
-        // Senders that wait for room.
+        // The same rules hold for senders that wait for room.
         sender.send(Box::new(4)).expect("the receiver is there");
         let mut one = Box::pin(sender.send_async(Box::new(5)));
         let mut two = Box::pin(sender.send_async(Box::new(6)));
@@ -332,7 +334,7 @@ fn passed_on() {
     assert_eq!(receiver.recv(), Ok(Box::new(6)));
     drop(sender);
     assert_eq!(block_on(receiver.recv_async()), Err(RecvError));
-    // The last receiver goes while a sender waits.
+    // The last receiver is dropped while a sender waits.
     let (sender, receiver) = many::bounded(1);
     sender.send(Box::new(1)).expect("the receiver is there");
     let mut one = Box::pin(sender.send_async(Box::new(2)));
@@ -342,7 +344,7 @@ fn passed_on() {
     assert_eq!(poll_once(one.as_mut(), &first), Poll::Ready(Err(SendError(Box::new(2)))));
 }
 
-/// Futures go from thread to thread if messages may.
+/// Futures may be sent to other threads if messages may.
 fn go_anywhere(sender: &mut Sender<Box<u64>>, receiver: &mut Receiver<Box<u64>>) {
     fn goes<T: Send + Unpin>(_: T) {}
     goes(sender.send_async(Box::new(1)));

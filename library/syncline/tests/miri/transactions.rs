@@ -12,7 +12,7 @@ use syncline::wait::{Park, Spin, Wait};
 
 use crate::{ROUNDS, SOON, THREADS, fail, fails, together};
 
-/// Money goes from a cell to a variable and back; every attempt sees the whole of it.
+/// Money goes from a cell to a variable and back. Every attempt must see the right sum.
 struct Accounts<E: Engine> {
     cell: TCell<u64, E::Memory>,
     variable: TVar<Box<u64>, E::Memory>,
@@ -53,7 +53,7 @@ impl<E: Engine> Accounts<E> {
     }
 }
 
-/// Each transaction changes how transactions run: side by side, or one after the other.
+/// A pace that changes after each transaction: side by side, then one after the other, and so on.
 #[derive(Debug, Default)]
 struct Alternating(AtomicBool);
 
@@ -138,7 +138,7 @@ fn a_transaction_sleeps_until_what_it_has_read_changes() {
     });
 }
 
-/// A list that is taken apart while others walk along it.
+/// A list is taken apart while other threads walk along it.
 #[test]
 fn nodes_outlive_those_who_walk_on_them() {
     struct Node {
@@ -174,7 +174,7 @@ fn nodes_outlive_those_who_walk_on_them() {
     });
 }
 
-/// More cells than are searched one by one.
+/// More cells than a transaction searches one by one for what it has written.
 #[test]
 fn a_transaction_of_many_cells() {
     let cells: Vec<TCell<u64>> = (0..20).map(TCell::new).collect();

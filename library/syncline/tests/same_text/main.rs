@@ -1,5 +1,5 @@
-//! Programs as users of the standard library and of parking_lot write them, each compiled and run
-//! twice: with their types and, only the `use` line changed, with ours.
+//! Programs as users of the standard library and of parking_lot write them. Each is compiled and
+//! run twice: with their types, and with ours, for which only the `use` line changes.
 //!
 //! What can't be written the same way is listed, with the reasons, in `docs/familiar.md`. One
 //! difference is so common that these texts name it: `held!(mutex.lock())` is `mutex.lock().unwrap()`

@@ -1,5 +1,4 @@
-//! Transactions that run alone and write in place: the writes of an attempt that fails are taken
-//! back.
+//! Transactions that run alone and write in place. If an attempt fails, its writes are undone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -13,7 +12,7 @@ use syncline::wait::Park;
 
 use crate::{Noting, ROUNDS, THREADS, panics, run};
 
-/// All transactions run one after the other, except an engine's first.
+/// A pace under which all transactions after an engine's first run one after the other.
 #[derive(Debug, Default)]
 struct Always;
 
@@ -25,7 +24,7 @@ impl Pace for Always {
     }
 }
 
-/// Each transaction changes how transactions run.
+/// A pace that changes after each transaction: side by side, then one after the other, and so on.
 #[derive(Debug, Default)]
 struct Alternating(AtomicBool);
 
@@ -46,7 +45,7 @@ fn engine<P: Pace>() -> Engines<P> {
     engine
 }
 
-/// More cells than are searched one by one.
+/// More cells than a transaction searches one by one for what it has written.
 const CELLS: usize = 40;
 
 fn cells<P: Pace>(engine: &Engines<P>) -> Vec<TCell<usize>> {
@@ -73,7 +72,7 @@ fn a_panic_takes_back_what_was_written_in_place() {
         })
     });
     assert_eq!(text, "enough");
-    // No other thread is kept out.
+    // Other transactions can run again.
     let seen = Session::new(&engine).atomically(|tx| {
         let numbers: Result<Vec<_>> = cells.iter().map(|cell| cell.get(tx)).collect();
         Ok((numbers?, name.get(tx)?))
@@ -199,8 +198,8 @@ fn what_was_replaced_is_dropped_outside_of_the_transaction() {
     assert_eq!(atomically(|tx| dropped.get(tx)), 1);
 }
 
-/// Each transaction looks at all values and exchanges two of them, and then changes how
-/// transactions run.
+/// Each transaction reads all values and exchanges two of them. After each, the engine changes
+/// between side by side and one after the other.
 #[test]
 fn every_attempt_sees_one_moment_however_it_runs() {
     const EACH: u64 = 100;

@@ -31,7 +31,7 @@ impl Drop for Noting {
     }
 }
 
-/// Runs threads, numbered from 0, and joins each of them, which a sanitizer sees.
+/// Runs threads, numbered from 0, and joins each of them, so that a sanitizer sees the order.
 fn run(threads: usize, body: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         let body = &body;
@@ -41,7 +41,7 @@ fn run(threads: usize, body: impl Fn(usize) + Sync) {
     });
 }
 
-/// The message of a closure's panic.
+/// The message of a closure's panic. Panics if the closure does not.
 fn panics<R>(what: impl FnOnce() -> R) -> String {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).err();
     let panic = panic.expect("it should have panicked");

@@ -72,7 +72,7 @@ fn waiting_for_nothing_panics() {
     assert!(text.contains("without having read anything"), "{text}");
 }
 
-/// A value whose instances are counted, and which panics on request.
+/// A value whose instances are counted, and that panics on request.
 struct Fragile {
     alive: Arc<AtomicUsize>,
     in_clone: bool,

@@ -1,4 +1,5 @@
-//! Many transactions at once: each sees one moment, none is lost, and none starves.
+//! Many transactions at once: each sees all cells as they were at one moment, none is lost, and
+//! none starves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -23,8 +24,8 @@ fn nothing_is_lost() {
     assert_eq!(value(&count), ROUNDS * THREADS as u32);
 }
 
-/// Some threads transfer between cells of both kinds, and others look at all of them: what they see
-/// must add up inside of the transaction, also in attempts that fail later.
+/// Some threads transfer between cells of both kinds, and others read all of them. The sum must be
+/// right inside of each transaction, even in attempts that fail later.
 #[test]
 fn every_attempt_sees_one_moment() {
     const ACCOUNTS: usize = 16;
@@ -68,7 +69,8 @@ fn every_attempt_sees_one_moment() {
     run(THREADS, |thread| if thread % 2 == 0 { transfer(thread) } else { look() });
 }
 
-/// Like `every_attempt_sees_one_moment`, by messages: with two lock servers.
+/// Like `every_attempt_sees_one_moment`, but with two lock servers, to which transactions send
+/// messages.
 #[test]
 fn lock_servers_keep_transactions_apart() {
     const ACCOUNTS: usize = 8;
@@ -157,7 +159,7 @@ fn a_long_transaction_is_not_starved_by_short_ones() {
             atomically(|tx| {
                 for cell in &cells {
                     let before = cell.get(tx)?;
-                    // Time for the others to get in the way.
+                    // Gives other threads time to change cells.
                     thread::yield_now();
                     cell.set(tx, before.wrapping_add(1));
                 }
@@ -169,8 +171,8 @@ fn a_long_transaction_is_not_starved_by_short_ones() {
     run(THREADS + 1, |thread| if thread == 0 { long() } else { short(thread) });
 }
 
-/// A list that grows and shrinks at its head while another thread walks along it: nodes that were
-/// taken out stay until a thread that is on them has left.
+/// A list grows and shrinks at its head while another thread walks along it. Nodes that were
+/// removed stay alive until no thread is on them.
 #[test]
 fn nodes_outlive_those_who_walk_on_them() {
     struct Node {

@@ -11,7 +11,7 @@ use crate::counted::{Count, Counted};
 
 static HASH_PANICS: AtomicBool = AtomicBool::new(false);
 
-/// A key that panics in `Hash` on request, and in `Eq` if it is compared with 1007, or is 1007.
+/// A key that panics in `Hash` on request, and in `Eq` if one of the two keys is 1007.
 #[derive(Clone, Copy, Debug)]
 struct Key(u32);
 
@@ -42,14 +42,15 @@ fn keys_that_panic() {
     for n in 0..50 {
         table.insert(Key(n), count.value());
     }
-    // In `Eq`, under the lock and without.
+    // Panics in `Eq`, with the bucket's lock held and without.
     let bad = Key(1007);
     assert!(panics(|| table.get(&bad)));
     assert!(panics(|| table.insert(bad, count.value())));
     assert!(panics(|| table.remove(&bad)));
     assert!(panics(|| table.entry(bad)));
     assert_eq!(count.alive(), 50);
-    // In `Hash`: at once, and when a bucket is split, which may happen at any insertion.
+    // Panics in `Hash`, before a bucket is looked at. The next test has a panic while a bucket is
+    // split.
     HASH_PANICS.store(true, Relaxed);
     assert!(panics(|| table.get(&Key(1))));
     assert!(panics(|| table.insert(Key(99), count.value())));
@@ -64,7 +65,7 @@ fn keys_that_panic() {
     assert_eq!(count.alive(), 0);
 }
 
-/// A key whose hash panics while it is armed: then its bucket can't be split.
+/// A key whose hash panics while the key is armed, so that its bucket can't be split.
 #[derive(Debug)]
 struct Once {
     number: u64,
@@ -157,7 +158,7 @@ fn nothing_is_leaked_or_freed_early() {
     drop(table.entry(1).or_insert_with(|| count.value()));
     drop(table.entry(1).insert(count.value()));
     drop(table.entry(2));
-    // An entry that is given up owns nothing of the table.
+    // An entry that is dropped unused leaves nothing in the table.
     assert!(table.entry(3).get().is_none() && !table.contains_key(&3));
     drop(old);
     drop(table);
@@ -170,7 +171,7 @@ fn room_for_too_many() {
     drop(FlatTable::<u64, u64>::with_capacity(usize::MAX));
 }
 
-/// A value that uses its table when it is dropped, if it is the one that was not needed.
+/// A value that uses its table when it is dropped, if the field is `true`.
 struct Unneeded(bool);
 
 static OF_UNNEEDED: OnceLock<Table<u32, Unneeded>> = OnceLock::new();

@@ -1,4 +1,4 @@
-//! A value that is counted as long as it lives, and that may panic when it is dropped.
+//! Values that are counted as long as they live, and that may panic when they are dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};

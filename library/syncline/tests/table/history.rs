@@ -1,12 +1,12 @@
-//! Whether a recorded history of a map has an explanation.
+//! Decides whether a recorded history of a map is linearizable.
 //!
 //! An operation on a key takes effect at one moment between its call and its return. So a history
-//! is right if its operations can be put in an order in which each could have given its answer, and
-//! no operation comes before one that had returned before it was called. Operations on different
-//! keys don't concern each other, so each key has its own order.
+//! is right if its operations can be put in an order in which each gives the answer that it gave.
+//! In this order, an operation that returned before another was called must come before it.
+//! Operations on different keys don't concern each other, so each key has its own order.
 //!
 //! The search is Wing and Gong's ("Testing and Verifying Concurrent Objects", 1993) with Lowe's
-//! cache of what was tried ("Testing for Linearizability", 2017).
+//! cache of the states that were tried ("Testing for Linearizability", 2017).
 
 use std::collections::HashSet;
 
@@ -43,13 +43,14 @@ pub struct Operation {
 /// The most operations on a key: a set of them fits into a word.
 pub const MOST: usize = 64;
 
-/// Whether the operations on one key, which was absent, have an explanation.
+/// Whether there is an order that explains the operations on one key. The key is absent at first.
 pub fn is_linearizable(operations: &[Operation]) -> bool {
     assert!(operations.len() <= MOST, "{} operations", operations.len());
     explains(operations, 0, None, &mut HashSet::new())
 }
 
-/// Whether what is left after a set of operations has an explanation.
+/// Whether there is an order for the operations that are not in the set `done`. Those in the set
+/// have left `value`.
 fn explains(
     operations: &[Operation],
     done: u64,
@@ -68,7 +69,7 @@ fn explains(
     })
 }
 
-/// The history of these operations, each with the moments of its call and of its return.
+/// Makes a history from operations, each with the moments of its call and its return.
 fn drawn(operations: &[(u64, u64, What)]) -> Vec<Operation> {
     operations
         .iter()
@@ -91,7 +92,7 @@ fn known_histories() {
     let wrong = [
         // A value is gone although no thread removed it.
         drawn(&[(0, 1, Insert(1, None)), (2, 3, Get(None))]),
-        // The new value, and then the old one again.
+        // The new value is found, and then the old one again.
         drawn(&[
             (0, 1, Insert(1, None)),
             (2, 9, Insert(2, Some(1))),

@@ -1,4 +1,4 @@
-//! Recorded histories of the tables, and of broken tables, which must be detected.
+//! Recorded histories of the tables, and of broken tables, whose faults must be found.
 
 use std::hash::RandomState;
 use std::sync::Barrier;
@@ -56,7 +56,7 @@ impl Map for LockTable<u64, Ttas> {
     }
 }
 
-/// A table whose updates take two steps, so that others can come in between.
+/// A table whose updates are two steps, so that other threads can come in between.
 struct LostUpdates(HashTable<u64, u64, RandomState, Flat>);
 
 impl Map for LostUpdates {
@@ -80,7 +80,8 @@ impl Map for LostUpdates {
     }
 }
 
-/// A table that takes the old value out before it puts the new one in: a reader finds nothing.
+/// A table that removes the old value before it inserts the new one. In between, a reader finds
+/// nothing.
 struct Gaps(HashTable<u64, u64, RandomState, Boxed>);
 
 impl Map for Gaps {
@@ -111,11 +112,11 @@ fn in_between() {
 const THREADS: usize = 4;
 /// The number of keys whose histories are checked; other keys make the table grow.
 const KEYS: u64 = 3;
-/// One more than the least number of runs without a finding.
+/// If no fault is found, there are at least `LEAST - 1` runs.
 const LEAST: u64 = 200;
 const STEPS: usize = MOST / THREADS;
 
-/// The histories of the keys in one run.
+/// Records the histories of the keys in one run.
 fn record<T: Map>(seed: u64, increments: bool) -> Vec<Vec<Operation>> {
     let table = T::new();
     let barrier = Barrier::new(THREADS);
@@ -156,7 +157,7 @@ fn now(start: Instant) -> u64 {
     start.elapsed().as_nanos() as u64
 }
 
-/// Whether any of many histories has no explanation.
+/// Whether one of many histories is not linearizable.
 fn is_told<T: Map>(increments: bool) -> bool {
     let end = Instant::now() + Duration::from_secs(2);
     let mut seeds = 1..;

@@ -1,5 +1,5 @@
-//! The tables that grow: against a model, under many threads, with functions, keys and values that
-//! panic, with writers in the middle of a read, and by recorded histories.
+//! Tests of the tables that grow: with a model, with many threads, with functions, keys and values
+//! that panic, with writers that come in the middle of a read, and with recorded histories.
 
 mod bad_input;
 mod counted;

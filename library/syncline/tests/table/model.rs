@@ -7,7 +7,7 @@ use syncline::table::{FlatTable, HashTable, Storage, Table};
 
 use crate::random;
 
-/// A hasher of a few values only, so that buckets overflow.
+/// A hasher that has only a few results, so that buckets overflow.
 #[derive(Clone, Default)]
 struct Few;
 

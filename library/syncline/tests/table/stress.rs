@@ -1,4 +1,4 @@
-//! Many threads at a table, also while it grows.
+//! Many threads use a table, even while it grows.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -11,7 +11,7 @@ use crate::random;
 
 const THREADS: u64 = 4;
 
-/// A value of which a torn copy is detected: all words follow from the key and the first.
+/// A value whose torn copies are detected: the key and the first word determine all words.
 type Value = [u64; 8];
 
 fn value(key: u64, number: u64) -> Value {
@@ -32,7 +32,7 @@ fn own_keys_and_others<P: Storage<u64, Value>>(rounds: u64) {
                 let mut mine = std::collections::HashMap::new();
                 let mut state = thread + 77;
                 for round in 0..rounds {
-                    // Ever more keys, so that the table grows all the time.
+                    // From ever more keys, so that the table grows all the time.
                     let key = random(&mut state) % (round / 4 + 8) * THREADS + thread;
                     let expected = mine.get(&key).map(|&number| value(key, number));
                     match random(&mut state) % 8 {
@@ -73,8 +73,9 @@ fn boxed() {
     own_keys_and_others::<syncline::table::Boxed>(60_000);
 }
 
-/// Values so large that most of the time is spent copying: a thread that loses the processor mostly
-/// does so in the middle of a copy, so that this finds torn ones on a single processor too.
+/// The values are so large that most of the time is spent copying. So a thread that loses its
+/// processor mostly does so in the middle of a copy, and torn copies are found even on a single
+/// processor.
 #[test]
 fn readers_of_one_contended_key_see_no_torn_value() {
     const WORDS: usize = 512;
@@ -101,8 +102,8 @@ fn readers_of_one_contended_key_see_no_torn_value() {
     });
 }
 
-/// All keys in one long chain, in which entries move forward when others are taken out: a thread
-/// that looks for an entry that stays finds it, wherever the entry moves meanwhile.
+/// All keys are in one long chain, in which entries move forward when others are removed. A thread
+/// that looks for an entry that stays must find it, wherever the entry moves meanwhile.
 #[test]
 fn entries_that_move_are_found() {
     /// Hashes that differ only in their upper bits: one bucket, but many tags.
@@ -212,7 +213,7 @@ fn values_live_as_long_as_they_are_referred_to() {
                     } else if round % 16 == 5 {
                         table.remove(&key);
                     } else if let Some(found) = table.get(&key) {
-                        // A node that was freed would hold something else.
+                        // A node that was freed would have another content.
                         let copy = *found.0;
                         assert_eq!(copy, (key, key));
                         reads.fetch_add(1, Relaxed);

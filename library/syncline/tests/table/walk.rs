@@ -1,8 +1,8 @@
-//! What a reader finds in a bucket that a writer changes in the middle of the search.
+//! Readers whose bucket a writer changes in the middle of the search.
 //!
-//! A key's `Eq` runs while a reader looks through its bucket, which is not locked then. So a writer
-//! can be let in at that very point, by the key itself: this needs no luck, and no second thread
-//! unless the reader may lock the bucket.
+//! A reader calls a key's `Eq` while it searches its bucket, which is not locked then. So the key
+//! itself can run a writer at any point of the search. A second thread is needed only if the reader
+//! may lock the bucket.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -22,7 +22,7 @@ impl Hash for Key {
     }
 }
 
-/// What happens, and after how many more comparisons.
+/// The number of comparisons before a function is called, and the function.
 type Meanwhile = (u32, Rc<dyn Fn()>);
 
 thread_local! {
@@ -48,7 +48,8 @@ impl PartialEq for Key {
     }
 }
 
-/// All keys have one hash, and so are in one bucket, and in buckets behind it.
+/// A hasher that gives all keys the same hash, so they are in one bucket, and in those chained
+/// behind it.
 #[derive(Default)]
 struct NoHash;
 
@@ -59,8 +60,8 @@ impl Hasher for NoHash {
     fn write(&mut self, _: &[u8]) {}
 }
 
-/// A key is its hash: keys differ in the bits that choose the bucket, and in no others; so a reader
-/// compares all keys of its bucket.
+/// A hasher whose result is the key itself. Hashes differ only in bits that choose the bucket, so a
+/// reader compares all keys of its bucket.
 #[derive(Default)]
 struct OwnHash(u64);
 
@@ -91,8 +92,8 @@ fn with_another<R>(
     result
 }
 
-/// Whichever key is removed while a reader is on its way to the last key, the last key is found.
-/// Keys behind the removed one move forward, also past the reader.
+/// Whichever key is removed while a reader searches for the last key, the last key is found. Keys
+/// behind the removed one move forward, perhaps past the reader.
 fn found_while_others_go<P: Storage<Key, u32> + 'static>() {
     for keys in 2..24 {
         for comparisons in 0..keys {
@@ -114,8 +115,8 @@ fn found_while_others_go<P: Storage<Key, u32> + 'static>() {
     }
 }
 
-/// The table grows to four times as many keys while a reader is in a bucket, which is split then,
-/// unless the table is small.
+/// The table grows to four times as many keys while a reader is in a bucket. The bucket is split
+/// then, unless the table is small.
 fn found_while_the_table_grows<P: Storage<Key, u32> + 'static>() {
     for keys in (1..200).step_by(13) {
         for sought in 0..keys {
@@ -176,13 +177,13 @@ fn always(act: Rc<dyn Fn() -> bool>) {
     MEANWHILE.set(Some((0, Rc::new(once))));
 }
 
-/// More disturbances than a reader bears before it locks the bucket.
+/// More disturbances than a reader tolerates before it locks the bucket.
 const OFTEN: u32 = 1000;
-/// How long a writer may take to disturb; after that it counts as locked out. A writer that is only
-/// slow makes this test weaker, but does not make it fail.
+/// How long a writer may take to change the bucket; after that it counts as locked out. A writer
+/// that is only slow makes this test weaker, but does not make it fail.
 const SLOW: Duration = Duration::from_millis(300);
 
-/// A writer changes the bucket between the reader's look at one key and that at the next.
+/// A writer changes the bucket each time before the reader compares the next key.
 #[test]
 fn a_reader_that_is_always_disturbed_gets_through() {
     let table: Arc<FlatTable<Key, u32, Equal>> = Arc::default();
@@ -210,6 +211,6 @@ fn a_reader_that_is_always_disturbed_gets_through() {
     MEANWHILE.take();
     drop(ask);
     assert!(disturbed.get() > 1);
-    // The last answer finds no thread, if the writer was locked out until now.
+    // If the writer was locked out until now, its last answer is not received, and it panics.
     let _ = writer.join();
 }

@@ -1,4 +1,4 @@
-//! The cases. Each sets up the scene that it needs before the threads begin.
+//! The cases of growing tables. Each fills its table before the threads begin.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ fn changes(key: u64, [first, second]: Value) -> u64 {
     first % 100
 }
 
-/// The changes of a key's value; `None` if the key is absent.
+/// The number of changes of a key's value; `None` if the key is absent.
 #[track_caller]
 fn found<T: Grows>(table: &T, key: u64) -> Option<u64> {
     table.get(key).map(|value| changes(key, value))
@@ -29,7 +29,7 @@ fn put<T: Grows>(table: &T, key: u64) {
     assert_eq!(table.insert(key, value(key, 0)), None, "{key} is there already");
 }
 
-/// A table with these keys.
+/// Makes a table with these keys.
 fn with<T: Grows>(keys: &[u64]) -> Arc<T> {
     T::Memory::arrange();
     let table = T::default();
@@ -38,8 +38,7 @@ fn with<T: Grows>(keys: &[u64]) -> Arc<T> {
     Arc::new(table)
 }
 
-/// Checks that the table has these keys and no others in the end, and that iteration visits each
-/// once.
+/// Checks that the table has these keys and no others, and that an iteration visits each once.
 #[track_caller]
 fn has<T: Grows>(table: &T, keys: &[u64]) {
     T::Memory::arrange();
@@ -50,7 +49,7 @@ fn has<T: Grows>(table: &T, keys: &[u64]) {
     T::Memory::explore();
 }
 
-/// Two threads: the first writes, and the second reads meanwhile.
+/// Runs two threads: the first writes, and the second reads meanwhile.
 fn beside<T: Grows>(
     table: &Arc<T>,
     write: impl Fn(&T) + Send + Sync + 'static,
@@ -63,7 +62,7 @@ fn beside<T: Grows>(
 /// Keys of bucket 1; the last one makes the table double.
 const OTHERS: [u64; 5] = [1, 5, 9, 13, 17];
 
-/// A table that has doubled, whose bucket 0 has these keys and was not split.
+/// Makes a table that has doubled. Its bucket 0 has these keys, and was not split yet.
 fn doubled<T: Grows>(keys: &[u64]) -> Arc<T> {
     with(&[keys, &OTHERS].concat())
 }
@@ -74,7 +73,8 @@ fn sorted(keys: &[u64]) -> Vec<u64> {
     keys
 }
 
-/// A key that is inserted is found or not, and then stays; keys that were there are found.
+/// A key that is being inserted may be found or not; if it is found, it is found again. Keys that
+/// were there before are found.
 pub fn beside_insert<T: Grows>() {
     let table = with::<T>(&[0]);
     beside(
@@ -89,8 +89,8 @@ pub fn beside_insert<T: Grows>() {
     has(&*table, &[0, 4]);
 }
 
-/// A key is removed, and another takes its slot. The second is inserted after the first was
-/// removed.
+/// A key is removed, and another key takes its slot. A reader must not find first the new key and
+/// then the old one.
 pub fn beside_exchange<T: Grows>() {
     let table = with::<T>(&[0]);
     beside(
@@ -108,7 +108,7 @@ pub fn beside_exchange<T: Grows>() {
     has(&*table, &[4]);
 }
 
-/// Values change one after the other.
+/// A value changes twice. A reader must not find an older value after a newer one.
 pub fn beside_change<T: Grows>() {
     let table = with::<T>(&[0]);
     beside(
@@ -125,7 +125,8 @@ pub fn beside_change<T: Grows>() {
     assert_eq!(found(&*table, 0), Some(2));
 }
 
-/// An entry moves forward from the chained bucket, which is freed and reused behind another one.
+/// An entry moves forward from a chained bucket. The chained bucket is freed, and reused behind
+/// another one.
 pub fn beside_fill<T: Grows>() {
     let table = with::<T>(&[0, 4, 8, 1, 5]);
     beside(
@@ -142,7 +143,7 @@ pub fn beside_fill<T: Grows>() {
     has(&*table, &[1, 4, 5, 8, 9]);
 }
 
-/// A bucket is split while its keys are looked up, once each.
+/// A bucket is split while each of its keys is looked up once.
 pub fn beside_split<T: Grows>() {
     let table = doubled::<T>(&[0, 4]);
     beside(
@@ -197,13 +198,13 @@ pub fn two_double<T: Grows>() {
     let shared = Arc::clone(&table);
     T::Memory::run(2, move |thread| put(&*shared, [9, 10][thread]));
     has(&*table, &[0, 1, 2, 4, 5, 6, 8, 9, 10]);
-    // Four buckets and one chained; then eight or sixteen, and three chained; or two chained, if
-    // the second thread has split its bucket instead.
+    // Before: four buckets and a chained one. After: eight or sixteen buckets and three chained
+    // ones; or eight and two chained ones, if the second thread has split its bucket instead.
     let buckets = table.bytes() * 5 / before;
     assert!([10, 11, 19].contains(&buckets), "{buckets} buckets");
 }
 
-/// A reader meets a doubling table, and buckets that were never used.
+/// A reader uses a table that is being doubled, and has buckets that were never used.
 pub fn beside_doubling<T: Grows>() {
     let table = with::<T>(&[4, 1, 5, 9, 13]);
     beside(
@@ -214,7 +215,7 @@ pub fn beside_doubling<T: Grows>() {
     has(&*table, &sorted(&[4]));
 }
 
-/// A writer meets a doubling table, and its bucket is split.
+/// A writer uses a table that is being doubled, and its bucket is split.
 pub fn writer_beside_doubling<T: Grows>() {
     let table = with::<T>(&[0, 1, 5, 9, 13]);
     beside(
@@ -228,8 +229,8 @@ pub fn writer_beside_doubling<T: Grows>() {
     has(&*table, &sorted(&[0, 4, 8]));
 }
 
-/// While a bucket is split, an iteration visits keys that stay exactly once, and keys that are
-/// inserted at most once.
+/// While a bucket is split, an iteration visits each key that stays exactly once, and a key that is
+/// being inserted at most once.
 pub fn iterated_beside_split<T: Grows>() {
     let table = doubled::<T>(&[0, 4]);
     beside(

@@ -1,4 +1,4 @@
-//! Random histories of three threads on few keys, each of which must have an explanation.
+//! Random histories of three threads on few keys. Each history must be linearizable.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use syncline_checkers::Engine;
 use self::explained::{Operation, What, is_linearizable};
 use super::Grows;
 
-/// The decision procedure that natively recorded histories use.
+/// The decision procedure, which the native tests also use.
 #[path = "../../../../syncline/tests/table/history.rs"]
 mod explained;
 
@@ -19,7 +19,7 @@ const STEPS: u64 = 4;
 const KEYS: [u64; 5] = [0, 4, 8, 12, 1];
 
 std::thread_local! {
-    /// The clock of an execution, whose threads share one system thread.
+    /// The clock of an execution. All its threads share one system thread.
     static CLOCK: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -28,7 +28,7 @@ fn now() -> u64 {
     CLOCK.get()
 }
 
-/// Random operations, in tables that grow meanwhile.
+/// Random operations on a table that grows meanwhile.
 pub fn recorded<T: Grows>() {
     CLOCK.set(0);
     let table = Arc::new(T::default());
@@ -52,7 +52,7 @@ pub fn recorded<T: Grows>() {
             };
             let operation = Operation { called, returned: now(), what };
             all.lock().expect("no panics").push((key, operation));
-            // Other keys are inserted, so that buckets overflow and the table doubles.
+            // Inserts another key, so that buckets overflow and the table doubles.
             let other = 5 + 4 * (THREADS as u64 * step + thread as u64);
             assert_eq!(table.insert(other, [other; 2]), None);
         }

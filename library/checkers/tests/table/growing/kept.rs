@@ -1,8 +1,8 @@
-//! Entries in nodes, like those of `Boxed`, but freed differently: all are kept until the table is
-//! dropped. `seize`, which frees them natively, can't be modelled, since its words are its own; so
-//! native tests must check that a node lives as long as it is read. The cases here check that a
-//! reader follows only nodes that were completely inserted, after they were written, and that each
-//! node is retired once.
+//! Entries in nodes, like those of `Boxed`, but all nodes are kept until the table is dropped. The
+//! crate `seize`, which frees them natively, can't be modelled, since its words are not the
+//! checker's. So native tests must check that a node lives as long as it is read. The cases here
+//! check that a reader follows only nodes that were inserted completely, after they were written,
+//! and that each node is retired only once.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,7 @@ use super::Value;
 
 type Entry = (u64, Value);
 
-/// Keeps nodes of the cases' entries until the table is dropped.
+/// Keeps the nodes of all entries until the table is dropped.
 pub struct Kept<M: Memory>(PhantomData<M>);
 
 struct Node<M: Memory> {
@@ -67,7 +67,8 @@ impl<M: Memory> Raw<M> {
     }
 
     fn entry<'a>(&self) -> &'a Entry {
-        // SAFETY: the entry was written in `make`, and never again, which the checker verifies.
+        // SAFETY: the entry was written in `make`, and is never written again, which the checker
+        // verifies.
         unsafe { self.node().entry.look(|entry| &*entry) }
     }
 }
@@ -90,14 +91,14 @@ unsafe impl<M: Memory> Keep<u64, Value> for Kept<M> {
     type Pin<'t> = ();
     /// The table has nothing to free at its end.
     const OWNS: bool = false;
-    /// Like `Boxed`.
+    /// The ordering that `Boxed` has.
     const READ: Ordering = Ordering::SeqCst;
 
     fn pin(&self) {}
     fn make(key: u64, value: Value) -> Raw<M> {
         let node = Node::<M> { entry: M::Data::new((0, [0; 2])), retired: Cell::new(false) };
         let node: Box<Node<M>> = Box::new(node);
-        // SAFETY: no other thread knows it.
+        // SAFETY: no other thread knows the node.
         unsafe { node.entry.with(|entry| *entry = (key, value)) };
         let at = std::ptr::from_ref(&*node).addr() as u64;
         NODES.with_borrow_mut(|nodes| nodes.push((at, node)));

@@ -7,7 +7,7 @@ use super::{Kept, Own, Value};
 
 const EXECUTIONS: Executions = Executions(3_000);
 
-/// A test of a case, with entries in the buckets and in nodes, with up to `$preemptions`
+/// Two tests of each case: with entries in the buckets, and in nodes. Explores up to `$preemptions`
 /// preemptions.
 macro_rules! cases {
     ($($case:ident: $preemptions:literal;)*) => {

@@ -3,7 +3,7 @@
 //! A key is its own hash, whose low bits choose the bucket. There are four buckets at first, so
 //! keys that are multiples of four are in bucket 0 until it is split; then those with bit 2 set
 //! move. All keys have the same tag, so a reader copies every entry of its bucket. A value is two
-//! equal words that identify its key, so a torn copy shows.
+//! equal words, from which its key can be computed, so a torn copy shows.
 
 mod cases;
 mod history;
@@ -20,7 +20,7 @@ pub use self::cases::*;
 pub use self::history::recorded;
 pub use self::kept::Kept;
 
-/// A key is its hash.
+/// A hasher whose result is the key itself.
 #[derive(Default)]
 pub struct OwnHash(u64);
 
