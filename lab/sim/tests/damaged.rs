@@ -1,5 +1,5 @@
-//! Damaged descriptions: each is either rejected, with a message that names the file, or describes
-//! a machine on which threads can run. None causes a panic, or takes hours to read.
+//! Damaged descriptions: each is either rejected with a message that names the file, or describes a
+//! machine on which threads can run. None causes a panic, and none takes hours.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ const TEXTS: [&str; 4] = [
     include_str!("../machines/xeon-x5660.json"),
 ];
 
-/// The texts that replace a number of a description.
+/// The texts by which a number of a description is replaced.
 const NUMBERS: [&str; 10] = [
     "0",
     "-1",
