@@ -143,8 +143,8 @@ pub struct SimulatedWord {
 }
 
 // SAFETY: A simulation runs in one thread of the real machine, and its simulated threads are
-// coroutines, so shared words stay in that thread. Before and after the simulation, the holder of
-// the lock has exclusive access.
+// coroutines, so shared words stay in that thread. Before and after the simulation, the owner of
+// the lock or other object that contains the word has exclusive access.
 unsafe impl Send for SimulatedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SimulatedWord {}

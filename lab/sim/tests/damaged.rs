@@ -135,7 +135,8 @@ fn descriptions_with_random_bytes() {
 
 #[test]
 fn costs_are_finite_whatever_is_described() {
-    // The greatest possible cost at the greatest possible distance does not overflow.
+    // With nearly the greatest cost at the greatest distance, the extrapolated cost saturates
+    // instead of overflowing.
     let mut description = Machine::named("opteron").unwrap().description;
     for row in &mut description.distances {
         row.iter_mut().filter(|distance| **distance == 3.0).for_each(|distance| *distance = 1e6);

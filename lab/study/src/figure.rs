@@ -28,8 +28,8 @@ pub struct Figure {
 pub enum Kind {
     /// Lines over a numeric axis.
     Lines,
-    /// Lines over a numeric axis, with a logarithmic vertical axis, for values of different
-    /// magnitudes.
+    /// Lines over a numeric axis, drawn with a logarithmic vertical axis since the values are far
+    /// apart.
     LogLines,
     /// Bars in groups.
     Bars,

@@ -1,5 +1,5 @@
-//! Which lock to use on today's machines. docs/locks.md must name the best lock of a situation in
-//! which it is clear, and the verdicts on published ratios.
+//! Which lock to use on today's machines. docs/locks.md must name the best lock of each situation
+//! in which that is clear, and must have the right verdicts on published ratios.
 
 use std::path::Path;
 

@@ -112,8 +112,8 @@ impl Engine<'_> {
     fn take_over(&mut self, number: u32) {
         let scheduler = self.machine.description.scheduler;
         let (near, far) = (scheduler.near, scheduler.far);
-        // Hardware threads of other nodes look only when a multiple of `far` has passed since the
-        // previous look.
+        // Hardware threads of other nodes look only at the first of these moments after each
+        // multiple of `far`.
         let (near, far) = (self.machine.in_cycles(near).max(1), self.machine.in_cycles(far).max(1));
         let far = self.now / far != self.now.saturating_sub(near) / far;
         let waits = |engine: &Self| {

@@ -289,8 +289,8 @@ impl Machine {
         self.hand_over
     }
 
-    /// Whether a changed line stays with its owner, unwritten to memory, when others read it
-    /// (MOESI's Owned).
+    /// Whether a changed line stays with its owner when others read it, instead of being written to
+    /// memory (MOESI's Owned).
     #[inline]
     pub fn has_owned(&self) -> bool {
         !self.description.load.owned.is_empty()

@@ -50,8 +50,8 @@ pub fn with_short_slices() -> Machine {
     Machine::new(description).unwrap()
 }
 
-/// There are more threads than processors, so that holders are preempted, and waiters that are
-/// next.
+/// There are more threads than processors, so holders are preempted, and so are the waiters whose
+/// turn is next.
 pub fn crowded<L: RawLock<Memory = Simulated>>() {
     const ROUNDS: u64 = 12;
     let machine = with_short_slices();

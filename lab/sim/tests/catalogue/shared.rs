@@ -75,7 +75,8 @@ pub fn tries<L: TrySharedLock<Memory = Simulated>>() {
     });
 }
 
-/// A reader gives up at its deadline, and acquires the lock if that is free earlier.
+/// A reader gives up at its deadline. With a later deadline, it acquires the lock when that is
+/// released.
 pub fn timed<L: TimedSharedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let within = |scene: &Scene<L>, cycles: u64| {

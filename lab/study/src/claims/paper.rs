@@ -14,7 +14,7 @@ pub struct Printed {
     pub local: &'static [(&'static str, f64)],
 }
 
-/// The four machines.
+/// The tables' numbers for SSYNC's four machines.
 #[rustfmt::skip]
 pub const PRINTED: [Printed; 4] = [
     Printed {

@@ -52,7 +52,7 @@ fn measure(lab: &Lab, target: &Target) -> Option<Panel> {
 
 /// Cycles that `cores` cores need for all sweeps. Before each step, a core reads a word of its own;
 /// after the step, it writes its progress to this word. At the end of a sweep, it waits for its
-/// neighbours, of which it has two at most.
+/// neighbours (two at most).
 fn sweeps(machine: &Machine, cores: usize, spread: bool, seed: u64) -> u64 {
     let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();
     let mut engine = Engine::new(machine, seed);

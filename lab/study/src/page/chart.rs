@@ -1,6 +1,6 @@
 //! A panel as SVG: lines over numbers, or bars in groups. The page's style defines colours and
-//! strokes, so one picture serves the light page and the dark one. The points of a line have marks,
-//! which have one of five shapes in each line.
+//! strokes, so one picture serves the light page and the dark one. Each line has one of five shapes
+//! of marks for its points.
 
 use std::fmt::Write;
 

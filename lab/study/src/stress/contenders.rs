@@ -43,7 +43,8 @@ impl<W: World> Contender<W> {
         Contender::of::<Mutex<W::Memory>>("mutex")
     }
 
-    /// The C library's mutex; in the test of memcached, it is waited for as memcached itself does.
+    /// The C library's mutex. In the test of memcached, threads wait for it as memcached itself
+    /// does.
     pub fn own() -> Contender<W> {
         let memcached = memcached::run_with_own_waiting::<W, Mutex<W::Memory>>;
         Contender { name: "own", memcached, ..Contender::mutex() }

@@ -40,8 +40,8 @@ pub struct Request {
 #[derive(Debug, Deserialize)]
 struct Section {
     lock: Which,
-    /// The average number of times that the section is entered, in each request or each time in the
-    /// section around it.
+    /// The average number of times that the section is entered, per request or, if it is inside
+    /// another section, each time that one is entered.
     times: f64,
     /// Nanoseconds for which the lock is held each time.
     held_ns: f64,

@@ -31,8 +31,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Whether a simulated ratio agrees with the published one: it is between two thirds of it and
-    /// 1.5 times as much. Two implementations of one kind of lock may differ by such a factor.
+    /// Whether a simulated ratio agrees with the published one: the quotient of the two is from 2/3
+    /// to 1.5. Two implementations of one kind of lock may differ by such a factor.
     pub fn holds(&self, simulated: f64) -> bool {
         let off = simulated / self.published;
         (1.0 / 1.5..=1.5).contains(&off)

@@ -1,4 +1,5 @@
-//! This machine as a [`World`]: threads of the operating system, each pinned to one processor.
+//! This machine as a [`World`]: threads of the operating system, each pinned to one processor
+//! unless the placement is `Anywhere`.
 
 use std::hint::spin_loop;
 use std::sync::Barrier;
@@ -16,7 +17,7 @@ use syncline_sim::engine::ANYWHERE;
 
 /// The time for which the cycle counter is compared with the system's clock.
 const CALIBRATION: Duration = Duration::from_millis(20);
-/// The number of round trips of a line by which the time of a transfer is measured.
+/// The number of transfers of a line over which the time of one is averaged.
 const TRANSFERS: u32 = 2_000;
 
 /// This machine, limited to the processors that the process may use.

@@ -33,7 +33,7 @@ pub trait World: Sync {
 
     /// The numbers of threads that are worth measuring, in ascending order, from one to all. If the
     /// machine is known to have large nodes, the numbers include some that exactly fill one or
-    /// several nodes, and the number that is by one too large for the first node.
+    /// several nodes, and the number of the first node's cores plus one.
     fn steps(&self) -> Vec<usize>;
 
     /// Whether hierarchical locks may have an advantage: the machine has several sockets, or the
@@ -131,7 +131,7 @@ impl Course {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Homes {
     /// The homes that the machine itself chooses: the node that touches a line first, or a node by
-    /// a hash of the address.
+    /// a hash.
     Machine,
     /// The node of the first thread, as in SSYNC.
     First,
