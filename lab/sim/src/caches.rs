@@ -1,4 +1,4 @@
-//! Sets of caches, such as the caches that have a copy of a line.
+//! Sets of caches, such as all caches that have a copy of a line.
 
 /// The most private caches that a simulated machine may have.
 pub const MOST_CACHES: usize = 256;
@@ -22,7 +22,7 @@ impl Caches {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Returns the set without this cache.
+    /// This set without `cache`.
     #[inline]
     pub fn without(mut self, cache: usize) -> Caches {
         self.0[cache / 64] &= !(1 << (cache % 64));

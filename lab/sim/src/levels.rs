@@ -1,10 +1,10 @@
-//! The levels of a core's own caches: which lines are in which level, and which have been evicted
-//! by other lines.
+//! The levels of each core's own caches: which lines are in which level, and which lines have been
+//! evicted by others.
 //!
-//! Each level is a number of sets. In a set, the least recently used line makes room for a new one.
-//! [`Line`](crate::line::Line) decides which cache has a line in which state. A line that is
-//! evicted from the last level here still belongs to the core, which has to fetch it from the
-//! last-level cache again.
+//! A level consists of sets. In a set, a new line evicts the least recently used one.
+//! [`Line`](crate::line::Line) decides which cache has a line in which state, so a line that is
+//! evicted from the last of these levels still belongs to the core; but the core has to fetch it
+//! from the last-level cache again.
 
 use crate::machine::Machine;
 
@@ -15,23 +15,23 @@ const WAYS: usize = 8;
 
 /// A level of caches, for all cores of a machine.
 struct Level {
-    /// Number of sets, a power of two.
+    /// The number of sets of each core, a power of two.
     sets: usize,
     /// The line that was used last in each set, by core and set. Lines are numbered from 1; 0 is an
-    /// empty way. In large levels most sets have one line, so most of a simulation's accesses are
-    /// to this vector, and it is most of what has to fit into the real machine's caches.
+    /// empty way. In large levels, most sets have one line. So a simulation mostly accesses this
+    /// vector, which should fit into the caches of the machine that runs the simulation.
     latest: Vec<u32>,
     /// The other lines of each set, the most recently used first; empty ways come last.
     others: Vec<[u32; WAYS - 1]>,
 }
 
-/// All levels.
+/// All levels of all cores.
 pub struct Levels(Vec<Level>);
 
 impl Levels {
     pub fn of(machine: &Machine) -> Levels {
         let level = |lines: &usize| {
-            // Rounded down to a power of two.
+            // The number of sets is rounded down to a power of two.
             let sets = 1 << (lines / WAYS).max(1).ilog2();
             let all = machine.caches() * sets;
             Level { sets, latest: vec![0; all], others: vec![[0; WAYS - 1]; all] }
@@ -39,8 +39,8 @@ impl Levels {
         Levels(machine.private_lines().iter().map(level).collect())
     }
 
-    /// The level in which a core finds a line, counted from 0, or the number of levels if none has
-    /// it. Puts the line into all levels that were searched.
+    /// Finds a core's line: returns its level, counted from 0, or the number of levels if none has
+    /// the line. Puts the line into all levels that were searched.
     #[inline]
     pub fn touch(&mut self, cache: usize, line: u32) -> usize {
         let wanted = line + 1;
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(levels.touch(0, 7), 2);
     }
 
-    /// Compares the levels with lists that have the latest line first.
+    /// Compares the levels with a list for each set, which has the latest line first.
     #[test]
     fn a_set_has_the_lines_that_were_used_last() {
         let opteron = Machine::named("opteron").unwrap();
@@ -113,7 +113,7 @@ mod tests {
         let mut random = 1_usize;
         for _ in 0..20_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Some forty lines of one set of the first level, and of eight sets of the second.
+            // Forty lines that share one set of the first level, and eight sets of the second.
             let line = (random >> 40) % 40 * sets[0];
             assert_eq!(levels.touch(0, line as u32), touched(line));
         }

@@ -1,15 +1,16 @@
-//! Simulated many-core machines: a [`Memory`](syncline::memory::Memory) on which the library's own
-//! algorithms run unchanged, for machines that are not at hand.
+//! Simulated many-core machines, in place of those that are not at hand: a
+//! [`Memory`](syncline::memory::Memory) on which the library's own algorithms run unchanged.
 //!
 //! 1. [`machine`]: topology, and the cycles that an access takes, from a description file. The
 //!    machines of the SSYNC paper are built in.
-//! 2. `line`: which core has a cache line, and so what the next access to it costs.
+//! 2. `line`: which caches have a line, which determines the cost of the next access to it.
 //! 3. [`engine`]: threads, processors and time.
 //! 4. [`Simulated`]: the memory.
-//! 5. [`uncached`]: the bare words and registers of a machine without cache coherence.
+//! 5. [`uncached`]: the words and registers of a machine without cache coherence.
 //!
-//! Only costs are simulated. Between two accesses no time passes, except for the few instructions
-//! that belong to each access and the cycles that [`engine::delay`] adds.
+//! Only the costs of accesses are simulated. Between two accesses no time passes, except for the
+//! few instructions that belong to each access, and the time that [`engine::delay`] and
+//! [`engine::execute`] add.
 //!
 //! ```
 //! use syncline::lock::{Mcs, RawLock};

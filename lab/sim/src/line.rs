@@ -1,10 +1,10 @@
-//! A cache line: which caches have it in which state, until when it is busy, and what an access
-//! costs.
+//! A cache line: which caches have it in which state, until when it is busy, and what an access to
+//! it costs.
 //!
 //! Accesses to one line are served one after another, in the order of their requests. Each begins
-//! when the one before has finished with the line; if lines travel between caches, that is the end
-//! of the access. So a line that many threads want has a queue, and spinning readers fetch the line
-//! again one after the other.
+//! when the line is no longer busy with the access before it; if lines travel between caches, that
+//! is at the end of that access. So accesses to a contended line queue up, and spinning readers
+//! fetch the line again one after another.
 
 use crate::caches::Caches;
 use crate::machine::{Access, Machine, Protocol, State};
@@ -15,24 +15,24 @@ pub type ThreadId = u32;
 /// A cache line: its state, its holders, and when it is free.
 pub struct Line {
     state: State,
-    /// The cache that has the line modified, owned or exclusive.
+    /// The cache that has the line in the state modified, owned or exclusive.
     owner: usize,
     /// The node of the line's home.
     home: usize,
     /// The cache whose test-and-set register guards the line, on machines where such registers are
     /// the only atomic operation.
     keeper: usize,
-    /// The caches that have the line.
+    /// The caches that have a copy of the line.
     holders: Caches,
-    /// The cycle from which the next access can be served.
+    /// The cycle from which the line can serve the next access.
     pub free_at: u64,
-    /// The cycle from which the latest write can be seen.
+    /// The cycle from which threads can see the latest write.
     pub written_at: u64,
     /// Threads that poll the line until it is written to.
     pub watchers: Vec<ThreadId>,
     /// The caches that still have the line exclusively although others have requested it.
     staying: Vec<Stay>,
-    /// The holder that used the line last, and the cycle in which it did.
+    /// The holder that used the line last, and the cycle of that use.
     used: (usize, u64),
 }
 
@@ -43,7 +43,7 @@ struct Stay {
 }
 
 impl Line {
-    /// A line that no cache has, with its home and with the cache whose register guards it.
+    /// A line that no cache has. `keeper` is the cache whose register guards it.
     pub fn new(home: usize, keeper: usize) -> Line {
         Line {
             state: State::Invalid,
@@ -65,8 +65,8 @@ impl Line {
         self.used = (cache, at);
     }
 
-    /// The earliest cycle in which a request by a cache can have begun. A request from before
-    /// another cache's latest use of the line would have been undone, since that cache would have
+    /// The earliest cycle in which a request by `cache` can have begun. A request from before
+    /// another cache's latest use of the line would have been useless, since that cache would have
     /// fetched the line back.
     #[inline]
     pub fn unused_since(&self, cache: usize, now: u64) -> u64 {
@@ -86,8 +86,8 @@ impl Line {
         }
     }
 
-    /// The cycle until which a cache keeps a line that others have requested. `None` if that is
-    /// before the cycle `at`, or if the cache does not have such a line.
+    /// The cycle until which a cache keeps the line although others have requested it. `None` if
+    /// that is before the cycle `at`, or if the cache no longer has the line.
     #[inline]
     pub fn stays_beyond(&self, cache: usize, at: u64) -> Option<u64> {
         let mut staying = self.staying.iter();
@@ -110,7 +110,7 @@ impl Line {
         self.state != State::Invalid && self.holders.has(cache)
     }
 
-    /// Whether a cache has the line in a state that suits the access.
+    /// Whether a cache has the line in a state in which the access needs no other cache.
     #[inline]
     pub fn suits(&self, access: Access, cache: usize) -> bool {
         match access {
@@ -137,9 +137,9 @@ impl Line {
                 let class = sharers().unwrap_or_else(|| machine.class(here, home));
                 return self.over(machine, access, class);
             }
-            // The directory does not know the sharers. The home is asked at the same time as the
-            // sharers: the nearest sharer for a load, the farthest for a write. The farther of that
-            // sharer and the home decides.
+            // The directory does not know the sharers, so they are asked at the same time as the
+            // home. The cost is that of the distance to the home or to a sharer, whichever is
+            // farther: for a load the nearest sharer counts, for a write the farthest.
             (Protocol::Directory, State::Shared) => {
                 let class = machine.class(here, home).max(sharers().unwrap_or(0));
                 return self.over(machine, access, class);
@@ -147,9 +147,10 @@ impl Line {
             (Protocol::Directory, State::Invalid) => home,
             (Protocol::Directory, _) => machine.node_of(self.owner),
         };
-        // The tables have the costs of round trips, whose home is at the asking core or at the
-        // holder. This route has three parts, so each part costs half of what the same distance as
-        // a round trip adds to an access within a node.
+        // The tables have the costs of round trips, in which the home is on the asking core's node
+        // or on the holder's. The route here has three one-way parts: to the home, to the holder,
+        // and back. Each adds half of what a round trip over the same distance adds to an access
+        // within a node.
         let within = machine.cycles(access, self.state, 0);
         let more =
             |a, b| machine.cycles(access, self.state, machine.class(a, b)).saturating_sub(within);
@@ -184,14 +185,14 @@ impl Line {
                     self.holders = Caches::default();
                     if machine.reads_to_share() { State::Shared } else { State::Exclusive }
                 }
-                // If no write comes in between, the next reader finds the line unchanged and shares
-                // it.
+                // The reader gets the line alone, unchanged. If it does not write to the line, the
+                // next reader shares it.
                 State::Modified if machine.description.reads_take_over => {
                     self.owner = cache;
                     self.holders = Caches::default();
                     State::Exclusive
                 }
-                // A changed line stays changed, and its owner supplies it (MOESI).
+                // A changed line is not written back: its owner supplies it to readers (MOESI).
                 State::Modified | State::Owned if machine.has_owned() => State::Owned,
                 _ => State::Shared,
             };
@@ -199,8 +200,8 @@ impl Line {
         self.holders.add(cache);
     }
 
-    /// Puts the line into a state, with these holders, of which the first is the owner. Used to
-    /// measure what accesses to such a line cost.
+    /// Puts the line into a state, with these holders; the first one is the owner. Used to measure
+    /// the cost of accesses to such a line.
     pub fn prepare(&mut self, state: State, holders: &[usize]) {
         self.staying.clear();
         self.state = state;

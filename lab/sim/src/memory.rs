@@ -1,11 +1,12 @@
 //! The memory of a simulated machine: words are plain numbers, and an access takes as much
-//! simulated time as it would on that machine.
+//! simulated time as it would take on that machine.
 //!
 //! A run uses one thread of the real machine, and each access takes effect at one moment of
 //! simulated time. If threads have store buffers, a store that is not sequentially consistent may
 //! take effect after later loads of its thread, as on x86 and SPARC (total store order). All other
-//! accesses are ordered as if every one were sequentially consistent. The cost of an atomic
-//! operation comes from the tables, which were measured with fences.
+//! accesses are ordered as if all were sequentially consistent, whatever ordering the program
+//! requests. The costs of atomic operations come from tables that were measured with fences, so a
+//! weaker ordering makes them no cheaper.
 //!
 //! Outside of a simulation, an access takes no time: locks can be created before a run, and
 //! counters can be read after it.
@@ -41,7 +42,8 @@ unsafe impl Memory for Simulated {
     type Data<T> = SimulatedData<T>;
     type Own<T: Default> = OnStack<T>;
 
-    /// Waiters poll rarely, with long pauses, since each poll costs the simulator an event.
+    /// Fewer looks than on a real machine, with longer pauses between them, since each look costs
+    /// the simulator an event.
     const PATIENCE: u32 = 20;
     const BATCH: u32 = 64;
 
@@ -65,8 +67,9 @@ unsafe impl Memory for Simulated {
 
     unsafe fn free<T>(node: NonNull<T>) {
         let node = node.cast::<Padded<T>>();
-        // SAFETY: By the caller's promise the value comes from `allocate`, which padded it; it is
-        // the first field of its padding.
+        // SAFETY: the caller promises that the node comes from `allocate`, so it is the first field
+        // of a `Padded`, in memory from the pool with this layout, and that no thread uses it any
+        // more.
         unsafe {
             node.drop_in_place();
             let thread = with(|engine| engine.thread());
@@ -122,7 +125,7 @@ unsafe impl Memory for Simulated {
         fetch_for_writing(word.at());
     }
 
-    /// A simulated thread can't interrupt others, so both sides execute a fence.
+    /// A simulated thread can't interrupt others, so both sides of this barrier execute a fence.
     fn light_barrier() {
         fence();
     }
@@ -140,8 +143,8 @@ pub struct SimulatedWord {
 }
 
 // SAFETY: A simulation runs in one thread of the real machine, and its simulated threads are
-// coroutines, so shared words stay in that thread. Before and after the simulation, the holder of
-// the lock has exclusive access.
+// coroutines, so shared words stay in that thread. Before and after the simulation, the owner of
+// the lock or other object that contains the word has exclusive access.
 unsafe impl Send for SimulatedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SimulatedWord {}
@@ -252,9 +255,9 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
     }
 }
 
-/// Ordinary data that several threads access. Handing it out costs a store to each of its lines, or
-/// a load of each if it is only read; these accesses are under way at the same time. The data's
-/// contents decide what the user does next, so the core waits for them.
+/// Ordinary data that several threads access. An access by [`Data::with`] costs a store to each
+/// line of the data, and one by [`Data::look`] a load of each; a core that runs ahead makes them at
+/// the same time. The caller's next step may depend on the data, so the core waits for all of them.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,

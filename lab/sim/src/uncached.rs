@@ -1,12 +1,12 @@
-//! The SCC's shared memory as the hardware provides it: words that can be loaded and stored, and
-//! test-and-set registers that are not memory.
+//! The SCC's shared memory as the hardware provides it: words with loads and stores, and
+//! test-and-set registers outside of the memory.
 //!
 //! Deliberately, no algorithm of the library can be instantiated with these types: a
 //! [`Memory`](syncline::memory::Memory) has compare-and-swap, and the SCC has none. Software can
-//! build it, as [`Simulated`](crate::Simulated) does: there an atomic operation acquires the
-//! register that guards the word's line, loads, stores, and frees the register. MPI's windows do
-//! the same on the SCC (Christgau and Schnor, section 5.5). Locks that need only test-and-set are
-//! written with these two types, as [`Register::acquire`] is.
+//! build one, as [`Simulated`](crate::Simulated) does: its atomic operations acquire the register
+//! that guards the word's line, load the word, store to it, and free the register. MPI's windows do
+//! the same on the SCC (Christgau and Schnor, section 5.5). Locks that need only test-and-set can
+//! be written with these two types, as [`Register::acquire`] is.
 //!
 //! The library's `Word` could instead be split into one trait for loads and stores and one for
 //! atomic operations, but every lock of the library needs both.
@@ -78,7 +78,8 @@ impl Register {
         engine::reset(self.0);
     }
 
-    /// Tries to set the register until it was free: the simplest lock of such a machine.
+    /// Sets the register again and again until it was free before: the simplest lock of such a
+    /// machine.
     ///
     /// # Panics
     /// Same panics as [`test_and_set`](Self::test_and_set).

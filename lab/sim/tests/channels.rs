@@ -1,6 +1,6 @@
 //! Messages on the simulated machines arrive, and cost as many transfers of a line as SSYNC says
-//! (section 6.2): two for one way, four for a round trip. Numbers such as S12 are claims in
-//! `docs/study.md`.
+//! (section 6.2): two for one way, four for a round trip. Ids such as S12 are those of the claims
+//! in `docs/study.md`.
 
 use syncline::channel::{self, Duplex, Exclusive, Inbox, RawChannel, Ring, Shared, Single};
 use syncline::wait::{Park, Spin, Yield};
@@ -48,8 +48,8 @@ fn cycles_round_trip<Q: RawChannel<Item = Message>>(machine: &Machine, places: [
     outcome.cycles as f64 / ROUNDS as f64
 }
 
-/// One hardware thread at each class of distance from the first, with the cycles that a load of a
-/// line takes that the other has written.
+/// One hardware thread at each class of distance from hardware thread 0, with the cycles of a load
+/// of a line that the other thread has written.
 fn others(machine: &Machine) -> Vec<(usize, f64)> {
     let node = |thread| machine.node_of(machine.cache_of(thread));
     let mut others: Vec<_> = (1..machine.threads())
@@ -62,8 +62,9 @@ fn others(machine: &Machine) -> Vec<(usize, f64)> {
     others.into_iter().map(|(class, thread)| (thread, transfer(class))).collect()
 }
 
-/// Claim S12. Niagara, and neighbours on Tilera, are left out: a transfer there takes so few cycles
-/// that a processor's work in its own cache counts as well.
+/// Claim S12. The Niagara and the Tilera are left out: on the Niagara, and between neighbours on
+/// the Tilera, a transfer takes so few cycles that a processor's work in its own cache counts as
+/// well.
 #[test]
 fn a_message_costs_two_transfers_and_a_round_trip_four() {
     for name in ["opteron", "xeon", "opteron-2384", "xeon-x5660"] {
@@ -77,8 +78,8 @@ fn a_message_costs_two_transfers_and_a_round_trip_four() {
     }
 }
 
-/// Claim S20, for the other machines too: a thread that reads a line before it writes to it should
-/// fetch the line for writing.
+/// Claim S20, also on a machine that the claim is not about: a thread that will read a line and
+/// then write to it should fetch the line for writing.
 #[test]
 fn fetching_a_line_for_writing_saves_a_broadcast() {
     for name in ["opteron", "xeon"] {
@@ -93,7 +94,8 @@ fn fetching_a_line_for_writing_saves_a_broadcast() {
     }
 }
 
-/// A ring's receiver writes nothing to the lines of messages, so both ends work at the same time.
+/// The receiver of a ring writes nothing to the lines of messages, so sender and receiver work at
+/// the same time.
 #[test]
 fn a_message_of_a_ring_costs_less_than_two_transfers_across_sockets() {
     let machine = Machine::named("xeon").unwrap();

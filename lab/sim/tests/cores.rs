@@ -1,5 +1,5 @@
-//! The simulation of a single core: its levels of caches, the instructions besides its accesses,
-//! and the time for which its accesses keep a line from other cores.
+//! The simulation of a single core: its levels of caches, the instructions that belong to its
+//! accesses, and the time for which its accesses keep a line busy for other cores.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -18,7 +18,7 @@ fn lines(count: usize) -> Vec<Line> {
     std::iter::repeat_with(Line::default).take(count).collect()
 }
 
-/// Average cycles of a load by a core that loads this many lines in turn.
+/// Average cycles of a load by a core that loads `count` lines in turn.
 fn load(machine: &Machine, count: usize) -> f64 {
     const ROUNDS: usize = 3;
     let lines = lines(count);
@@ -38,8 +38,8 @@ fn load(machine: &Machine, count: usize) -> f64 {
 
 #[test]
 fn a_load_costs_the_level_that_holds_all_lines() {
-    // Each number of lines is at most half of what fits into its level, and at least twice what
-    // fits into the level before. The cycles are those of SSYNC's table 3.
+    // Each number of lines is at most half of those that fit into its level, and at least twice
+    // those that fit into the level before. The cycles are those of SSYNC's table 3.
     for (name, levels) in [
         ("opteron", &[(512, 3.0), (4096, 15.0), (16_384, 40.0)][..]),
         ("xeon", &[(256, 5.0), (2048, 11.0), (8192, 44.0)]),
@@ -68,8 +68,8 @@ fn threads_of_a_core_take_turns() {
         let threads = (0..threads).map(|place| (place, body(place))).collect();
         Engine::new(machine, 1).run(threads).cycles / ACCESSES
     };
-    // Loads of one line follow each other directly. Four of the eight threads keep a core of the
-    // Niagara busy.
+    // Each thread's loads are of one line and follow each other directly, so only their
+    // instructions count. On the Niagara, four threads keep a core busy.
     let niagara = named("niagara");
     assert_eq!((cycles(&niagara, 1), cycles(&niagara, 2)), (3, 3));
     assert_eq!((cycles(&niagara, 4), cycles(&niagara, 8)), (3, 6));
@@ -90,7 +90,7 @@ fn instructions_are_no_part_of_an_access() {
     Engine::new(&named("niagara"), 1).run(vec![(0, body)]);
 }
 
-/// Cycles from one access to the next if two cores access a line and do nothing else.
+/// Cycles from one access to the next, if two cores do nothing but access one line.
 fn apart(machine: &Machine, other: usize, access: fn(&Line)) -> u64 {
     const ACCESSES: u64 = 1000;
     let word = Line::default();
@@ -105,8 +105,9 @@ fn a_line_is_busy_while_it_travels_and_not_while_it_stays() {
         word.swap(1, Relaxed);
     };
     assert_eq!(apart(&named("xeon"), 1, swap), 120);
-    // A swap takes 90 cycles from another core. The route of a load takes 24 of these, but the line
-    // is busy for the 3 that a load takes in its own cache.
+    // A swap takes 90 cycles from another core. For 24 of these, the cycles of a load, the request
+    // and the answer travel, and the line is not busy. Instead, it is busy for the 3 cycles of a
+    // load from a core's own cache.
     assert_eq!(apart(&named("niagara"), 8, swap), 69);
 }
 
@@ -141,15 +142,15 @@ fn instructions_take_turns_as_accesses_do() {
         let machine = named(name);
         Engine::new(&machine, 1).run(threads).cycles
     };
-    // The Opteron executes three instructions in a cycle. The Niagara executes one in a cycle for
-    // each of two groups of four threads.
+    // The Opteron executes three instructions per cycle. A thread of the Niagara executes one per
+    // cycle, as long as at most four threads of its core run; more threads take turns.
     assert_eq!((cycles("opteron", 1), cycles("opteron", 48)), (40, 40));
     assert_eq!((cycles("niagara", 1), cycles("niagara", 4), cycles("niagara", 8)), (120, 120, 240));
     assert_eq!(cycles("clusters", 1), 0, "a description without instructions");
 }
 
-/// Cycles of a load by core 1 of a line that core 0 has changed, and cycles of a store right after
-/// it.
+/// Cycles of a load by core 1 from a line that core 0 has changed, and cycles of a store to the
+/// line right after the load.
 fn load_and_store(fetches: bool) -> (u64, u64) {
     let word = Line::default();
     let cycles = Cell::new((0, 0));
@@ -170,8 +171,8 @@ fn load_and_store(fetches: bool) -> (u64, u64) {
 
 #[test]
 fn a_line_that_is_fetched_for_writing_can_be_written_at_once() {
-    // From SSYNC's table 2, column "same die": a load of a changed line, a store to an owned one,
-    // and a store to a changed one.
+    // The cycles are those of SSYNC's table 2, column "same die": 81 for a load of a changed line,
+    // 244 for a store to an owned one, and 83 for a store to a changed one.
     assert_eq!(load_and_store(false), (81, 244));
     let (load, store) = load_and_store(true);
     assert!((83..83 + 10).contains(&load) && store <= 3, "{load}, {store}");

@@ -1,5 +1,5 @@
-//! Damaged descriptions: each is either rejected, with a message that names the file, or describes
-//! a machine on which threads can run. None causes a panic, or takes hours to read.
+//! Damaged descriptions: each is either rejected with a message that names the file, or describes a
+//! machine on which threads can run. None causes a panic, and none takes hours.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ const TEXTS: [&str; 4] = [
     include_str!("../machines/xeon-x5660.json"),
 ];
 
-/// The texts that replace a number of a description.
+/// The texts by which a number of a description is replaced.
 const NUMBERS: [&str; 10] = [
     "0",
     "-1",
@@ -135,7 +135,8 @@ fn descriptions_with_random_bytes() {
 
 #[test]
 fn costs_are_finite_whatever_is_described() {
-    // The greatest possible cost at the greatest possible distance does not overflow.
+    // With nearly the greatest cost at the greatest distance, the extrapolated cost saturates
+    // instead of overflowing.
     let mut description = Machine::named("opteron").unwrap().description;
     for row in &mut description.distances {
         row.iter_mut().filter(|distance| **distance == 3.0).for_each(|distance| *distance = 1e6);

@@ -1,4 +1,4 @@
-//! The library's growing hash tables on simulated machines.
+//! The library's hash tables that grow, on simulated machines.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -9,12 +9,13 @@ use syncline_sim::{Machine, Simulated};
 
 type Table = HashTable<u64, [u64; 8], BuildHasherDefault<DefaultHasher>, Flat, Simulated>;
 
-/// The number of each thread's own keys, and the number of the common keys.
+/// The number of keys of each thread (`OWN`), and the number of keys that all threads share
+/// (`COMMON`).
 const OWN: u64 = 60;
 const COMMON: u64 = 8;
 
-/// The results of a run: its cycles, the sum of the common counters, and for each thread how
-/// many of another thread's keys it found.
+/// The results of a run: its cycles, the sum of the common counters, and for each thread the number
+/// of another thread's keys that it found.
 #[derive(Debug, PartialEq)]
 struct Run {
     cycles: u64,
@@ -22,8 +23,8 @@ struct Run {
     found: Vec<u64>,
 }
 
-/// Threads fill a table that begins small, increment counters under common keys, read each other's
-/// keys, and remove every other one of their own keys.
+/// Threads fill a table that is small at first, increment counters under common keys, read the
+/// values of each other's keys, and remove every second one of their own keys.
 fn run(machine: &Machine, threads: u64, seed: u64) -> Run {
     let table = Table::default();
     let small = table.bytes();
@@ -81,8 +82,8 @@ fn one_seed_gives_one_run() {
     assert!(runs[0].found.iter().any(|&found| found > 0), "threads read each other's keys");
 }
 
-/// A thread that only reads writes nothing that other threads read, so threads on many sockets
-/// don't slow each other down.
+/// Readers of a table write nothing that other threads read, so readers on many sockets don't slow
+/// each other down.
 #[test]
 fn readers_do_not_slow_each_other_down() {
     let machine = Machine::named("opteron").unwrap();

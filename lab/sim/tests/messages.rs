@@ -1,12 +1,13 @@
-//! Tilera's hardware messages arrive completely and in order, and cost what the machine's
-//! description says.
+//! Tilera's hardware messages arrive completely and in order, and have the costs that the machine's
+//! description gives.
 
 use std::cell::{Cell, RefCell};
 
 use syncline_sim::Machine;
 use syncline_sim::engine::{self, Body, Engine};
 
-/// Cycles from the beginning of a message of this many words until it has been received.
+/// Cycles from the beginning of sending a message of `words` words until hardware thread `to` has
+/// received it.
 fn one_way(machine: &Machine, to: usize, words: usize) -> u64 {
     let (sent, there) = (Cell::new(0), Cell::new(0));
     let message = vec![7; words];
@@ -33,8 +34,8 @@ fn a_message_costs_sending_hops_and_receiving() {
     assert!(one_way(&tilera, 1, 1) < one_way(&tilera, 1, 8));
 }
 
-/// The number of messages per second that a server receives from 35 clients. Each message has this
-/// many words, and the server answers if `round_trip`.
+/// The number of messages per second that a server receives from 35 clients. Each message has
+/// `words` words. If `round_trip`, the server answers.
 fn served(words: usize, round_trip: bool) -> f64 {
     const EACH: usize = 200;
     let tilera = Machine::named("tilera").unwrap();
@@ -66,8 +67,8 @@ fn served(words: usize, round_trip: bool) -> f64 {
 
 #[test]
 fn a_server_and_35_clients() {
-    // The costs in the description are derived from claim S14, so this checks the engine against
-    // the description.
+    // The costs in the description are derived from the numbers of claim S14, so this test only
+    // checks that the engine agrees with the description.
     for (words, round_trip, expected) in [(8, true, 16e6), (1, true, 27e6), (1, false, 100e6)] {
         let rate = served(words, round_trip);
         assert!((rate / expected - 1.0).abs() < 0.1, "{words} words: {rate:.3e}, not {expected:e}");

@@ -1,6 +1,6 @@
 //! Today's machines, whose descriptions are built from published figures. Two simulated threads run
 //! the published ping-pong test, which must take as long as published. The figures are repeated
-//! here, so that a description that deviates from its source fails.
+//! here, so that the test fails if a description deviates from its source.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -8,8 +8,9 @@ use syncline::memory::{Memory, Padded, Word};
 use syncline_sim::engine::{Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-/// For each pair of cores, the least and the most nanoseconds of one way. Both are the published
-/// median over pairs of cores, or the ends of the range if a range was published.
+/// For each distance between two cores, the least and the most nanoseconds of one way. Both are the
+/// published median over pairs of cores, or they are the ends of the range if a range was
+/// published.
 type Published = [(&'static str, f64, f64)];
 
 const MACHINES: [(&str, &Published); 5] = [
@@ -64,8 +65,8 @@ fn ping_pong_matches_published_latencies() {
     }
 }
 
-/// Each field that a description marks as assumed exists, and none whose value is published is
-/// marked.
+/// Each field that a description marks as assumed exists, and the published costs of
+/// compare-and-swap are not marked.
 #[test]
 fn assumed_fields_are_marked() {
     for (name, _) in MACHINES {
@@ -85,7 +86,8 @@ fn assumed_fields_are_marked() {
     assert!(measured.iter().all(|d| d.assumed.is_empty()));
 }
 
-/// Locks ask the topology for groups: sockets at level 0, complexes below.
+/// The groups of near processors for hierarchical locks are sockets at level 0, and complexes
+/// below.
 #[test]
 fn complexes_of_a_socket_are_one_group() {
     let zen = Machine::named("zen4").unwrap();

@@ -1,5 +1,5 @@
-//! The library's own locks on simulated machines: they exclude, every run ends, and runs with the
-//! same seed are equal.
+//! The library's locks on simulated machines: they exclude, every run ends, and runs with the same
+//! seed are equal.
 
 use std::cell::Cell;
 
@@ -9,8 +9,8 @@ use syncline::wait::{Park, Spin, Yield};
 use syncline_sim::engine::{self, Body, Engine, Outcome};
 use syncline_sim::{Machine, Simulated};
 
-/// Runs a thread on each of these hardware threads. Each acquires a lock `rounds` times, and holds
-/// it for 100 cycles each time.
+/// Runs a thread on each of the hardware threads `places`. Each acquires a lock `rounds` times, and
+/// holds it for 100 cycles each time.
 fn run<L>(machine: &Machine, places: &[usize], rounds: u64, seed: u64) -> Outcome
 where
     L: RawLock<Memory = Simulated> + Default,
@@ -75,8 +75,8 @@ fn a_queue_lock_that_spins_waits_for_time_slices_when_oversubscribed() {
     let machine = Machine::new(description).unwrap();
     let slice = machine.in_cycles(1e-5);
     let cycles = |places: &[usize]| run::<Mcs<Spin, Simulated>>(&machine, places, 500, 1).cycles;
-    // Each thread needs a few slices by itself. With two threads per processor, nearly every
-    // section costs a slice.
+    // With a processor for each thread, the run takes some slices. With two threads per processor,
+    // nearly every section costs a slice.
     let (alone, crowded) = (cycles(&[0, 1, 2, 3]), cycles(&[0, 0, 1, 1]));
     assert!(alone < 50 * slice && crowded > 500 * slice, "{alone} {crowded} {slice}");
 }
@@ -84,9 +84,9 @@ fn a_queue_lock_that_spins_waits_for_time_slices_when_oversubscribed() {
 #[test]
 fn threads_of_one_cache_see_each_others_writes() {
     // A write in progress has already notified the threads that watch the line. A thread of the
-    // same cache that polls before the write is done sees the old value. It must not start
-    // watching, since it would miss the notification. This is tested with a cache that writes
-    // through, and with one that does not.
+    // same cache that polls before the write is done sees the old value. This thread must not start
+    // watching the line, since it would miss the notification. This is tested with a cache that
+    // writes through, and with one that does not.
     let mut description = Machine::named("xeon").unwrap().description;
     (description.caches_per_node, description.threads_per_cache) = (2, 8);
     let hyperthreads = Machine::new(description).unwrap();
@@ -128,9 +128,10 @@ fn cycles(machine: &Machine, seconds: f64) -> u64 {
 }
 
 /// Two nodes have twelve hardware threads each. There are 13 threads on the first node and 12 on
-/// the second; `end_here` and `end_there` of them end after 10 ms. One thread on the first node is
-/// not pinned and computes for 100 ms. Returns the time at which this thread is done, and the time
-/// at which it first ran on the second node, both in milliseconds.
+/// the second; `end_here` of the former and `end_there` of the latter end after 10 ms. One thread
+/// on the first node is not pinned and computes for 100 ms. Returns the time at which this thread
+/// is done, and the time at which it first ran on the second node (`None` if it never did), both in
+/// milliseconds.
 fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
     let mut description = Machine::named("xeon-x5660").unwrap().description;
     description.threads_per_cache = 2;
@@ -151,8 +152,8 @@ fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
         }
         done.set(engine::now() / ms);
     });
-    // This thread starts on the only idle processor. Then another thread, which stays, starts there
-    // too.
+    // This thread starts on the only idle processor. Then a pinned thread starts on the same
+    // processor.
     threads.push((engine::ANYWHERE, free));
     threads.push(pinned(11, false));
     Engine::new(&machine, 1).run(threads);
@@ -161,12 +162,13 @@ fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
 
 #[test]
 fn idle_processors_look_for_waiting_threads_now_and_then() {
-    // Linux 2.6.32 would leave 13 and 11 threads as they are although a processor is idle, since 13
-    // is not more than 125 % of 11. The two threads share their processor to the end.
+    // Linux 2.6.32 would not move a thread from a node with 13 threads to one with 11 although a
+    // processor is idle there, since 13 is not more than 125 % of 11. So the two threads share
+    // their processor to the end.
     let (done, moved) = crowded(0, 1);
     assert!(moved.is_none() && done > 190, "{done} {moved:?}");
-    // 13 and 10 are too unequal. The thread is moved when an idle processor of the other node looks
-    // for work, which takes a while.
+    // 13 is more than 125 % of 10, so the thread is moved when an idle processor of the other node
+    // next looks for work.
     let (done, moved) = crowded(0, 2);
     let moved = moved.unwrap();
     assert!(moved >= 32 && moved % 32 < 2, "{moved}");
@@ -180,8 +182,8 @@ fn idle_processors_look_for_waiting_threads_now_and_then() {
 fn threads_that_begin_on_one_node_have_a_processor_each_soon() {
     let machine = Machine::named("opteron").unwrap();
     let work = cycles(&machine, 0.2);
-    // For a moment, each processor of the other nodes has more threads, so that the threads that
-    // are not pinned all begin on the first node.
+    // For a moment, each other node has more threads than the first one, so that all threads that
+    // are not pinned begin on the first node.
     let elsewhere = (6..48).flat_map(|place| [place; 7]);
     let brief = elsewhere.map(|place| -> (usize, Body<'_>) { (place, Box::new(|| ())) });
     let nodes = std::cell::RefCell::new(vec![0; 8]);
@@ -193,16 +195,16 @@ fn threads_that_begin_on_one_node_have_a_processor_each_soon() {
         (engine::ANYWHERE, Box::new(body))
     });
     let ends = Engine::new(&machine, 1).run(brief.chain(free).collect()).cycles;
-    // Six threads on each processor would take six times as long. Two intervals at which idle
-    // processors look are 64 ms.
+    // If all stayed, six threads on each processor would take six times as long. 64 ms are two
+    // intervals between looks of idle processors at other nodes.
     assert!(ends < work + cycles(&machine, 64e-3), "{ends}");
     assert!(nodes.borrow().iter().all(|threads| (4..=6).contains(threads)), "{nodes:?}");
 }
 
 #[test]
 fn a_pinned_run_is_faster_than_one_that_is_not_where_sockets_are_far() {
-    // Claim S17: throughput of a contended table is four to six times lower if threads are not
-    // pinned. Here the claim is tested for a lock.
+    // Claim S17: the throughput of a contended hash table is four to six times lower if threads are
+    // not pinned. This tests the effect on a lock.
     let machine = Machine::named("xeon").unwrap();
     let cycles = |places: &[usize]| run::<Ticket<Spin, Simulated>>(&machine, places, 300, 1).cycles;
     let (pinned, free) = (cycles(&[0, 1, 2, 3, 4, 5, 6, 7]), cycles(&[engine::ANYWHERE; 8]));
@@ -224,7 +226,8 @@ fn a_deadlock_panics() {
     let machine = Machine::named("xeon").unwrap();
     let lock = Futex::<Park, Simulated>::default();
     let body: Body<'_> = Box::new(|| {
-        // SAFETY: the second acquisition never returns.
+        // SAFETY: the lock has no node, and it is not released: the second acquisition never
+        // returns.
         unsafe { lock.acquire(&()) };
         // SAFETY: as above.
         unsafe { lock.acquire(&()) };

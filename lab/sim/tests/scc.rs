@@ -17,7 +17,7 @@ fn scc() -> Machine {
     Machine::named("scc").unwrap()
 }
 
-/// Cycles that a core needs for `what`, alone on the machine.
+/// Cycles that a core needs for `what` if it is alone on the machine.
 fn alone(core: usize, what: impl Fn()) -> u64 {
     let cycles = Cell::new(0);
     let body: Body<'_> = Box::new(|| {
@@ -32,8 +32,8 @@ fn alone(core: usize, what: impl Fn()) -> u64 {
 #[test]
 fn memory_and_registers_cost_what_the_formulas_of_the_guide_say() {
     // All numbers are cycles of a core at 533 MHz; the mesh and the memory run at 800 MHz. A core's
-    // own memory is at the nearest controller: for core 0 on the core's tile, for core 16 on tile
-    // 8, three hops away.
+    // own memory is at the nearest controller: for core 0, this is on the core's own tile; for core
+    // 16, which is on tile 8, it is three hops away.
     let mesh = 533.0 / 800.0;
     for (core, hops) in [(0, 0.0), (10, 0.0), (4, 2.0), (16, 3.0), (47, 1.0)] {
         let word = Padded::<Plain>::default();
@@ -62,7 +62,7 @@ fn an_atomic_operation_is_a_load_and_a_store_under_a_register() {
     assert_eq!(alone(0, || assert_eq!(word.load(Acquire), 7)), memory);
     let add = || assert_eq!(word.fetch_add(1, AcqRel), 7);
     assert_eq!(alone(0, add), register + memory + memory + register);
-    // An exchange that changes nothing needs no store.
+    // A compare-and-swap that fails needs no store.
     let fail = || assert_eq!(word.exchange(7, 9, AcqRel), Err(8));
     assert_eq!(alone(0, fail), register + memory + register);
     assert_eq!(alone(0, || Simulated::prefetch_for_write(&word)), 0);
@@ -98,12 +98,12 @@ fn a_register_is_a_lock() {
     assert_eq!(word.load(), 20 * CORES as u32);
 }
 
-/// The speedup of this many cores over one core, in a loop of work on private data and accesses to
-/// words of synchronization. If `spread`, each core's words are at the controller next to the core;
+/// The speedup of `cores` cores over one core, in a loop of work on private data and accesses to
+/// synchronization words. If `spread`, each core's word is at the controller next to the core;
 /// otherwise all words are at core 0's controller.
 fn speedup(cores: usize, spread: bool) -> f64 {
-    /// Cycles of work between two accesses: the memory-bound part of a stencil, which needs no
-    /// shared memory.
+    /// Cycles of work between two accesses. It stands for the memory-bound part of a stencil, which
+    /// uses only private memory.
     const WORK: u64 = 60;
     const ROUNDS: usize = 2_000;
     let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();

@@ -1,5 +1,5 @@
-//! A line stays with its owner while another thread's request is on its way. The tests check for
-//! how long, what that changes, and that no update is lost.
+//! A line stays with its owner while another thread's request is on its way. The tests check how
+//! long it stays, how often its owner uses it meanwhile, and that no update is lost.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,8 +14,8 @@ type Line = Padded<<Simulated as Memory>::Word>;
 
 /// The number of increments of each thread.
 const CALLS: u32 = 500;
-/// Cycles of an atomic operation on a line that the core has (`LOCAL`), and on one that another
-/// core of the die has.
+/// Cycles of an atomic operation on a line that the core has (`LOCAL`), and on a line that another
+/// core of the die has (`REMOTE`).
 const LOCAL: u64 = 20;
 const REMOTE: u64 = 110;
 
@@ -25,8 +25,8 @@ fn opteron(stays: Option<f64>) -> Machine {
     Machine::new(description).unwrap()
 }
 
-/// Two threads of a die increment one word. Returns, for each thread, the values that it got and
-/// the cycles in which it got them.
+/// Two threads of a die increment one word. Returns for each thread the values that its increments
+/// returned, each with the cycle.
 fn increments(machine: &Machine) -> [Vec<(u32, u64)>; 2] {
     let word = Line::default();
     let given = [RefCell::new(Vec::new()), RefCell::new(Vec::new())];
@@ -45,8 +45,8 @@ fn increments(machine: &Machine) -> [Vec<(u32, u64)>; 2] {
     given.map(RefCell::into_inner)
 }
 
-/// The runs of consecutive increments by a thread while the other thread is active too: the number
-/// of increments, and the cycles of the first and the last one.
+/// A thread's runs of increments without an increment by the other thread in between. For each run,
+/// the number of increments, and the cycles of the first and the last one.
 fn runs(given: &[(u32, u64)]) -> Vec<(u64, u64, u64)> {
     let mut runs: Vec<(u64, u64, u64)> = Vec::new();
     let mut last = None;
@@ -74,13 +74,13 @@ fn a_line_is_used_again_and_again_until_the_request_has_come() {
     let stays = (share * REMOTE as f64) as u64;
     for given in [&one, &other] {
         let all = runs(given);
-        // The first run is left out, since the other thread has not begun during it, and so is the
-        // second half of the runs, in which the other thread may have ended.
+        // The first run is left out, since the other thread begins during it. The second half of
+        // the runs is left out, since the other thread may have ended during it.
         for &(count, from, to) in &all[1..all.len() / 2] {
             assert_eq!(count, 1 + stays / LOCAL, "as many as fit: {all:?}");
             assert!(to - from <= stays);
         }
-        // The line still needs two transfers to go to the other thread and back.
+        // The line still needs two transfers: one to the other thread, and one back.
         let (first, second) = (all[1].1, all[2].1);
         assert_eq!(second - first, 2 * REMOTE);
     }
@@ -98,7 +98,7 @@ fn increments_take_effect_in_time_order() {
     assert!(all.windows(2).all(|pair| pair[0].1 < pair[1].1), "{all:?}");
 }
 
-/// The final value of a counter that each holder of a lock increments by a load and a store.
+/// The final value of a counter that each holder of a lock increments, with a load and a store.
 fn counted<L: RawLock<Memory = Simulated>>(machine: &Machine, threads: usize) -> u32 {
     let (lock, word) = (Padded::<L>::default(), Line::default());
     let body = |place: usize| -> (usize, Body<'_>) {

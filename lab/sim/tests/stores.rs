@@ -1,7 +1,7 @@
-//! Stores that wait in a buffer: what other threads may see, in which order, and what a thread
-//! saves that continues before its store has taken effect. The rules are those of total store order
-//! (Sewell et al., x86-TSO, CACM 2010): a load may go ahead of a store to another word, and nothing
-//! else is reordered.
+//! Stores that wait in a buffer: the orders in which other threads may see them, and the time that
+//! a thread saves by continuing before its store has taken effect. The rules are those of total
+//! store order (Sewell et al., x86-TSO, CACM 2010): a load may go ahead of a store to another word,
+//! and nothing else is reordered.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
@@ -12,7 +12,7 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// A hardware thread far from the first.
+/// A hardware thread far from hardware thread 0.
 fn far(machine: &Machine) -> usize {
     machine.threads() / 2
 }
@@ -56,9 +56,9 @@ fn took<const N: usize>(machine: &Machine, lines: &[Line; N], act: impl Fn(&[Lin
 }
 
 /// Each of two threads stores to its own word, and then loads the other's word. Returns whether, at
-/// any of many offsets in time, neither thread saw the other's store. Each of these stores is
-/// preceded by a store to another line, so that it has to wait in the buffer: a store that has
-/// requested its line has already taken the line from the other cache.
+/// any of many offsets in time, neither thread saw the other's store. Each of these stores comes
+/// after a store to another line, so that it has to wait in the buffer before it requests its line:
+/// a request takes the line from the other cache at once.
 fn neither_sees(machine: &Machine, order: Ordering, between: impl Fn(&Line)) -> bool {
     (0..600).step_by(20).any(|offset| {
         let words: [Line; 4] = lines();
@@ -67,7 +67,7 @@ fn neither_sees(machine: &Machine, order: Ordering, between: impl Fn(&Line)) -> 
         let body = |mine: usize| -> Body<'_> {
             let (words, own, seen, between) = (&words, &own[mine], &seen, &between);
             Box::new(move || {
-                // All lines are in both caches, except each thread's own line.
+                // All lines are in both caches, except those in `own`.
                 look_at(words);
                 swap(own);
                 engine::delay(if mine == 0 { 5_000 } else { 4_700 + offset });
@@ -107,7 +107,7 @@ fn sequential_consistency_fences_and_atomics_keep_loads_behind_stores() {
 
 #[test]
 fn stores_of_a_thread_are_seen_in_their_order() {
-    // The first store needs a line from a distant cache, and the others could be complete at once.
+    // The first store needs a line from a distant cache; the others could take effect at once.
     for name in ["xeon", "opteron", "niagara"] {
         let words: [Line; 4] = lines();
         let seen = RefCell::new(Vec::new());
@@ -121,8 +121,8 @@ fn stores_of_a_thread_are_seen_in_their_order() {
         });
         let reader: Body<'_> = Box::new(|| {
             while words[3].load(Relaxed) < 200 {
-                // The words are loaded in reverse order: if the store to the last word is seen, the
-                // earlier stores must be seen as well.
+                // The words are loaded in reverse order: a reader that sees the store to the last
+                // word must see the earlier stores as well.
                 let values: Vec<u32> = words.iter().rev().map(|word| word.load(Relaxed)).collect();
                 seen.borrow_mut().push(values);
             }
@@ -221,8 +221,8 @@ fn a_full_buffer_makes_the_thread_wait() {
 
 #[test]
 fn a_freed_word_drops_its_pending_stores() {
-    // A thread stores to words of its own, in lines that distant caches have, and frees the words
-    // at once. Other threads reuse the memory, and must find there what they have stored
+    // A thread stores to words of its own, whose lines distant caches have, and then frees the
+    // words. Other threads reuse the memory, and must find only values there that they have stored
     // themselves.
     let machine = named("xeon");
     let body = |own: u32| -> Body<'_> {
@@ -235,7 +235,7 @@ fn a_freed_word_drops_its_pending_stores() {
                     line.store(own + round, Relaxed);
                 }
                 // These loads wait for the stores to the first two lines; those to the other lines
-                // are in progress.
+                // are still in the buffer.
                 for line in in_turn().take(2) {
                     assert_eq!(line.load(Relaxed), own + round);
                 }
@@ -250,7 +250,7 @@ fn a_freed_word_drops_its_pending_stores() {
 
 #[test]
 fn a_sleeper_is_not_woken_before_the_store_that_it_waits_for() {
-    // The earlier stores take longer than waking a thread does.
+    // The earlier stores take longer than it takes to wake a thread.
     let machine = named("opteron");
     let words: [Line; 31] = lines();
     let sleeper: Body<'_> = Box::new(|| {

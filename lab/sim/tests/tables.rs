@@ -1,6 +1,5 @@
 //! SSYNC's table 2, and the first level of its table 3, measured on the simulated machines: one
-//! access by a simulated thread for each cell. This is S1 of the claims that
-//! `docs/study.md` numbers.
+//! access by a simulated thread for each cell. This is claim S1 of `docs/study.md`.
 
 use std::cell::Cell;
 
@@ -11,8 +10,8 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Cycles of one access by the hardware thread `by`, to a line in this state in the caches
-/// `holders`, whose home is the node `home`.
+/// Cycles of one access by the hardware thread `by` to a line in the state `state`. The caches
+/// `holders` hold the line, and the node `home` is its home.
 fn measured(
     machine: &Machine,
     access: Access,
@@ -38,7 +37,7 @@ fn measured(
             Access::TestAndSet => drop(line.fetch_or(1, Relaxed)),
             Access::Swap => drop(line.swap(1, Relaxed)),
         }
-        // A store is done when it has taken effect.
+        // The fence waits until a store has taken effect.
         engine::fence();
         cycles.set(engine::now() - began);
     });
@@ -46,8 +45,8 @@ fn measured(
     cycles.get()
 }
 
-/// A column of table 2: the hardware thread that accesses the line, the caches of the holder (or of
-/// two sharers), and the line's home.
+/// A column of table 2: the hardware thread that accesses the line, the caches that hold it (only
+/// the first one if it is not shared), and the line's home.
 struct Column {
     by: usize,
     holders: [usize; 2],
@@ -57,7 +56,7 @@ struct Column {
 const ATOMICS: [Access; 4] =
     [Access::CompareAndSwap, Access::FetchAndIncrement, Access::TestAndSet, Access::Swap];
 
-/// Checks the table's rows for one kind of access, each cell within 5 %.
+/// Checks the table's rows for one kind of access; each cell may be off by 5 %.
 #[track_caller]
 fn check(machine: &Machine, columns: &[Column], access: Access, rows: &[(State, &[u64])]) {
     for &(state, row) in rows {
@@ -79,7 +78,7 @@ use State::{Exclusive, Invalid, Modified, Owned, Shared};
 #[test]
 fn opteron() {
     let machine = Machine::named("opteron").unwrap();
-    // The home is the holders' node; sharers are at the same distance.
+    // The home is the node of the holders. Both sharers are on this node.
     let column = |node: usize| Column { by: 0, holders: [node * 6 + 1, node * 6 + 2], home: node };
     let columns = [column(0), column(1), column(2), column(3)];
     check(
@@ -216,8 +215,8 @@ fn on_a_line_that_all_share(machine: &Machine, access: Access) -> u64 {
 
 #[test]
 fn stores_on_a_line_that_all_share() {
-    // S2, within 10 %. The Tilera's figure is an input of the simulation, since SSYNC's tables have
-    // at most two sharers for it.
+    // S2, within 10 %. The Tilera's number is an input of the simulation, since SSYNC's tables only
+    // have its costs for two sharers.
     for (name, expected) in [("opteron", 296), ("xeon", 445), ("tilera", 200)] {
         let machine = Machine::named(name).unwrap();
         let cycles = on_a_line_that_all_share(&machine, Access::Store);
@@ -268,8 +267,8 @@ fn crossing_on_the_machines_of_two_sockets() {
 
 #[test]
 fn a_directory_that_is_two_hops_from_both() {
-    // S3, within 10 %: the holder's and the reader's node are each two hops away from the home, and
-    // one hop from each other.
+    // S3, within 10 %: the nodes of the holder and of the reader are both two hops away from the
+    // home, and one hop from each other.
     let machine = Machine::named("opteron").unwrap();
     let cycles = measured(&machine, Access::Load, Modified, &[3 * 6], 5 * 6, 0);
     assert!(cycles.abs_diff(312) * 10 <= 312, "{cycles}, not 312");

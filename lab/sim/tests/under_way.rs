@@ -1,5 +1,5 @@
-//! Accesses that a core has in progress at the same time: how long they take, what they wait for,
-//! and that they still take effect in program order.
+//! Accesses that a core has under way at the same time. The tests check how long they take, for
+//! what they wait, and that they take effect in program order.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -13,8 +13,8 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Cycles of a load and of an atomic operation (`SWAP`) on a line that another core of the die has
-/// changed, and of an atomic operation on a line that the core has (`LOCAL`).
+/// Cycles of a load (`LOAD`) and of an atomic operation (`SWAP`) on a line that another core of the
+/// die has changed, and of an atomic operation on a line that the core has (`LOCAL`).
 const LOAD: u64 = 81;
 const SWAP: u64 = 110;
 const LOCAL: u64 = 20;
@@ -25,7 +25,7 @@ fn opteron(under_way: usize) -> Machine {
     Machine::new(description).unwrap()
 }
 
-/// Cycles of `act` by a thread on lines that another core of the die has changed.
+/// Cycles that a thread needs for `act`, on lines that another core of the die has changed.
 fn cycles(machine: &Machine, act: impl Fn(&[Line])) -> u64 {
     let lines: Vec<Line> = (0..8).map(|_| Line::default()).collect();
     let mut engine = Engine::new(machine, 1).accesses_only();
@@ -52,7 +52,8 @@ fn load_all(lines: &[Line]) {
 #[test]
 fn loads_under_way_are_limited() {
     assert_eq!(cycles(&opteron(1), load_all), 8 * LOAD);
-    // One load begins in each cycle, and the fifth begins when the first is over.
+    // One load begins in each cycle until four are under way. The fifth begins when the first is
+    // over.
     assert_eq!(cycles(&opteron(4), load_all), 2 * LOAD + 3);
     assert_eq!(cycles(&opteron(8), load_all), LOAD + 7);
     let swaps = |lines: &[Line]| {
@@ -60,8 +61,7 @@ fn loads_under_way_are_limited() {
             line.swap(1, Relaxed);
         }
     };
-    // Each swap is done after the one before, and takes at least as long as one on a line that the
-    // core has.
+    // All swaps are requested within eight cycles, and each is done after the one before.
     assert_eq!(cycles(&opteron(8), swaps), SWAP + 7);
     let stores = |lines: &[Line]| {
         lines.iter().for_each(|line| line.store(1, Release));
@@ -91,7 +91,8 @@ fn fences_pauses_and_dependences_wait_for_loads() {
         let took = cycles(&opteron(8), two);
         assert!(took >= 2 * LOAD, "{took}");
     }
-    // The thread has waited for the value that it sees now, so no access after it has begun.
+    // The first load may return the value for which the thread waits, so the core has not begun the
+    // second one.
     let waited = |lines: &[Line]| {
         Simulated::pause(1);
         lines[0].load(Relaxed);

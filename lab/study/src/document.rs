@@ -1,4 +1,4 @@
-//! Documents of which a part is generated.
+//! Documents with a generated part.
 
 use std::path::Path;
 use std::{fs, io};
@@ -6,7 +6,7 @@ use std::{fs, io};
 /// Replaces the text between two marks in a file of the repository.
 ///
 /// # Errors
-/// If the file can't be read or written, or does not contain the marks.
+/// If the file can't be read or written, or does not contain both marks in this order.
 pub fn replace_between(document: &str, marks: [&str; 2], tables: &str) -> io::Result<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
     let text = fs::read_to_string(&path)?;

@@ -26,9 +26,10 @@ pub struct Figure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Lines over numbers.
+    /// Lines over a numeric axis.
     Lines,
-    /// Lines whose values are far apart: the vertical axis is logarithmic.
+    /// Lines over a numeric axis, drawn with a logarithmic vertical axis since the values are far
+    /// apart.
     LogLines,
     /// Bars in groups.
     Bars,
@@ -45,12 +46,12 @@ pub struct Panel {
     pub series: Vec<Series>,
 }
 
-/// A line or a colour of bars in a figure, or a row of a table.
+/// A line of a figure, its bars of one colour, or a row of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// The name of the series.
     pub name: String,
-    /// The values, in the order of `x`.
+    /// The values, in ascending order of `x`.
     pub points: Vec<Point>,
 }
 
@@ -59,7 +60,7 @@ pub struct Series {
 pub struct Point {
     /// The position on the horizontal axis.
     pub x: f64,
-    /// The name of the position, if it is not a number.
+    /// The name of the position; empty if the position is just a number.
     pub label: String,
     /// The value.
     pub y: f64,
@@ -75,23 +76,25 @@ impl Point {
 }
 
 impl Panel {
-    /// The series with this name; `None` if there is none.
+    /// The series with this name; `None` if the panel has no such series.
     pub fn series(&self, name: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.name == name)
     }
 
-    /// The value of a series at a position; `None` if it was not measured there.
+    /// The value of a series at a position; `None` if the series does not exist or was not measured
+    /// there.
     pub fn value(&self, name: &str, x: usize) -> Option<f64> {
         self.series(name)?.value(x)
     }
 
-    /// The name of the series with the greatest value at a position, and that value.
+    /// The name of the series with the greatest value at a position, and that value; `None` if no
+    /// series was measured there.
     pub fn best(&self, x: usize) -> Option<(&str, f64)> {
         let values = self.series.iter().filter_map(|s| Some((s.name.as_str(), s.value(x)?)));
         values.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The greatest position with a measurement; 0 if there is none.
+    /// The greatest position with a measurement; 0 if nothing was measured.
     pub fn last(&self) -> usize {
         let all = self.series.iter().flat_map(|series| &series.points);
         all.map(|point| point.x as usize).max().unwrap_or(0)
@@ -99,7 +102,7 @@ impl Panel {
 }
 
 impl Series {
-    /// The value at a position; `None` if there is none.
+    /// The value at a position; `None` if nothing was measured there.
     pub fn value(&self, x: usize) -> Option<f64> {
         self.points.iter().find(|point| point.x == x as f64).map(|point| point.y)
     }
@@ -113,7 +116,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// The measurements on a machine for a figure.
+    /// The measurements on a machine for a figure; `None` if the figure was not measured there.
     pub fn panel(&self, id: &str, machine: &str) -> Option<&Panel> {
         let figure = self.figures.iter().find(|figure| figure.id == id)?;
         figure.panels.iter().find(|panel| panel.machine == machine)

@@ -7,10 +7,10 @@ use std::thread;
 
 use crate::world::World;
 
-/// How many measurements a study makes for each point of a figure.
+/// How much a study measures for each point of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// As few measurements as are informative; for tests.
+    /// One measurement of each point, usually a shortened one; for tests.
     Small,
     /// One measurement of each point.
     Quick,
@@ -18,34 +18,34 @@ pub enum Effort {
     Full,
 }
 
-/// The parameters of a study, besides the machines.
+/// The parameters of a study, apart from the machines.
 #[derive(Clone, Copy, Debug)]
 pub struct Lab {
-    /// How many measurements are made for each point.
+    /// How much is measured for each point.
     pub effort: Effort,
     /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// The number of times that a point is simulated, with different seeds, or measured.
+/// The number of measurements of each point with [`Effort::Full`], each with another seed.
 const REPETITIONS: u64 = 5;
 /// Seconds of measurement for each point on this machine.
 const HERE: f64 = 0.1;
-/// The warm-up as a share of the measured time. It warms caches, and lets the order of arrivals
-/// become random.
+/// The duration of the warm-up, as a share of the measured time. During the warm-up, caches fill
+/// and the order of arrivals becomes random.
 const WARM_UP: f64 = 0.2;
 
 impl Lab {
-    /// Seconds of warm-up, and seconds of measurement. A simulated machine is measured for
-    /// `simulated` seconds.
+    /// Seconds of warm-up, and seconds of measurement. The latter are `simulated` seconds on a
+    /// simulated machine, and `HERE` seconds on this one; tests take a quarter of both.
     pub fn window<W: World>(&self, simulated: f64) -> (f64, f64) {
         let (warm_up, measured) = self.whole_window::<W>(simulated);
         let share = if self.effort == Effort::Small { 0.25 } else { 1.0 };
         (warm_up * share, measured * share)
     }
 
-    /// Like [`window`](Self::window), but not shortened for tests, since a shorter window would
-    /// measure only cold caches.
+    /// Like [`window`](Self::window), but not shortened for tests: for measurements that would see
+    /// only cold caches in a shorter window.
     pub fn whole_window<W: World>(&self, simulated: f64) -> (f64, f64) {
         let seconds = if W::SIMULATED { simulated } else { HERE };
         (seconds * WARM_UP, seconds)
@@ -57,9 +57,9 @@ impl Lab {
         (0..repetitions).map(|repetition| self.seed + repetition)
     }
 
-    /// Measures a number at each of these points; each result is the average of the repetitions.
-    /// Simulations run on all processors of this machine. Measurements of this machine run one at a
-    /// time.
+    /// Calls `measure` with each point, once for each repetition with that repetition's seed.
+    /// Returns the average of each point. Simulations run on all processors of this machine.
+    /// Measurements of this machine run one at a time.
     pub fn measure<W: World, T: Sync>(
         &self,
         points: &[T],
@@ -98,7 +98,8 @@ pub fn side_by_side<T: Sync, R: Send>(
     let work = || {
         let mut results = Vec::new();
         loop {
-            // Relaxed: draws a number and nothing else; joining the thread hands its results over.
+            // Relaxed: this only draws a number; joining a thread orders the accesses to its
+            // results.
             let number = next.fetch_add(1, Relaxed);
             let Some(one) = all.get(number) else { return results };
             results.push((number, run(one)));

@@ -8,12 +8,14 @@ use crate::figures::{PLANS, Plan};
 use crate::lab::{Lab, side_by_side};
 use crate::target::{MACHINES, Target};
 
-/// The number of parts of a study that are simulated at a time. While the last points of one part
-/// leave processors idle, those of the next part begin.
+/// The number of parts of a study that are simulated at a time; a part is one figure on one
+/// machine. The points of the next part keep the processors busy when the last points of one part
+/// leave some idle.
 const PARTS: usize = 2;
 
-/// Measures these figures on these machines. A plan gives no panels for a machine on which its
-/// figure makes no sense. `step` is called before each part, with the part's plan and machine.
+/// Measures the figures of `plans` on the machines `targets`. A figure has no panel for a machine
+/// on which it makes no sense, and is left out if it has no panel at all. `step` is called before
+/// each part, with the part's plan and machine.
 pub fn run(
     lab: &Lab,
     plans: &[&Plan],
@@ -42,8 +44,8 @@ pub fn plans(ids: &[String]) -> Vec<&'static Plan> {
     PLANS.iter().filter(wanted).collect()
 }
 
-/// Measures all figures that the claims need, on SSYNC's four simulated machines, and the figures
-/// of `OTHERS` on the machines that it names.
+/// Measures all figures that the claims need on SSYNC's four simulated machines, and those that
+/// `OTHERS` lists on other machines.
 pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     let ids = ROWS.iter().filter_map(|row| match row.check {
         Check::Figures(ids, _) => Some(ids),
@@ -65,8 +67,8 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     book
 }
 
-/// The machines that claims need besides SSYNC's four, with the figures for each. They are the two
-/// machines of SSYNC's section 8, and the SCC.
+/// The machines that claims need besides SSYNC's four, with the figures that are measured on them:
+/// the two machines of SSYNC's section 8, and the SCC of the paper on MPI's passive target.
 const OTHERS: [(&[&str], &[&str]); 2] = [
     (&["opteron-2384", "xeon-x5660"], &["table-2", "figure-4", "figure-5"]),
     (

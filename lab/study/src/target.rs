@@ -1,4 +1,4 @@
-//! The machine that a command uses: this one, or a simulated one.
+//! The machine on which a command measures: this one, or a simulated one.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub enum Target {
     Simulated(Box<Machine>),
 }
 
-/// The reason for which there is no machine of a name.
+/// The reason why a name has no machine.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {
@@ -33,7 +33,8 @@ impl Target {
     /// Finds the machine with this name: `native`, a built-in one, or the one that the file of this
     /// name describes.
     ///
-    /// # Errors If there is no such machine or file, or if the file does not describe a machine.
+    /// # Errors
+    /// If there is no such machine or file, or if the file does not describe a machine.
     pub fn named(name: &str) -> Result<Target, Error> {
         if name == "native" {
             return Ok(Target::Native(Here::new()));
@@ -67,8 +68,8 @@ impl Target {
         on!(self, world => world.steps())
     }
 
-    /// The most seconds that a line needs to get from one of this many threads to another, if
-    /// threads are placed in this order.
+    /// The most seconds that a cache line needs to get from one of `threads` threads to another, if
+    /// the threads are placed in the order `order`.
     pub fn transfer(&self, threads: usize, order: Placement) -> f64 {
         on!(self, world => world.transfer(&world.places(threads, order)) as f64 / world.hertz())
     }

@@ -1,6 +1,6 @@
-//! The claims, measured with little effort: those that held must still hold, those that are known
-//! to miss must have a reason, and docs/study.md and lab/study/claims.md must agree with the
-//! results. The checks themselves are tested with wrong inputs.
+//! The claims, measured with little effort: all parts must hold except those that are known to
+//! miss, which must have a reason and still miss. docs/study.md and lab/study/claims.md must agree
+//! with the results. The checks themselves are tested with wrong inputs.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -118,7 +118,7 @@ fn ids_are_unique_and_complete_for_each_paper() {
     }
 }
 
-/// Whether a row holds after the figures' series were changed.
+/// Whether all parts of a row hold after `change` has changed the figures' series.
 fn holds(id: &str, change: impl Fn(&mut Series, &str, &str)) -> bool {
     let mut book = book().clone();
     for figure in &mut book.figures {

@@ -44,8 +44,8 @@ fn every_lock_of_the_catalogue_runs_here_and_simulated() {
     for contender in contenders::all::<Elsewhere<'_>>() {
         for threads in [1, 7, 48] {
             let outcome = (contender.throughput)(&elsewhere, &load(threads, 1, 200e-6));
-            // The slowest lock has all its state in one word. Under 48 writers it gets one
-            // acquisition in 200 microseconds.
+            // The slowest lock has all its state in one word. With 48 threads that write to the
+            // word, there may be only one acquisition in 200 microseconds.
             assert!(outcome.per_second > 1e3, "{} {threads}: {outcome:?}", contender.name);
         }
     }
@@ -91,8 +91,9 @@ fn contended_cas_and_tas_mostly_fail() {
 
 #[test]
 fn a_free_lock_costs_what_the_table_says() {
-    // Test-and-set makes one atomic operation. On a changed line this takes the cycles of SSYNC's
-    // table 2, and 20 cycles if the thread is alone; a cycle of instructions is added.
+    // An acquisition of the test-and-set lock makes one atomic operation. On a line that the
+    // partner has changed, it takes the cycles of SSYNC's table 2; if the thread is alone, it takes
+    // 20. A cycle of instructions is added.
     let machine = simulated("opteron");
     let world = Elsewhere(&machine);
     let tas = &Contender::<Elsewhere<'_>>::named(&["tas"])[0];

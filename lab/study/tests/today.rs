@@ -1,5 +1,5 @@
-//! Which lock to use on today's machines: tests of the pure functions. docs/locks.md must have
-//! those of the measured results that are clear.
+//! Which lock to use on today's machines. docs/locks.md must name the best lock of each situation
+//! in which that is clear, and must have the right verdicts on published ratios.
 
 use std::path::Path;
 

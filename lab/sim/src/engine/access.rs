@@ -1,37 +1,37 @@
-//! Accesses by simulated threads. Each finds its line, waits until the line is free, is served, and
-//! wakes the threads that watch the line.
+//! Accesses by simulated threads. Each finds its line, waits until the line is free, and is served.
+//! A write also wakes the threads that watch the line.
 
 use super::{Engine, RECENT, Then, ThreadId};
 use crate::line::Line;
 use crate::machine::{Access, Homes, LINE, State};
 
-/// The node at which a new line has its home, if it was given none.
+/// The home of a new line for which [`Engine::home`] has set none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fresh {
-    /// The node that the machine's description gives.
+    /// The node that the machine's description determines.
     #[default]
     Machine,
-    /// This node, or the nearest node that has memory.
+    /// This node or, if it has no memory, the nearest node that has.
     At(usize),
     /// Each node in turn.
     InTurn,
 }
 
-/// Cycles between two reads by a waiting thread: a spin-loop hint or two.
+/// Cycles between two reads by a waiting thread, as long as one or two spin-loop hints take.
 const PAUSE: u64 = 40;
 
 /// A line that a thread has just used. The line stays in the thread's cache until another cache's
-/// access to it can be served, and that takes at least
+/// access to it can be served, which takes at least
 /// [`Machine::quickest`](crate::Machine::quickest). So a thread reads or writes the words of a line
-/// in a burst, even if another thread asks for the line meanwhile. An atomic operation may begin a
-/// burst, since the line stays in the thread's cache. It never continues one, because it waits for
+/// in a burst, even if another thread requests the line meanwhile. An atomic operation may begin a
+/// burst, since the line stays in the thread's cache. It never continues one, since it waits for
 /// the accesses before it.
 #[derive(Clone, Copy)]
 pub struct Kept {
     line: u32,
-    /// Whether the thread may write to it.
+    /// Whether the thread may write to the line.
     written: bool,
-    /// The cycle in which the thread's latest access to it was over.
+    /// The cycle in which the thread's latest access to the line was over.
     at: u64,
     /// The earliest cycle in which the line may leave the thread's cache.
     leaves: u64,
@@ -57,9 +57,9 @@ impl Engine<'_> {
                 (Fresh::At(node), _) => node % nodes,
                 (Fresh::InTurn, _) => next % nodes,
                 (Fresh::Machine, Homes::FirstTouch) => machine.node_of(cache),
-                // Homes depend on the order in which lines are first used, not on the addresses
-                // that the system chose, so that a run can be repeated. A multiplicative hash
-                // scatters the homes.
+                // To make runs repeatable, homes depend on the order in which lines are first used,
+                // not on the addresses that the system chose. A multiplicative hash scatters the
+                // homes.
                 (Fresh::Machine, Homes::Hashed) => {
                     let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
                     (scattered % nodes as u64) as usize
@@ -72,7 +72,8 @@ impl Engine<'_> {
         line
     }
 
-    /// On a warm machine, puts a line that no thread has accessed into the caches of all threads.
+    /// In a run with warm caches, puts a line that no thread has accessed into the caches of all
+    /// threads.
     pub(super) fn warm_up(&mut self, line: u32) {
         if !self.warm {
             return;
@@ -87,13 +88,13 @@ impl Engine<'_> {
         }
     }
 
-    /// Sets where new lines that were given no home are placed from now on.
+    /// Sets the home that new lines get from now on, unless [`home`](Self::home) sets theirs.
     pub fn place(&mut self, fresh: Fresh) {
         self.fresh = fresh;
     }
 
-    /// Gives the lines of these addresses a home, whichever thread touches them first: at this
-    /// node, or at the nearest node that has memory.
+    /// Gives the lines of these addresses a home, whichever thread touches them first: this node
+    /// or, if it has no memory, the nearest node that has.
     pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
         let machine = self.machine;
         for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
@@ -105,7 +106,7 @@ impl Engine<'_> {
     }
 
     /// Puts the line of an address into a state, with these caches as its holders, the owner first.
-    /// Used to measure what an access to such a line costs.
+    /// Used to measure the cost of an access to such a line.
     pub fn prepare(&mut self, address: usize, state: State, holders: &[usize]) {
         let line = self.line_of(address);
         self.lines[line as usize].prepare(state, holders);
@@ -115,14 +116,14 @@ impl Engine<'_> {
     }
 
     /// Makes an access of the current thread to one word. The access takes effect after the thread
-    /// has done what the returned [`Then`] says.
+    /// has done as the returned [`Then`] says.
     #[inline]
     pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
         self.access_words(access, address, 1)
     }
 
-    /// Makes one access to this many words of a line. The instructions of an access are counted
-    /// once for each word.
+    /// Makes one access to `words` words of a line. The instructions of an access are counted once
+    /// for each word.
     pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
         self.accesses += 1;
         self.words_of_access = words;
@@ -149,8 +150,8 @@ impl Engine<'_> {
         self.finish(access, number, [begun, done], leaves, access != Access::Load)
     }
 
-    /// Makes an access of a cache that its core began at `begun`, without the thread waiting for
-    /// it. Returns the cycle in which the access is done.
+    /// Makes an access of a cache, which its core began in cycle `begun`; the thread does not wait
+    /// for it. Returns the cycle in which the access is done.
     pub(super) fn reach_line(
         &mut self,
         access: Access,
@@ -165,9 +166,10 @@ impl Engine<'_> {
         }
     }
 
-    /// Cycles of an access to a line that this cache still has although other caches have asked for
+    /// Cycles of an access to a line that this cache still has although other caches have requested
     /// it, and the cycle until which the cache has the line. `None` if the cache does not have the
-    /// line, or loses it before the access is over, or if such accesses always leave the core.
+    /// line or loses it before the access is over, or if this kind of access always leaves the
+    /// core.
     #[inline]
     fn stays(&self, access: Access, number: u32, cache: usize) -> Option<(u64, u64)> {
         let cycles = u64::from(self.machine.local(access)?);
@@ -176,7 +178,7 @@ impl Engine<'_> {
     }
 
     /// Cycles of an access to a line that the cache already has in a state that suits the access.
-    /// `None` if it has not, or if the access has to leave the core nevertheless.
+    /// `None` if the cache has no such line, or if the access has to leave the core nevertheless.
     #[inline]
     fn find(&mut self, access: Access, number: u32, cache: usize) -> Option<u64> {
         let line = &mut self.lines[number as usize];
@@ -195,7 +197,7 @@ impl Engine<'_> {
     }
 
     /// Whether a store by the current thread finds its line at hand: in the first level, or still
-    /// in the thread's cache although another cache has asked for it.
+    /// in the thread's cache although another cache has requested it.
     #[inline]
     pub(super) fn is_at_hand(&mut self, number: u32) -> bool {
         let Some(cycles) = self.machine.again(Access::Store) else { return false };
@@ -209,7 +211,8 @@ impl Engine<'_> {
             || self.stays(Access::Store, number, cache).is_some()
     }
 
-    /// Records that this thread, which goes on now, has just used the line and may write to it.
+    /// Records that this thread, which goes on now, has just used the line and may write to the
+    /// line.
     pub(super) fn keep(&mut self, thread: ThreadId, line: u32) {
         let leaves = self.now + u64::from(self.machine.quickest());
         let kept = Kept { line, written: true, at: self.now, leaves };
@@ -217,9 +220,9 @@ impl Engine<'_> {
     }
 
     /// Makes an access to a line that the thread's cache has until `leaves`. The access began at
-    /// `begun` and takes `cycles`. Loads and stores that directly follow another access to the same
-    /// line do not wait for it: they take only the time to issue them. An atomic operation begins
-    /// when the accesses before it are over.
+    /// `begun` and takes `cycles`. A load or store that directly follows another access to the same
+    /// line does not wait for that access: it takes only the time to issue it. An atomic operation
+    /// begins when the accesses before it are over.
     #[inline]
     fn access_here(
         &mut self,
@@ -240,11 +243,10 @@ impl Engine<'_> {
         self.finish(access, number, [begun, done], leaves, written)
     }
 
-    /// Ends an access that began at `begun` and is done at `done`, and whose line can leave at
-    /// `leaves`. The access takes effect, and the thread goes on, when the access and its
-    /// instructions are both done. Every access is delayed by its instructions, so the order of
-    /// accesses is kept. A core that runs ahead executes the instructions while it waits for the
-    /// access.
+    /// Ends an access that began at `begun` and is done at `done`, and whose line can leave the
+    /// cache at `leaves`. The access takes effect, and the thread goes on, when both the access and
+    /// its instructions are done. Every access is delayed by its instructions, so accesses stay in
+    /// order. A core that runs ahead executes the instructions while it waits for the access.
     #[inline]
     fn finish(
         &mut self,
@@ -277,7 +279,7 @@ impl Engine<'_> {
         self.words_of_access * self.machine.instructions(self.running[cache])
     }
 
-    /// Cycles of instructions by the current thread that access no memory.
+    /// Cycles of this many instructions of the current thread that access no memory.
     pub(super) fn executing(&self, instructions: u64) -> u64 {
         if !self.with_instructions {
             return 0;
@@ -286,9 +288,10 @@ impl Engine<'_> {
         self.machine.executing(instructions, self.running[cache])
     }
 
-    /// The cycle until which a line is still here although another cache has asked for it. `None`
-    /// unless three conditions hold: the current thread has just used the line, it may write to the
-    /// line if this access does, and this access ends before the line can have left.
+    /// The cycle until which a line is still in the thread's cache although another cache may have
+    /// requested it. `None` unless three conditions hold: the current thread has just used the
+    /// line, it may write to the line if this access does, and this access ends before the line can
+    /// leave.
     #[inline]
     fn stays_until(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
         let kept = self.threads[self.current as usize].kept?;
@@ -296,8 +299,9 @@ impl Engine<'_> {
         (suits && kept.at == self.now && self.now + cycles <= kept.leaves).then_some(kept.leaves)
     }
 
-    /// Makes an atomic operation of the current thread. Returns `None`, without an access, if the
-    /// machine has to replace the operation by loads and stores under a register.
+    /// Makes an atomic operation of the current thread, or a store that does not go to a buffer.
+    /// Returns `None`, without an access, if the operation has to be replaced by loads and stores
+    /// under a register.
     #[inline]
     pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {
         (access == Access::Store || !self.machine.is_uncached())
@@ -310,8 +314,8 @@ impl Engine<'_> {
         self.fetches
     }
 
-    /// Gets a line for writing, on machines whose caches hold written lines. On machines whose
-    /// stores go out to the last-level cache, does nothing.
+    /// Fetches a line for writing, on machines whose caches hold written lines. Does nothing on
+    /// machines whose stores go out to the last-level cache.
     pub(crate) fn prefetch(&mut self, address: usize) -> Then {
         match self.machine.local(Access::Store) {
             None => Then::GoOn,
@@ -332,8 +336,9 @@ impl Engine<'_> {
         thread.cache as usize
     }
 
-    /// Sends an access of a cache to the line. The access begins when the line is free, but not
-    /// before the core has begun it. Returns the cycle in which the access is done.
+    /// Lets the line serve an access of a cache. The access begins when the line is free, but not
+    /// before the cycle `begun`, in which the core began it. Returns the cycle in which the access
+    /// is done.
     #[inline]
     fn serve(&mut self, access: Access, number: u32, cache: usize, begun: u64) -> u64 {
         let line = &mut self.lines[number as usize];
@@ -349,8 +354,8 @@ impl Engine<'_> {
         begins + u64::from(cycles)
     }
 
-    /// Records a write by the current thread that becomes visible at `at`, and wakes the threads
-    /// that watch the line at that time. No thread begins to watch the line before then.
+    /// Records a write by the current thread that becomes visible in cycle `at`. Plans that the
+    /// threads that watch the line go on then. No thread begins to watch the line before `at`.
     #[inline]
     pub(super) fn write(&mut self, line: u32, at: u64) {
         let state = &mut self.lines[line as usize];
@@ -370,9 +375,9 @@ impl Engine<'_> {
     }
 
     /// Pauses between two looks, which are reads of a waiting thread. After more than `patience`
-    /// looks the thread watches the line instead, and goes on when the line is written to, since
-    /// its looks until then would change nothing. It does so only if it has never asked for the
-    /// time and would see the same value again.
+    /// looks, the thread watches the line instead, and goes on when the line is written to: looks
+    /// before that would change nothing. The thread watches only if it has never asked for the
+    /// time, and if its next look would find the same value.
     pub(crate) fn pause(&mut self, looks: u32, patience: u32) -> Then {
         let thread = &self.threads[self.current as usize];
         if looks > patience
@@ -380,8 +385,8 @@ impl Engine<'_> {
             && let Some(number) = thread.looks_at
         {
             let line = &mut self.lines[number as usize];
-            // A write that is under way, or takes effect in this cycle, has already woken the
-            // watchers.
+            // A write that is under way, or that takes effect in this cycle, has already woken the
+            // watchers, so this thread must not become one.
             if line.is_held(thread.cache as usize) && line.written_at < self.now {
                 line.watchers.push(self.current);
                 self.threads[self.current as usize].looks_again();
@@ -392,7 +397,7 @@ impl Engine<'_> {
         self.pass_until(self.now + PAUSE)
     }
 
-    /// The current thread does something other than accesses for this many cycles.
+    /// The current thread spends this many cycles without an access.
     pub(crate) fn delay(&mut self, cycles: u64) -> Then {
         let thread = &mut self.threads[self.current as usize];
         thread.looks_at = None;

@@ -1,13 +1,12 @@
-//! How far a core runs ahead of the accesses that it waits for.
+//! Cores that run ahead of the accesses for which they wait.
 //!
-//! A core begins the next access before the current one is done, if it can foresee the next one: it
-//! needs the address, and it has to predict the branches in between. So requests for several lines
-//! are under way at the same time. The accesses nevertheless take effect one after another, in the
-//! order of the program. An early request makes its access shorter, and has no other effect.
+//! A core begins the next access before the current one is done if it can foresee the next one: it
+//! must know the address, and predict the branches in between. So requests for several lines are
+//! under way at the same time. The accesses nevertheless take effect one after another, in program
+//! order. An early request makes its access shorter, and has no other effect.
 //!
-//! A simulated thread is always at the access that takes effect next. This module records the
-//! moment at which the thread's core would have requested that access's line, which may be in the
-//! past.
+//! A simulated thread is always at the access that takes effect next. This module computes in which
+//! cycle the thread's core has requested that access's line, which may be in the past.
 
 use std::collections::VecDeque;
 
@@ -16,27 +15,27 @@ use super::{Engine, Thread};
 /// The accesses that a core has begun.
 #[derive(Default)]
 pub struct Ahead {
-    /// The cycle from which the core can begin the next access; `None` if it first has to wait for
-    /// all accesses under way.
+    /// The cycle from which the core can begin the next access; `None` if the core first has to
+    /// wait for all accesses under way.
     from: Option<u64>,
     /// The cycle in which each access under way is over, in program order.
     over: VecDeque<u64>,
-    /// Whether the next access is a look (a read) of a waiting thread. When the awaited value
-    /// arrives, the core has mispredicted the branch, so it has begun none of the accesses behind
-    /// it.
+    /// Whether the next access is a look (a read) of a waiting thread. When the look returns the
+    /// awaited value, the core has mispredicted the branch, so it has begun none of the accesses
+    /// after the look.
     looks: bool,
 }
 
 impl Thread {
-    /// Records that the core can't foresee the next access until all accesses under way are over:
-    /// an address was loaded, there was a fence, or time has passed otherwise.
+    /// Records that the core can't begin the next access until all accesses under way are over: the
+    /// next one depends on a loaded value, there was a fence, or the thread paused.
     #[inline]
     pub fn stops(&mut self) {
         self.ahead.from = None;
         self.ahead.over.clear();
     }
 
-    /// Records that the thread looks again after a pause.
+    /// Records that the thread's next access is another look, after a pause.
     #[inline]
     pub fn looks_again(&mut self) {
         self.stops();
@@ -69,8 +68,8 @@ impl Engine<'_> {
         ahead.over.push_back(over);
     }
 
-    /// Records an access as [`goes_on`](Self::goes_on) does. If the access was a look, stops the
-    /// core instead, since the value may be the awaited one.
+    /// Records an access as [`goes_on`](Self::goes_on) does. But if the access was a look, stops
+    /// the core, since the value may be the awaited one.
     #[inline]
     pub(super) fn goes_on_after(&mut self, begun: u64, instructions: u64, over: u64) {
         let thread = &mut self.threads[self.current as usize];
@@ -80,7 +79,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Records that the current thread's next step needs the value that it has just loaded.
+    /// Records that the current thread's next step needs the value that the thread has just loaded.
     #[inline]
     pub(crate) fn depends(&mut self) {
         if self.machine.under_way() > 1 {

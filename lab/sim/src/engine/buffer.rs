@@ -1,24 +1,23 @@
 //! Stores that wait in a buffer while their thread continues.
 //!
 //! A thread's plain stores leave its buffer in program order, one line at a time. The first store
-//! asks for its line and takes effect when the line has served it; only then does the next store
-//! ask for its line. If the core may have several accesses under way, each store asks at once
-//! instead. It takes effect after the stores before it, if its line has arrived by then and has not
-//! left again.
+//! requests its line and takes effect when the line has served it; only then does the next store
+//! request its line. If the core may have several accesses under way, each store requests its line
+//! at once instead. It takes effect after the stores before it; if its line has arrived but left
+//! again by then, it requests the line again.
 //!
-//! On machines whose lines travel to the core, a store that takes effect takes with it the stores
-//! to the same line that are directly behind it in the buffer. On machines whose stores go out to
-//! the last-level cache, it takes with it only those that were in the buffer when it asked for the
-//! line; the later ones go together next.
+//! On machines whose lines travel to the core, the stores to the same line that are directly behind
+//! a store in the buffer take effect together with it. On machines whose stores go out to the
+//! last-level cache, only those do so that were in the buffer when the first one requested the
+//! line; later ones follow together.
 //!
-//! A load overtakes stores to other lines. A load of a line that buffered stores write to waits
-//! until these stores have taken effect; a real core forwards the value if the load reads the same
-//! word. An atomic operation, a fence, and any system call wait until the buffer is empty. This is
-//! total store order, as on x86 and SPARC.
+//! A load overtakes stores to other lines. A load from a line to which buffered stores write waits
+//! until these stores have taken effect; a real core would forward the value if the load reads the
+//! same word. An atomic operation, a fence, and any system call wait until the buffer is empty.
+//! This is total store order, as on x86 and SPARC.
 //!
 //! The memory of a word holds the latest stored value at once, since the word may no longer exist
-//! when the store takes effect. Until then, the engine keeps the old value, and loads see the old
-//! value.
+//! when the store takes effect. Until then, the engine keeps the old value for loads.
 
 use std::collections::VecDeque;
 
@@ -32,7 +31,7 @@ use crate::machine::Access;
 #[derive(Default)]
 pub struct Buffer {
     stores: VecDeque<Stored>,
-    /// The number of stores in the buffer when the first of them asked for its line.
+    /// The number of stores that were in the buffer when the first of them requested its line.
     asked: usize,
     /// The condition for which the thread waits; `None` if it does not wait.
     waits: Option<Until>,
@@ -42,9 +41,10 @@ struct Stored {
     line: u32,
     /// The cache of the core that made the store.
     cache: u32,
-    /// Cycles of the instructions that come with the store.
+    /// Cycles of the instructions that belong to the store.
     instructions: u64,
-    /// The cycle in which the store's line arrives; `None` if the store has not asked for it.
+    /// The cycle in which the store's line arrives; `None` if the store did not request it when it
+    /// entered the buffer.
     arrives: Option<u64>,
     /// The word's address; `None` if the word no longer exists, or if the line is only fetched.
     word: Option<usize>,
@@ -62,7 +62,7 @@ pub(crate) enum Until {
     Room,
 }
 
-/// The value that other threads see in a word while a buffered store to it has not taken effect.
+/// The value that loads see in a word to which a buffered store writes.
 struct Hidden {
     visible: u64,
     /// The thread that made the stores. Two threads never have buffered stores to one word.
@@ -70,13 +70,13 @@ struct Hidden {
     stores: u32,
 }
 
-/// The words that stores in buffers write to, by address.
+/// The words to which buffered stores write, by address.
 #[derive(Default)]
 pub struct Words(FxHashMap<usize, Hidden>);
 
-/// The way of a store.
+/// How a store proceeds.
 pub(crate) enum Storing {
-    /// The thread has to wait, and then to try the store again.
+    /// The thread has to wait, and then try the store again.
     Wait(Then),
     /// The store is in the buffer.
     Buffered(Then),
@@ -85,8 +85,8 @@ pub(crate) enum Storing {
 }
 
 impl Engine<'_> {
-    /// Suspends the current thread until its buffer fulfils this condition. Returns `None` if it
-    /// already does. After the wait, the thread has to ask again.
+    /// Suspends the current thread until its buffer fulfils this condition; `None` if it already
+    /// does. After the wait, the caller has to check again.
     pub(crate) fn wait_until(&mut self, until: Until) -> Option<Then> {
         let room = self.machine.store_buffer();
         let buffer = &mut self.threads[self.current as usize].buffer;
@@ -97,8 +97,8 @@ impl Engine<'_> {
         Some(self.suspend())
     }
 
-    /// Suspends the current thread while a store to the line of an address is in its buffer.
-    /// Returns `None` if there is none.
+    /// Suspends the current thread while its buffer has a store to the line of an address; `None`
+    /// if it has none.
     pub(crate) fn wait_for_line(&mut self, address: usize) -> Option<Then> {
         if self.threads[self.current as usize].buffer.stores.is_empty() {
             return None;
@@ -107,7 +107,7 @@ impl Engine<'_> {
         self.wait_until(Until::WithoutLine(line))
     }
 
-    /// Makes a plain store of the current thread to a word that holds `old`.
+    /// Makes a plain store of the current thread to a word whose memory holds `old`.
     pub(crate) fn store(&mut self, word: usize, old: u64, value: u64) -> Storing {
         let room = self.machine.store_buffer();
         if room == 0 {
@@ -118,8 +118,8 @@ impl Engine<'_> {
         if empty && self.is_at_hand(line) {
             return Storing::Now;
         }
-        // Stores of two threads to one word would take effect in an order that isn't known in
-        // advance.
+        // Buffered stores of two threads to one word could take effect in either order, so the
+        // word's memory could not hold the last value in advance.
         if self.words.0.get(&word).is_some_and(|hidden| hidden.owner != self.current) {
             return self.wait_until(Until::Empty).map_or(Storing::Now, Storing::Wait);
         }
@@ -138,7 +138,7 @@ impl Engine<'_> {
         Storing::Buffered(self.pass_until(at))
     }
 
-    /// Lets the current thread's core ask for a line to write to, without waiting for the line.
+    /// Lets the current thread's core request a line for writing, without waiting for the line.
     pub(super) fn ask_ahead(&mut self, address: usize) -> Then {
         let line = self.line_of(address);
         let room =
@@ -167,7 +167,7 @@ impl Engine<'_> {
         at
     }
 
-    /// Lets the first store of a thread's buffer ask for its line.
+    /// Lets the first store of a thread's buffer request its line, and plans when it takes effect.
     fn ask_for_line(&mut self, thread: ThreadId) {
         let buffer = &mut self.threads[thread as usize].buffer;
         buffer.asked = buffer.stores.len();
@@ -185,7 +185,7 @@ impl Engine<'_> {
         self.write(line, at);
     }
 
-    /// Lets the first stores of a thread's buffer take effect.
+    /// Lets the first stores of a thread's buffer, which write to the same line, take effect.
     pub(super) fn take_effect(&mut self, owner: ThreadId) {
         let travels = self.machine.local(Access::Store).is_some();
         let buffer = &mut self.threads[owner as usize].buffer;
@@ -218,8 +218,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The word's value for threads that load it now; `None` if no buffered store writes to the
-    /// word.
+    /// The word's value for threads that load the word now; `None` if no buffered store writes to
+    /// the word, so that its memory has the value.
     #[inline]
     pub(crate) fn visible(&mut self, word: usize) -> Option<&mut u64> {
         if self.words.0.is_empty() {

@@ -1,10 +1,10 @@
-//! The simulation in which the running code is. Words of a simulated memory are plain numbers, and
-//! find their machine through this module.
+//! The simulation of which the running code is a part. Words of a simulated memory are plain
+//! numbers, and find their machine through this module.
 //!
 //! Functions that are called often and may wait are `#[inline]`, here and in
-//! [`memory`](crate::memory). A processor predicts the return address of a function from the calls
-//! before it, but after a switch of simulated threads those calls were another thread's. Without
-//! inlining, a simulation of a busy lock takes 1.5 times as long.
+//! [`memory`](crate::memory). A processor predicts the address to which a function returns from the
+//! latest calls, but after a switch of simulated threads these were calls of another thread.
+//! Without inlining, a simulation of a contended lock takes 1.5 times as long.
 
 use std::cell::Cell;
 
@@ -26,7 +26,8 @@ impl Drop for Here {
 
 /// Puts this thread of the operating system into a simulation, until the returned value is dropped.
 ///
-/// # Panics If the thread is in a simulation already.
+/// # Panics
+/// If the thread is in a simulation already.
 pub fn enter(engine: &mut Engine<'_>) -> Here {
     assert!(ENGINE.get().is_null(), "a simulation within a simulation");
     ENGINE.set(std::ptr::from_mut(engine).cast());
@@ -42,13 +43,13 @@ pub(crate) fn with<R>(act: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> 
         return None;
     }
     // SAFETY: `run` gave the pointer to `enter`, and uses the engine only through this function
-    // until it has set the pointer to null. The reference ends with `act`, which lets no other
-    // coroutine run and does not call this function again.
+    // until `Here` is dropped, which sets the pointer to null. The reference ends with `act`, which
+    // lets no other coroutine run and does not call this function again.
     Some(act(unsafe { &mut *engine }))
 }
 
 /// Sends a request of the running simulated thread to the machine. Time may pass, and other threads
-/// may run, before it returns. Does nothing outside of a simulation.
+/// may run, before this function returns. Does nothing outside of a simulation.
 #[inline]
 pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
     if let Some(then) = with(request) {
@@ -65,8 +66,8 @@ pub(crate) fn wait(then: Then) {
     }
 }
 
-/// Sends a request like [`act`], but first waits as often as `first` says so, until `first` returns
-/// `None`.
+/// Sends a request like [`act`], but before that calls `first` and waits as it says, until it
+/// returns `None`.
 #[inline]
 pub(crate) fn act_after(
     first: impl Fn(&mut Engine<'static>) -> Option<Then>,
@@ -93,8 +94,8 @@ pub fn fence() {
     with(Engine::depends);
 }
 
-/// Waits until the stores of the running simulated thread have taken effect, while its core may
-/// have begun the next accesses.
+/// Waits until the stores of the running simulated thread have taken effect. Unlike [`fence`], does
+/// not keep the core from beginning the next accesses earlier.
 #[inline]
 pub(crate) fn drain() {
     while let Some(Some(then)) = with(|engine| engine.wait_until(Until::Empty)) {
@@ -102,13 +103,15 @@ pub(crate) fn drain() {
     }
 }
 
-/// Says that the running simulated thread's next step needs the value that it has just loaded, so
-/// its core has not begun that step.
+/// Tells the machine that the running simulated thread's next step needs the value that the thread
+/// has just loaded, so that its core can't have begun that step. Does nothing outside of a
+/// simulation.
 pub fn depends() {
     with(Engine::depends);
 }
 
 /// Lets this many cycles pass, in which the running simulated thread does not use shared memory.
+/// Does nothing outside of a simulation.
 #[inline]
 pub fn delay(cycles: u64) {
     act(|engine| engine.delay(cycles));

@@ -1,8 +1,8 @@
 //! Messages in hardware, as in Tilera's user dynamic network: words that go from one hardware
-//! thread to the inbox of another, without any cache.
+//! thread to the inbox of another, and not through caches.
 //!
 //! A message is a stream: its first word arrives while its sender still sends the later ones, so a
-//! waiting receiver is done soon after the last word was sent. Messages of one sender arrive in
+//! waiting receiver is done soon after the last word was sent. Messages from one sender arrive in
 //! order. A thread that sends to a full inbox waits until the inbox has room for the whole message.
 
 use std::collections::VecDeque;
@@ -21,7 +21,8 @@ struct Inbox {
     messages: VecDeque<(u64, Box<[u64]>)>,
     /// The number of words in all messages in the inbox.
     words: usize,
-    /// Threads that wait for a message (`receivers`) and for room (`senders`).
+    /// Threads that wait for a message to arrive (`receivers`), and for room in the inbox
+    /// (`senders`).
     receivers: VecDeque<ThreadId>,
     senders: VecDeque<ThreadId>,
 }
@@ -51,8 +52,8 @@ pub fn send(to: usize, message: &[u64]) {
     }
 }
 
-/// Waits for a message to the hardware thread on which the running simulated thread is, and removes
-/// it from the inbox.
+/// Waits for a message to the hardware thread on which the running simulated thread is. Removes it
+/// from the inbox, and returns it.
 ///
 /// # Panics
 /// Outside of a simulation, or if the machine has no messages.
@@ -74,8 +75,8 @@ impl Engine<'_> {
         self.machine.description.messages.expect("the machine has messages in hardware")
     }
 
-    /// Sends a message; returns whether it was sent. If the inbox has no room, the thread waits for
-    /// room, and has to try again.
+    /// Sends a message; the second value is whether it was sent. If the inbox has no room, the
+    /// thread waits for room, and then has to try again.
     fn send(&mut self, to: usize, message: &[u64]) -> (Then, bool) {
         let costs = self.messages();
         assert!((1..=costs.room).contains(&message.len()), "1 to {} words", costs.room);
@@ -100,8 +101,8 @@ impl Engine<'_> {
         (self.pass_until(self.now + busy.round() as u64), true)
     }
 
-    /// Removes the first message from the inbox. If there is none yet, the thread waits for one,
-    /// and has to try again.
+    /// Removes the first message from the inbox. If none has arrived yet, returns `None`: the
+    /// thread waits for one, and then has to try again.
     fn receive(&mut self) -> (Then, Option<Box<[u64]>>) {
         let costs = self.messages();
         let thread = &mut self.threads[self.current as usize];
@@ -117,7 +118,8 @@ impl Engine<'_> {
         }
         let Some((_, message)) = inbox.messages.pop_front() else { unreachable!("one is there") };
         inbox.words -= message.len();
-        // Wakes all senders: the one that has waited longest may need more room than there is.
+        // Wakes all waiting senders: that which has waited longest may need more room than there
+        // is.
         let senders = std::mem::take(&mut inbox.senders);
         for sender in senders {
             self.plan(self.now, sender);

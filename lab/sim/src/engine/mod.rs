@@ -1,12 +1,13 @@
 //! Runs simulated threads in the order of simulated time.
 //!
-//! A simulated thread is a coroutine. It runs until it has to wait for a later moment of simulated
-//! time before which another thread has something to do. An access asks for its line at once, finds
-//! out when the line will serve it, and takes effect then. So effects come in the order of time,
-//! and effects on one line in the order in which accesses asked for it. Runs with the same seed are
-//! equal, bit for bit.
+//! A simulated thread is a coroutine. It runs until it has to wait for a moment of simulated time,
+//! and another thread has something to do before that moment. An access requests its line at once.
+//! The engine computes when the line serves the access, which takes effect then. So effects come in
+//! the order of time, and effects on one line in the order of the requests. Runs with the same seed
+//! are equal, bit for bit.
 //!
-//! Most accesses need no switch, because no other thread has anything to do before they are done.
+//! Most accesses need no switch of coroutines, since no other thread has anything to do before they
+//! are done.
 
 mod access;
 mod ahead;
@@ -43,12 +44,13 @@ pub(crate) use uncached::{release, reset, take, test_and_set};
 
 pub use crate::line::ThreadId;
 
-/// Passed to [`Engine::run`] in place of a hardware thread's number for a thread that is not
-/// pinned. Such a thread starts on the node where the fewest threads run. If it has to wait for a
-/// processor, an idle processor takes it over after a while.
+/// The number that [`Engine::run`] gets in place of a hardware thread's for a thread that is not
+/// pinned. Such a thread starts on the node with the fewest threads. If it has to wait for its
+/// hardware thread, an idle one takes it over after a while.
 pub const ANYWHERE: usize = usize::MAX;
 
-/// The number of lines that are found without a search: more than most runs use.
+/// The number of lines that can be found without a look-up in the hash map: more than most runs
+/// use.
 const RECENT: usize = 1024;
 
 /// The code of a simulated thread.
@@ -70,15 +72,16 @@ pub struct Engine<'m> {
     fresh: Fresh,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
-    /// Lines that were looked up lately, at the index given by the low bits of their numbers.
+    /// Lines that were looked up lately: the address divided by the size of a line, and the line's
+    /// index in `lines`. The low bits of the former are the position here.
     recent: Box<[(usize, u32); RECENT]>,
     random: u64,
     accesses: u64,
     /// The number of words of the current access.
     words_of_access: u64,
-    /// Whether accesses cost instructions.
+    /// Whether accesses also cost the cycles of their instructions.
     with_instructions: bool,
-    /// Whether a line is fetched for writing before each load of a word.
+    /// Whether a word's line is fetched for writing before each load of the word.
     fetches: bool,
     /// Whether lines are already in the caches before their first access.
     warm: bool,
@@ -86,27 +89,27 @@ pub struct Engine<'m> {
     running: Vec<usize>,
 }
 
-/// What the current thread has to do after a request to the machine.
+/// What the current thread does after a request to the machine.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
     /// The thread goes on.
     GoOn,
-    /// The thread suspends, and other threads run until it goes on.
+    /// The thread suspends itself with this yielder. Other threads run until it goes on.
     Suspend(*const Yielder<(), ()>),
 }
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Cycles until the last thread was done.
+    /// The cycle in which the last thread was done.
     pub cycles: u64,
-    /// Accesses to memory.
+    /// The number of accesses to memory and registers.
     pub accesses: u64,
 }
 
 impl<'m> Engine<'m> {
-    /// A machine at rest. The seed determines what is random on a real machine, such as the point
-    /// of its loop at which a waiter notices a change.
+    /// A machine on which no thread has run. The seed determines whatever is random on a real
+    /// machine, such as the point of a waiter's loop at which it notices a change.
     pub fn new(machine: &'m Machine, seed: u64) -> Engine<'m> {
         Engine {
             machine,
@@ -134,7 +137,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// The engine, with accesses that cost no instructions. Used to measure the cost of the
+    /// This engine, but with accesses that cost no instructions. Used to measure the cost of the
     /// accesses themselves.
     #[must_use]
     pub fn accesses_only(mut self) -> Engine<'m> {
@@ -142,25 +145,25 @@ impl<'m> Engine<'m> {
         self
     }
 
-    /// The engine. If `fetches`, its threads fetch a word's line for writing before each load of
+    /// This engine. If `fetches`, its threads fetch a word's line for writing before each load of
     /// the word, like a program that executes the prefetch instruction before each load (SSYNC,
-    /// section 5.3). Loads of data don't fetch.
+    /// section 5.3). Loads of data, which are not words, don't do so.
     #[must_use]
     pub fn fetching_for_writing(mut self, fetches: bool) -> Engine<'m> {
         self.fetches = fetches;
         self
     }
 
-    /// The engine, with warm caches: the run's threads have used all memory before, and none has
-    /// written to it since. Each of their caches holds each line, as far as it has room.
+    /// This engine, but with warm caches, as if all threads of the run had read all memory before
+    /// it. Each of their caches holds each line, as far as it has room.
     #[must_use]
     pub fn warm(mut self) -> Engine<'m> {
         self.warm = true;
         self
     }
 
-    /// Runs threads until all are done, each on the hardware thread with the given number, or on
-    /// any hardware thread if the number is [`ANYWHERE`].
+    /// Runs threads until all are done. Each runs on the hardware thread with the number beside its
+    /// body, or on any hardware thread if the number is [`ANYWHERE`].
     ///
     /// # Panics
     /// If a thread panics, if a number is not that of a hardware thread, if all remaining threads
@@ -192,8 +195,8 @@ impl<'m> Engine<'m> {
         Outcome { cycles: self.now, accesses: self.accesses }
     }
 
-    /// Selects the thread that goes on next as the current one, and returns it. Returns `None` if
-    /// no event is left.
+    /// Makes the thread that goes on next the current one, and returns it; `None` if no event is
+    /// left.
     fn next(&mut self) -> Option<ThreadId> {
         loop {
             let event = self.events.pop()?;
@@ -217,8 +220,8 @@ impl<'m> Engine<'m> {
         let processor = if pinned { processor } else { self.idlest() };
         let cache = self.machine.cache_of(processor) as u32;
         self.threads.push(Thread::new(processor as u32, cache, pinned));
-        // SAFETY: the coroutine ends within `run`, and the bodies that `run` gets live longer than
-        // that. If another coroutine panics, this one is dropped within `run`.
+        // SAFETY: the coroutine, which owns the body, ends or is dropped within `run`, also if
+        // another coroutine panics. What the body borrows outlives the call of `run`.
         let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };
         let stack = ThreadStack::new(number);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
@@ -229,13 +232,14 @@ impl<'m> Engine<'m> {
         coroutine
     }
 
-    /// Plans that a thread goes on at a time.
+    /// Plans that a thread goes on in the cycle `at`.
     fn plan(&mut self, at: u64, thread: ThreadId) {
         let went_on = self.threads[thread as usize].went_on;
         self.events.plan(at, Whom::Thread(thread, went_on));
     }
 
-    /// Lets other threads run until the current thread goes on.
+    /// The current thread suspends itself until an event lets it go on; other threads run
+    /// meanwhile.
     fn suspend(&self) -> Then {
         Then::Suspend(self.threads[self.current as usize].yielder)
     }
@@ -243,7 +247,7 @@ impl<'m> Engine<'m> {
     /// Lets time pass for the current thread until the cycle `at`.
     #[inline]
     fn pass_until(&mut self, at: u64) -> Then {
-        // An event at this time was planned earlier, so it comes first.
+        // An event of the same cycle was planned earlier, so it comes first.
         if self.events.is_due(at) {
             self.plan(at, self.current);
             return self.suspend();
@@ -252,8 +256,8 @@ impl<'m> Engine<'m> {
         Then::GoOn
     }
 
-    /// The cycle in which the current thread's latest access was done, before the instructions that
-    /// belong to it. If time has passed since, the present cycle.
+    /// The cycle in which the current thread's latest access was done, without the instructions
+    /// that belong to it; the present cycle if time has passed since then.
     fn done_at(&self) -> u64 {
         let latest = self.threads.get(self.current as usize).map_or((0, 0), |t| t.instructions);
         if latest.0 == self.now { self.now - latest.1 } else { self.now }
@@ -278,8 +282,7 @@ impl<'m> Engine<'m> {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)
     }
 
-    /// The number of the group of near processors, at this level, to which the current thread's
-    /// node belongs.
+    /// The number of the current thread's group of near processors at this level.
     pub(crate) fn group(&self, level: usize) -> usize {
         self.machine.group(self.node(), level)
     }
@@ -289,7 +292,7 @@ impl<'m> Engine<'m> {
         (0..self.machine.description.nodes).any(|node| self.machine.group(node, level) > 0)
     }
 
-    /// The time in seconds. Records that the current thread has asked for it.
+    /// The time in seconds. Records that the current thread has asked for the time.
     pub(crate) fn seconds(&mut self) -> f64 {
         self.threads[self.current as usize].asked_time = true;
         self.now as f64 / self.machine.description.hertz

@@ -1,15 +1,15 @@
-//! Hardware threads that several simulated threads share: one of these runs, and the others wait
-//! for their turn. The time is divided into slices.
+//! Hardware threads, each of which several simulated threads may share: one of these runs, and the
+//! others wait for their turns. Time is divided into slices.
 //!
 //! Threads that are not pinned move as on Linux 2.6.32. A thread starts on the idlest hardware
 //! thread (`SD_BALANCE_FORK`). A woken thread goes back to its own hardware thread, or to an idle
-//! one of the same node (`select_idle_sibling`). Otherwise a thread moves only because an idle
-//! hardware thread takes it: now and then, idle hardware threads look for waiting threads. They
-//! look often on their own node. They look rarely on other nodes, and take a thread from there only
-//! if that node's load exceeds their own node's load by more than the threshold
+//! one of the same node (`select_idle_sibling`). Otherwise a thread moves only if an idle hardware
+//! thread takes it over: idle hardware threads look for waiting threads from time to time. They
+//! look often on their own node. They look rarely on other nodes, and take over a thread from there
+//! only if that node's load exceeds their own node's load by more than a threshold
 //! (`Documentation/scheduler/sched-domains`, `include/linux/topology.h`).
 //!
-//! Not simulated: a hardware thread of Linux also looks as soon as it becomes idle, unless it is
+//! Not simulated: on Linux, a hardware thread also looks when it becomes idle, unless it is usually
 //! idle for short times only.
 
 use std::collections::VecDeque;
@@ -21,12 +21,12 @@ use super::{Engine, Then, ThreadId};
 #[derive(Default)]
 pub struct Processor {
     running: Option<ThreadId>,
-    /// The threads that wait for this hardware thread, in the order in which they came.
+    /// The threads that wait for this hardware thread, in the order of their arrival.
     queue: VecDeque<ThreadId>,
-    /// The cycle in which the running thread's time slice ends; if other threads wait, one of them
-    /// runs then.
+    /// The cycle in which the running thread's time slice ends. If other threads wait then, the
+    /// first of them runs.
     slice_ends: u64,
-    /// Whether an event is planned at which idle hardware threads look at this queue.
+    /// Whether an event is planned in which idle hardware threads look at this queue.
     looked_at: bool,
 }
 
@@ -38,9 +38,9 @@ impl Processor {
 }
 
 impl Engine<'_> {
-    /// The hardware thread for a new thread, as Linux balances: on the node with the fewest
-    /// threads, with the cache of this node that has the fewest, and of this cache's hardware
-    /// threads the one with the fewest. The choice among equals is random.
+    /// The hardware thread for a new thread, chosen as Linux does: of the node with the fewest
+    /// threads, the cache with the fewest threads; of this cache, the hardware thread with the
+    /// fewest threads. The choice among equals is random.
     pub(super) fn idlest(&mut self) -> usize {
         let machine = self.machine;
         let caches = machine.caches();
@@ -74,7 +74,7 @@ impl Engine<'_> {
 
     /// An idle hardware thread of the same node as hardware thread `number`. If there is none and
     /// `far` is set, an idle one of the node with the fewest threads, provided that these are so
-    /// few that Linux moves a thread there.
+    /// few that Linux would move a thread there. `None` if there is neither.
     fn idle_for(&self, number: u32, far: bool) -> Option<u32> {
         let here = self.node_at(number);
         let all = 0..self.machine.threads() as u32;
@@ -108,11 +108,12 @@ impl Engine<'_> {
         self.events.plan(at, Whom::Look(number));
     }
 
-    /// Lets idle hardware threads take over threads that wait for this one.
+    /// Lets idle hardware threads take over threads that wait for hardware thread `number`.
     fn take_over(&mut self, number: u32) {
         let scheduler = self.machine.description.scheduler;
         let (near, far) = (scheduler.near, scheduler.far);
-        // Hardware threads of other nodes look only at some of these moments.
+        // Hardware threads of other nodes look only at the first of these moments after each
+        // multiple of `far`.
         let (near, far) = (self.machine.in_cycles(near).max(1), self.machine.in_cycles(far).max(1));
         let far = self.now / far != self.now.saturating_sub(near) / far;
         let waits = |engine: &Self| {
@@ -129,8 +130,8 @@ impl Engine<'_> {
         self.processors[number as usize].looked_at = false;
     }
 
-    /// Moves a thread to an idle hardware thread of its node if it is not pinned and would have to
-    /// wait for its own.
+    /// Moves a thread that would have to wait for its own hardware thread to an idle one of its
+    /// node, if there is one and the thread is not pinned.
     fn wake_near(&mut self, thread: ThreadId) {
         let state = &self.threads[thread as usize];
         if state.pinned || self.processors[state.processor as usize].load() == 0 {
@@ -141,7 +142,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Queues a thread at a hardware thread; the thread goes on when it gets the processor.
+    /// Lets a thread run on its hardware thread, or queues it there if another thread runs.
     pub(super) fn join_processor(&mut self, thread: ThreadId) {
         self.wake_near(thread);
         let number = self.threads[thread as usize].processor;
@@ -157,8 +158,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes a thread that sleeps or is done off its hardware thread, and lets the next one run
-    /// there.
+    /// Takes a thread that yields, sleeps or is done off its hardware thread, and lets the next one
+    /// run there.
     pub(super) fn leave_processor(&mut self, thread: ThreadId) {
         let number = self.threads[thread as usize].processor;
         let processor = &mut self.processors[number as usize];
@@ -172,7 +173,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Lets the next thread run, and queues the current one behind the others.
+    /// Lets the next thread of the queue run, and queues the current one behind the others.
     pub(crate) fn yield_processor(&mut self) -> Then {
         /// Cycles of a system call that finds no other thread to run.
         const CALL: u64 = 500;
@@ -187,7 +188,7 @@ impl Engine<'_> {
         self.suspend()
     }
 
-    /// Gives a hardware thread to a thread, which goes on after `after` cycles.
+    /// Gives hardware thread `number` to a thread, which goes on after `after` cycles.
     fn dispatch(&mut self, number: u32, thread: ThreadId, after: u64) {
         let slice = self.machine.in_cycles(self.machine.description.scheduler.slice);
         let processor = &mut self.processors[number as usize];
@@ -201,16 +202,16 @@ impl Engine<'_> {
         }
         if std::mem::take(&mut self.threads[thread as usize].due) {
             self.plan(self.now + after, thread);
-            // The write that the thread was about to make when it lost its processor happens now. A
-            // thread that has read the line in the meantime has seen the old value, and may be
-            // watching the line.
+            // The write that the thread was about to make when it lost its processor takes effect
+            // now. A thread that has read the line in the meantime has seen the old value, and may
+            // be watching the line, so it has to be woken.
             if let Some(line) = self.threads[thread as usize].writes_to {
                 self.write(line, self.now + after + 1);
             }
         }
     }
 
-    /// Handles an event. Returns the thread that goes on because of it, if there is one.
+    /// Handles an event. Returns the thread that goes on because of the event; `None` if none does.
     pub(super) fn runs_next(&mut self, event: Event) -> Option<ThreadId> {
         match event.whom {
             Whom::Thread(thread, went_on) => {
@@ -239,7 +240,7 @@ impl Engine<'_> {
                 if let (Some(running), true) = (processor.running, over)
                     && let Some(next) = processor.queue.pop_front()
                 {
-                    // Accesses that the thread has begun continue while it waits.
+                    // Accesses that the thread has begun continue while the thread waits.
                     self.queue_up(running);
                     let switch = self.machine.in_cycles(self.machine.description.scheduler.switch);
                     self.dispatch(number, next, switch);

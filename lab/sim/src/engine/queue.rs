@@ -1,11 +1,11 @@
-//! The events to come, in the order of time. Events at one time are in the order in which they were
-//! planned.
+//! The events to come, in the order of time. Events of the same cycle are in the order in which
+//! they were planned.
 //!
 //! The queue is a calendar. A day has a few cycles, and each of the next days has a slot. Most
-//! threads have one event each, so most days have none or one. So planning an event or removing the
-//! first one takes the same time however many threads there are, while a heap would compare an
-//! event with several others. Events after the last day, such as ends of time slices and deadlines,
-//! are in a heap until their day has a slot.
+//! threads have one event each, so most days have no event or one. So the time to plan an event, or
+//! to remove the first one, does not depend on the number of threads, while a heap would compare an
+//! event with several others. Events of days without a slot, such as ends of time slices and
+//! deadlines, are in a heap until their day gets one.
 //!
 //! Source: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
 //! event set problem" (CACM 1988). In contrast to the paper, the number of days is fixed, and a bit
@@ -18,13 +18,13 @@ use crate::line::ThreadId;
 
 /// The base-2 logarithm of the number of cycles in a day. A day is shorter than most accesses.
 const DAY: u32 = 3;
-/// The number of days with slots. Together they are as long as a line with a hundred waiters needs
-/// to serve them all. Two levels of 64 bits address this number.
+/// The number of days with slots. Together, these days are as long as a line takes to serve a
+/// hundred waiters. Two levels of words of 64 bits have a bit for each of them.
 const DAYS: usize = 64 * 64;
 /// The number that means "no entry".
 const NONE: u32 = u32::MAX;
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whom {
     /// A thread goes on. The event is stale if the thread has gone on since the event was planned:
@@ -38,7 +38,7 @@ pub enum Whom {
     Buffer(ThreadId),
 }
 
-/// An event: the time at which it happens, and what it is about.
+/// An event: its cycle, and its subject.
 #[derive(Clone, Copy)]
 pub struct Event {
     pub at: u64,
@@ -56,7 +56,7 @@ struct Entry {
 pub struct Queue {
     /// The cycle of the first event; `u64::MAX` if there is none.
     first: u64,
-    /// The slot of the first day that has entries, if there is such a day.
+    /// The slot of the first day that has entries; meaningless if no day has any.
     slot: usize,
     /// The day of the event that was removed last. Day `n` is in slot `n % DAYS`. This day and the
     /// `DAYS - 1` days after it have slots.
@@ -68,7 +68,7 @@ pub struct Queue {
     /// The first entry of each slot, or `NONE`.
     slots: Box<[u32; DAYS]>,
     entries: Vec<Entry>,
-    /// The first entry that is not in use, or `NONE`.
+    /// The first entry of the list of those not in use, or `NONE`.
     unused: u32,
     /// Events of days without a slot: the time, the number of the event in planning order, and the
     /// subject.
@@ -95,7 +95,7 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Plans an event, after those that were planned before for the same time.
+    /// Plans an event, behind those that are already planned for the same cycle.
     #[inline]
     pub fn plan(&mut self, at: u64, whom: Whom) {
         if at >> DAY < self.today + DAYS as u64 {
@@ -107,13 +107,13 @@ impl Queue {
         }
     }
 
-    /// Whether an event is due at this time or before.
+    /// Whether an event is due in this cycle or before.
     #[inline]
     pub fn is_due(&self, at: u64) -> bool {
         self.first <= at
     }
 
-    /// Removes the first event and returns it; `None` if there is none.
+    /// Removes the first event and returns it; `None` if the queue is empty.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         if self.busy_words == 0 {
@@ -137,8 +137,8 @@ impl Queue {
         Some(event)
     }
 
-    /// Begins a day. Moves those events from `far` to slots whose days have slots from now on,
-    /// before any event is planned in these slots directly.
+    /// Begins a day, so that further days have slots. Moves the events of these days from `far` to
+    /// the slots, before any event is planned directly in these slots.
     #[inline]
     fn begin_day(&mut self, day: u64) {
         self.today = day;
@@ -150,8 +150,9 @@ impl Queue {
         }
     }
 
-    /// Records that the first slot has no entry left, and finds the new first slot. The slots are a
-    /// ring: the days in the slots behind this one come first, then those in the slots before it.
+    /// Records that the slot of the first day has no entry left, and finds the new first slot. The
+    /// slots are a ring: after this slot come those with greater numbers, then those with smaller
+    /// ones.
     #[inline]
     fn clear(&mut self, slot: usize) {
         let (word, bit) = (slot / 64, slot % 64);
@@ -216,7 +217,7 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// Compares the queue with a heap: events near and far, many at one time, some far behind all
+    /// Compares the queue with a heap: events near and far, many in one cycle, some far behind all
     /// others.
     #[test]
     fn events_come_in_the_order_of_time_and_insertion() {

@@ -15,7 +15,7 @@ struct Sleeper {
 
 impl Engine<'_> {
     /// Lets the current thread sleep on an address under a key, until another thread wakes it or
-    /// until `deadline`, in seconds after the simulation's start.
+    /// until the time `deadline`, in seconds from the simulation's start.
     pub(crate) fn park(&mut self, address: usize, key: u32, deadline: Option<f64>) -> Then {
         let thread = self.current;
         self.sleepers.0.entry(address).or_default().push(Sleeper { thread, key });
@@ -24,15 +24,15 @@ impl Engine<'_> {
         state.stops();
         self.leave_processor(thread);
         if let Some(deadline) = deadline {
-            // If another thread wakes this one before the deadline, this thread is awake by then,
-            // and the event is stale.
+            // If another thread wakes this one before the deadline, this thread has gone on by
+            // then, so that this event is stale.
             let at = self.machine.in_cycles(deadline).max(self.now);
             self.plan(at, thread);
         }
         self.suspend()
     }
 
-    /// Removes the current thread from the sleepers of an address, whether another thread or its
+    /// Removes the current thread from the sleepers of an address, after another thread or the
     /// deadline has woken it.
     pub(crate) fn awake(&mut self, address: usize) {
         let thread = self.current;
@@ -41,8 +41,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Wakes up to `count` of the threads that sleep on an address: those under this key, or under
-    /// any key if `key` is `None`.
+    /// Wakes at most `count` of the threads that sleep on an address under this key, or under any
+    /// key if `key` is `None`.
     pub(crate) fn unpark(&mut self, address: usize, key: Option<u32>, count: u32) {
         let Some(sleepers) = self.sleepers.0.get_mut(&address) else { return };
         let mut woken = Vec::new();

@@ -12,27 +12,27 @@ const STACK: usize = 128 * 1024;
 /// The size of a page in bytes.
 const PAGE: usize = 4096;
 
-/// Each thread's stack begins this many bytes farther from the end of its page than the stack of
-/// the thread before. This is an odd number of lines, so 64 threads begin at all 64 lines of a
-/// page.
+/// The stack of each thread begins this many bytes farther from the end of its page than that of
+/// the thread before. This is an odd number of lines, so the stacks of 64 threads begin at all 64
+/// lines of a page.
 const APART: usize = 5 * 64;
 
 thread_local! {
-    /// The stacks of simulations that are over. They are reused, since a new stack costs system
-    /// calls and page faults.
+    /// The stacks of finished simulations. They are reused, since a new stack costs system calls
+    /// and page faults.
     static USED: RefCell<Vec<ThreadStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A stack whose offset in its page differs from that of other threads' stacks. The offset decides
-/// in which set of a first-level cache a line is. If all stacks had the same offset, the frames
-/// that each switch needs would evict each other from a few sets.
+/// A stack whose offset in its page differs from that of other threads' stacks. The offset
+/// determines in which set of a first-level cache a line is. If all stacks had the same offset, the
+/// frames that switches of threads use would compete for a few sets, and evict each other.
 pub struct ThreadStack {
     stack: DefaultStack,
     base: StackPointer,
 }
 
 impl ThreadStack {
-    /// The stack of a thread.
+    /// A stack for a thread.
     ///
     /// # Panics
     /// If there is no memory for it.

@@ -21,7 +21,8 @@ pub struct Thread {
     pub due: bool,
     /// Whether this thread sleeps, so that it needs no processor.
     pub asleep: bool,
-    /// The line that this thread has read last; `None` after any other access or a delay.
+    /// The line that this thread has read last; `None` if it has made another access or a delay
+    /// since then.
     pub looks_at: Option<u32>,
     /// The line to which this thread writes or has written, if that is its latest access.
     pub writes_to: Option<u32>,
@@ -31,10 +32,10 @@ pub struct Thread {
     pub buffer: Buffer,
     /// The accesses that this thread's core has begun.
     pub ahead: Ahead,
-    /// The cycle in which the instructions of the latest access were over, and the number of cycles
-    /// that they took.
+    /// The cycle in which the instructions of the latest access were over, and the cycles from the
+    /// end of the access itself to that cycle.
     pub instructions: (u64, u64),
-    /// Whether this thread has asked for the time: its waits may have deadlines.
+    /// Whether this thread has ever asked for the time, so that its waits may have deadlines.
     pub asked_time: bool,
     /// Whether the thread's body has returned.
     pub done: bool,

@@ -1,7 +1,7 @@
 //! Shared memory that caches don't hold: each access goes to the memory at the line's home, which
-//! serves one access after another. The only atomic operation is test-and-set, on registers that
-//! are not memory; the core of each cache has one register. This is the SCC, as in Christgau and
-//! Schnor on MPI's passive target, section 5.
+//! serves one access after another. The only atomic operation is test-and-set, on registers outside
+//! of the memory; each core has one register. The SCC is such a machine (Christgau and Schnor on
+//! MPI's passive target, section 5).
 
 use super::context::{act, with};
 use super::{Engine, Then};
@@ -13,8 +13,8 @@ pub struct Shared {
     memories: Vec<u64>,
     /// The register of each cache's core.
     registers: Vec<Register>,
-    /// The cycles for which one access keeps a memory busy, and those for which it keeps a register
-    /// busy.
+    /// The cycles for which an access to a memory keeps it busy, and those for which an access to a
+    /// register keeps that busy.
     busy: [u64; 2],
 }
 
@@ -37,9 +37,10 @@ impl Shared {
 }
 
 impl Engine<'_> {
-    /// Makes an access to uncached memory, which waits until the memory is free.
+    /// Makes an access to uncached memory. The access waits until the memory at the line's home is
+    /// free.
     pub(super) fn access_memory(&mut self, access: Access, line: u32) -> Then {
-        // The caller has split atomic operations into loads and stores.
+        // Callers split atomic operations into loads and stores.
         debug_assert!(matches!(access, Access::Load | Access::Store));
         let home = self.lines[line as usize].home();
         let class = self.machine.class(self.node(), home);
@@ -50,7 +51,8 @@ impl Engine<'_> {
         self.pass_until(begins + cycles)
     }
 
-    /// Makes the current thread access a register, which waits until the register is free for it.
+    /// Makes an access of the current thread to a register. The access waits until the register has
+    /// served the accesses before it.
     fn reach(&mut self, register: usize) -> Then {
         let there = self.shared.registers.len();
         assert!(register < there, "no register {register}: the machine has {there}");
@@ -70,15 +72,15 @@ impl Engine<'_> {
     }
 }
 
-/// Tries once to acquire a register; returns whether that succeeded. Outside of a simulation, every
-/// register is free.
+/// Tries once to acquire a register; returns whether that succeeded. Always succeeds outside of a
+/// simulation.
 pub(crate) fn test_and_set(register: usize) -> bool {
     act(|engine| engine.reach(register));
     with(|engine| !std::mem::replace(&mut engine.shared.registers[register].taken, true))
         .unwrap_or(true)
 }
 
-/// Frees a register.
+/// Frees a register. Does nothing outside of a simulation.
 pub(crate) fn reset(register: usize) {
     act(|engine| engine.reach(register));
     with(|engine| engine.shared.registers[register].taken = false);

@@ -1,4 +1,4 @@
-//! An access to a line: its kind, and the states in which it may find the line.
+//! The kinds of accesses to a line, and the states in which an access may find the line.
 
 /// The kind of an access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,9 @@ pub const ACCESSES: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum State {
-    /// One cache has the line, changed.
+    /// One cache has the line, and has changed it.
     Modified,
-    /// One cache has the line changed, and others have copies.
+    /// One cache has changed the line, and others have copies.
     Owned,
     /// One cache has the line, unchanged.
     Exclusive,

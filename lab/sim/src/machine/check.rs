@@ -1,10 +1,10 @@
-//! Checks whether a description can be a machine. If it can't, one sentence says why; it begins
-//! with the name of the field.
+//! Checks whether a machine can have a description. If not, a sentence says why; it begins with the
+//! name of the field that is wrong.
 
 use super::description::{Costs, Description, Instructions, LINE, MOST_THREADS, Protocol};
 use crate::caches::MOST_CACHES;
 
-/// The limit of costs, in cycles. Larger numbers are taken for typing errors.
+/// The limit of costs, in cycles: numbers from here on count as typing errors.
 const MOST_CYCLES: f64 = 1e9;
 
 /// The greatest distance, and the greatest value in `columns_at`.
@@ -13,7 +13,7 @@ const FARTHEST: f64 = 1e6;
 /// Checks that a machine can have this description.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// If no machine can have it. The error is a sentence that says what is wrong.
 pub fn check(d: &Description) -> Result<(), String> {
     counts(d)?;
     distances(d)?;
@@ -22,8 +22,8 @@ pub fn check(d: &Description) -> Result<(), String> {
     extras(d)
 }
 
-/// The greatest size of one of a core's own cache levels. It is limited because the simulator
-/// allocates a slot for each line.
+/// The greatest size of each of a core's own cache levels. There is a limit since the simulator
+/// allocates an element for each line.
 const MOST_BYTES: usize = 16 << 20;
 /// The most levels of caches.
 const MOST_LEVELS: usize = 4;
@@ -140,7 +140,7 @@ fn distances(d: &Description) -> Result<(), String> {
     Ok(())
 }
 
-/// The rows that a table must have in a description.
+/// The rows that a table of a description must have.
 #[derive(Clone, Copy, PartialEq)]
 enum Needs {
     /// All rows except `owned`, `shared_by_all` and `invalid`.

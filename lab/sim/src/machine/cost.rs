@@ -16,8 +16,8 @@ fn at(row: &[f64], d: &Description, distances: &[f64]) -> Vec<u32> {
 
 /// The tables, evaluated at these distances.
 pub fn tables(d: &Description, distances: &[f64]) -> Tables {
-    // The first of these rows that the description has; on a machine without caches, all states use
-    // `invalid`.
+    // The first of these rows that the description has, or else the row of a load from memory. On a
+    // machine without caches, all states have the row `invalid`.
     let first = |rows: [&Vec<f64>; 3]| {
         let named = rows.into_iter().find(|row| !row.is_empty());
         at(named.unwrap_or(&d.load.invalid), d, distances)
@@ -35,14 +35,14 @@ pub fn tables(d: &Description, distances: &[f64]) -> Tables {
 }
 
 /// Cycles of each kind of access to a line that all caches share, by class of distance. `None` for
-/// kinds that have no such row.
+/// kinds whose table has no such row.
 pub fn by_all(d: &Description, distances: &[f64]) -> [Option<Vec<u32>>; ACCESSES] {
     let all = |c: &Costs| (!c.shared_by_all.is_empty()).then(|| at(&c.shared_by_all, d, distances));
     rows(d).map(all)
 }
 
 /// The fewest cycles of an access by a cache other than the one that has the line. If each node has
-/// one cache, the nearest other cache is at the second distance.
+/// one cache, the nearest other cache is at the second class of distance.
 pub fn quickest(tables: &Tables, d: &Description) -> u32 {
     let nearest = usize::from(d.caches_per_node == 1);
     let row = |states: &[Vec<u32>; STATES]| {
@@ -61,7 +61,8 @@ pub fn hand_over(tables: &Tables) -> u32 {
     parts.into_iter().filter_map(|(access, state)| at_most(access, state)).sum()
 }
 
-/// The cost at this distance, interpolated between the columns or extrapolated beyond the last one.
+/// The cost at a distance, from the costs `row` at the distances `at`: interpolated between two of
+/// these, and extrapolated beyond the last one. Below the first one, its cost applies.
 fn interpolated(row: &[f64], at: &[f64], distance: f64) -> u32 {
     let after = at.iter().position(|&column| column >= distance).unwrap_or(at.len() - 1);
     let cost = match after {

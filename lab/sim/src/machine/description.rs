@@ -34,8 +34,8 @@ pub struct Description {
     pub hertz: f64,
     /// Which unit answers a request for a line.
     pub protocol: Protocol,
-    /// Whether a reader takes a changed line over (migratory sharing): the former owner loses the
-    /// line, and the reader may write to it without a request.
+    /// Whether a reader of a changed line takes it over (migratory sharing): the former owner loses
+    /// the line, and the reader may write to it without another request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_take_over: bool,
     /// Where the home of a line is.
@@ -43,8 +43,8 @@ pub struct Description {
     /// The nodes that have memory; all nodes if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<usize>,
-    /// The number of nodes: sockets, dies or tiles that have memory or a part of the last-level
-    /// cache.
+    /// The number of nodes. A node is a socket, die or tile that has memory or a part of the
+    /// last-level cache.
     pub nodes: usize,
     /// The number of private caches per node; usually one per core.
     pub caches_per_node: usize,
@@ -59,7 +59,7 @@ pub struct Description {
     /// The distance for each column, in ascending order. Costs are interpolated between columns;
     /// beyond the last column they are extrapolated from the last two.
     pub columns_at: Vec<f64>,
-    /// The distance from each node to every other; 0 within a node.
+    /// The distance from each node to each node; 0 to itself.
     pub distances: Vec<Vec<f64>>,
     /// Cycles of accesses that need no other cache.
     pub local: Local,
@@ -70,16 +70,16 @@ pub struct Description {
     /// The instructions that belong to each access; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
-    /// The number of stores that a thread may have begun but not completed while it goes on. If
-    /// `None`, there is no store buffer.
+    /// The number of stores of a thread that may wait in its store buffer while the thread goes on.
+    /// If absent, there is no store buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer: Option<usize>,
-    /// The share of an access's cycles during which the line stays with the cache from which it is
-    /// fetched, so that the threads of that cache still use the line; 0 if absent.
+    /// The share of an access's cycles for which the line stays with the cache from which it is
+    /// fetched, so that threads of that cache can still use the line; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<f64>,
     /// The most accesses that a core has under way at the same time, if none of them needs another
-    /// one's result. If absent, each access waits for the one before.
+    /// one's result. If absent, each access begins after the one before it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<usize>,
     /// Cycles of a load, by the line's state.
@@ -133,11 +133,11 @@ pub enum Protocol {
 pub enum Homes {
     /// The node that touched the line first, or the node with memory that is nearest to it.
     FirstTouch,
-    /// Any node: a hash distributes the homes evenly.
+    /// A node by a hash, which distributes the homes evenly over all nodes.
     Hashed,
 }
 
-/// Cycles of accesses that need no other cache. If a kind of access is absent, it leaves the core
+/// Cycles of accesses that need no other cache. A kind of access that is absent leaves the core
 /// even if the core has the line, as stores do if caches write through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -166,21 +166,22 @@ pub struct Level {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instructions {
-    /// Cycles of one access's instructions, for a thread that has a core to itself.
+    /// Cycles of the instructions of one access, for a thread that has a core to itself.
     pub cycles: f64,
-    /// The number of threads of a core that run without slowing each other down; more threads than
-    /// that take turns.
+    /// The number of threads of a core that can run without slowing each other down; if there are
+    /// more, they take turns.
     pub threads: usize,
 }
 
-/// Cycles by the line's state before the access, and by distance.
+/// Cycles of a kind of access, by the line's state before the access; in each row, one value for
+/// each column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
-    /// One cache has the line, changed.
+    /// One cache has the line, and has changed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modified: Vec<f64>,
-    /// One cache has the line changed, and others have copies. Same as `modified` if absent.
+    /// One cache has changed the line, and others have copies. Same as `modified` if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<f64>,
     /// One cache has the line, unchanged.
@@ -209,25 +210,25 @@ impl Costs {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Busy {
-    /// Cycles of the memory of a node.
+    /// Cycles for which an access keeps the memory of a node busy.
     pub memory: f64,
-    /// Cycles of a test-and-set register.
+    /// Cycles for which an access keeps a test-and-set register busy.
     pub register: f64,
 }
 
-/// The costs of messages in hardware, which any cache's threads can send to any other's.
+/// The costs of messages in hardware, which any hardware thread can send to any other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Messages {
-    /// Cycles of the sender for each message.
+    /// Cycles that the sender spends on each message.
     pub send: f64,
-    /// Cycles of the receiver for each message.
+    /// Cycles that the receiver spends on each message.
     pub receive: f64,
-    /// Cycles of the sender, and of the receiver, for each word of 64 bits.
+    /// Cycles that the sender, and the receiver, additionally spend on each word of 64 bits.
     pub word: f64,
     /// Cycles on the way for each unit of distance.
     pub hop: f64,
-    /// The most words that may wait at a receiver. A thread whose message would exceed that waits.
+    /// The most words that may wait at a receiver. A sender whose message would exceed this waits.
     pub room: usize,
 }
 
@@ -236,15 +237,15 @@ pub struct Messages {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scheduler {
-    /// Seconds that a thread runs while others want its processor.
+    /// Seconds for which a thread runs while others wait for its processor.
     pub slice: f64,
     /// Seconds of a switch from one thread to the next.
     pub switch: f64,
     /// Seconds from a wake-up until the thread can run.
     pub wake: f64,
-    /// Seconds between two checks of an idle hardware thread for waiting threads of its own node.
+    /// Seconds between two looks of an idle hardware thread for waiting threads of its own node.
     pub near: f64,
-    /// Seconds between its checks for waiting threads of other nodes; a multiple of `near`.
+    /// Seconds between two of its looks for waiting threads of other nodes; a multiple of `near`.
     pub far: f64,
     /// A thread is taken over from another node only if that node has more than this many times the
     /// threads of the idle hardware thread's node.
@@ -252,10 +253,10 @@ pub struct Scheduler {
 }
 
 impl Default for Scheduler {
-    /// Values close to Linux's: its slice under load, and the costs of a switch and of a wake-up by
-    /// futex. Idle processors look for work as Linux 2.6.32 does (`SD_MC_INIT` and `SD_NODE_INIT`
-    /// in its `topology.h`): at the longest interval of each kind, which an idle machine reaches,
-    /// and with an imbalance of 125 %.
+    /// Values close to Linux's: its slice under load, and the times of a switch and of a wake-up by
+    /// futex. Idle processors look for work as in Linux 2.6.32 (`SD_MC_INIT` and `SD_NODE_INIT` in
+    /// its `topology.h`): at the longest interval of each kind, which an idle machine reaches, and
+    /// with an imbalance of 125 %.
     fn default() -> Self {
         Scheduler {
             slice: 3e-3,

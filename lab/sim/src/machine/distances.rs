@@ -3,14 +3,15 @@
 use super::description::Description;
 use crate::caches::Caches;
 
-/// Distances as classes: class 0 is the least distance that occurs, class 1 the next, and so on.
+/// Distances as classes: class 0 is the least distance that occurs on the machine, class 1 the next
+/// greater one, and so on.
 #[derive(Debug)]
 pub struct Distances {
     /// The node of each cache.
     nodes: Vec<u16>,
-    /// The class of the distance between each pair of nodes.
+    /// The class of the distance between each two nodes.
     classes: Vec<u8>,
-    /// The caches at each class of distance from each node.
+    /// The caches at each class of distance from each node, by node and class.
     around: Vec<Vec<Caches>>,
 }
 

@@ -1,8 +1,8 @@
-//! The reasons for which a text does not describe a machine.
+//! The reasons why a text does not describe a machine.
 
 use super::description::FORMAT;
 
-/// The reason for which a text does not describe a machine.
+/// The reason why a text does not describe a machine.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {

@@ -21,8 +21,8 @@ pub use error::Error;
 use crate::caches::Caches;
 pub use crate::caches::MOST_CACHES;
 
-/// The number of instructions that belong to an access in a machine description: an address, a
-/// comparison and a branch.
+/// The number of instructions that a description counts for an access: for an address, a comparison
+/// and a branch.
 const INSTRUCTIONS_OF_ACCESS: u64 = 3;
 
 /// A machine on which accesses can be simulated.
@@ -42,11 +42,11 @@ pub struct Machine {
     hand_over: u32,
     /// The number of lines that fit into each of a core's own levels of caches.
     private_lines: Vec<usize>,
-    /// The cycles by which a load takes longer than one from the first level: one element for each
-    /// of a core's own levels, and a last one for a line that is in none of them. The last is
+    /// The cycles by which a load takes longer than one from the first level: an element for each
+    /// of a core's own levels, and a last one for lines that are in none of them. The last is
     /// `None` if the line's home has to be asked.
     farther: Vec<Option<u32>>,
-    /// Cycles of a load that finds its line in the last of a core's own levels.
+    /// Cycles of a load from the last of a core's own levels.
     look_up: u32,
     /// Cycles of the instructions of an access, by the number of threads that run on the core.
     instructions: Vec<u64>,
@@ -58,7 +58,7 @@ impl Machine {
     /// Makes a machine from a description.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with the description.
+    /// If no machine can have the description. The error is a sentence that says what is wrong.
     pub fn new(description: Description) -> Result<Machine, String> {
         check::check(&description)?;
         let mut kinds: Vec<f64> = description.distances.iter().flatten().copied().collect();
@@ -100,7 +100,7 @@ impl Machine {
         self.caches() * self.description.threads_per_cache
     }
 
-    /// The number of private caches.
+    /// The number of private caches on all nodes.
     pub fn caches(&self) -> usize {
         self.description.nodes * self.description.caches_per_node
     }
@@ -123,7 +123,7 @@ impl Machine {
         socket.copied().unwrap_or(node)
     }
 
-    /// The class of the distance between two nodes; class 0 is the least distance.
+    /// The class of the distance between two nodes; class 0 is the least distance on the machine.
     #[inline]
     pub fn class(&self, a: usize, b: usize) -> usize {
         self.distances.class(a, b)
@@ -134,8 +134,8 @@ impl Machine {
         self.distances.farthest()
     }
 
-    /// The class of the distance at which a cache reaches these sharers of a line. For a load this
-    /// is the nearest sharer. For a write, which takes the line from all of them, it is the
+    /// The class of the distance from a cache to the decisive one of these sharers of a line: for a
+    /// load, to the nearest one; for a write, which takes the line from all of them, to the
     /// farthest one other than the cache itself. `None` if there is no such sharer.
     #[inline]
     pub(crate) fn class_of_sharers(
@@ -173,7 +173,7 @@ impl Machine {
         self.by_all[access as usize].is_some()
     }
 
-    /// The nearest node to this one that has memory.
+    /// The node nearest to this one that has memory; this one itself if it has memory.
     pub fn memory_near(&self, node: usize) -> usize {
         self.memory_near[node]
     }
@@ -191,8 +191,8 @@ impl Machine {
         self.description.threads_per_cache > 1 && self.description.local.store.is_none()
     }
 
-    /// Cycles of an access to a line that the cache has in a sufficient state; `None` if even such
-    /// an access leaves the core.
+    /// Cycles of an access to a line that the cache has in a suitable state; `None` if even such an
+    /// access leaves the core.
     #[inline]
     pub fn local(&self, access: Access) -> Option<u32> {
         self.local[access as usize]
@@ -203,8 +203,8 @@ impl Machine {
         &self.private_lines
     }
 
-    /// The cycles by which an access takes longer than one to the first level if the core finds its
-    /// line in this level. `None` if the core has to ask the line's home.
+    /// The cycles by which an access takes longer if its line is in this level instead of the first
+    /// one. `None` if the core then has to ask the line's home.
     #[inline]
     pub(crate) fn farther(&self, level: usize) -> Option<u32> {
         self.farther[level]
@@ -216,20 +216,22 @@ impl Machine {
         self.instructions[running.min(self.instructions.len() - 1)]
     }
 
-    /// Cycles of this many instructions without accesses, on a core that runs this many threads.
+    /// Cycles of `instructions` instructions without accesses, on a core that runs `running`
+    /// threads.
     pub(crate) fn executing(&self, instructions: u64, running: usize) -> u64 {
         instructions * self.instructions(running) / INSTRUCTIONS_OF_ACCESS
     }
 
-    /// The cycles for which an access that takes `cycles` keeps its line busy, so that the next
-    /// access has to wait.
+    /// The cycles for which an access that takes `cycles` keeps its line busy. The next access to
+    /// the line has to wait that long.
     ///
     /// Usually the line is busy during the whole access: it travels, and no other core can have it.
-    /// There are two exceptions. If the last-level cache itself does the work, because first-level
-    /// caches write through to it or because a line has a home, the line is not busy while the
-    /// request and the answer travel. It is busy for the time that the operation takes beyond a
-    /// load, plus the time of a load from a cache like the last of the core's own. If several
-    /// caches have the line, the nearest one answers a load without the others.
+    /// There are two exceptions. First, the last-level cache itself may do the work, since
+    /// first-level caches write through to it or since lines have a home there. Then the line is
+    /// not busy while the request and the answer travel. It is busy for the time by which the
+    /// operation takes longer than a load, plus the time of a load from a cache like the last of
+    /// the core's own. Second, if several caches have the line, the nearest one answers a load
+    /// without the others.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
         let within = |way: u32| cycles.saturating_sub(way).saturating_add(self.look_up);
@@ -254,9 +256,9 @@ impl Machine {
         self.description.under_way.unwrap_or(1)
     }
 
-    /// Cycles of an access that directly follows another one to the same line: if stores leave the
-    /// core, stores to one line leave the store buffer together. `None` for atomic operations,
-    /// which never continue a burst.
+    /// Cycles of an access that directly follows another one to the same line. If stores leave the
+    /// core, such a store takes as long as a load, since stores to one line leave the store buffer
+    /// together. `None` for atomic operations, which never continue a burst.
     #[inline]
     pub(crate) fn again(&self, access: Access) -> Option<u32> {
         match access {
@@ -280,14 +282,15 @@ impl Machine {
         self.quickest
     }
 
-    /// The longest time in which a line changes hands, in cycles: until a write has reached all
-    /// sharers and the next thread has read the line.
+    /// The longest time in which a line moves from a writer to the next reader, in cycles: the
+    /// write has to reach all sharers, and the reader has to load the line.
     #[inline]
     pub(crate) fn hand_over(&self) -> u32 {
         self.hand_over
     }
 
-    /// Whether a changed line that others read stays with its owner (MOESI's Owned).
+    /// Whether a changed line stays with its owner when others read it, instead of being written to
+    /// memory (MOESI's Owned).
     #[inline]
     pub fn has_owned(&self) -> bool {
         !self.description.load.owned.is_empty()
@@ -299,8 +302,8 @@ impl Machine {
     }
 }
 
-/// The number of lines of each of a core's own levels, and the cycles by which a load takes longer
-/// than one from the first level: from each of these levels, and from beyond them.
+/// The number of lines in each of a core's own levels; and the cycles by which a load takes longer
+/// than one from the first level, for each of these levels and for lines in none of them.
 fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
     let Some((last, own)) = d.levels.split_last() else { return (Vec::new(), vec![Some(0)]) };
     let lines = own.iter().map(|level| level.bytes / LINE).collect();
@@ -309,8 +312,8 @@ fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
     (lines, own.iter().map(longer).chain([beyond]).collect())
 }
 
-/// Cycles of the instructions of an access, by the number of threads that run on the core: threads
-/// beyond `Instructions::threads` take turns.
+/// Cycles of the instructions of an access, by the number of threads that run on the core. More
+/// threads than `Instructions::threads` take turns.
 fn instructions(d: &Description) -> Vec<u64> {
     let Some(of) = d.instructions else { return vec![0] };
     let turns = |running: usize| (running as f64 / of.threads as f64).max(1.0);

@@ -30,7 +30,7 @@ impl Machine {
         BUILT_IN.iter().map(|&(name, _)| name)
     }
 
-    /// The machine with this name that comes with Syncline; `None` if there is none.
+    /// The machine of this name that comes with Syncline; `None` if no such machine does.
     pub fn named(name: &str) -> Option<Machine> {
         let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
         Some(Machine::parse(text, name).expect("the built-in machines are well described"))
@@ -47,7 +47,7 @@ impl Machine {
         Machine::parse(&text, &name)
     }
 
-    /// Makes a machine from a description in text form. Error messages call it `path`.
+    /// Makes a machine from a description in text form. Error messages call the text `path`.
     ///
     /// # Errors
     /// If the text does not describe a machine.
@@ -55,8 +55,7 @@ impl Machine {
         let path = || path.to_owned();
         let syntax = |source| Error::Syntax { path: path(), source };
         // The format is checked first, since another version may have other fields. The fields are
-        // then parsed from the text, not from this value, because errors of a text have lines and
-        // columns.
+        // then parsed from the text, not from this value, so that errors have lines and columns.
         let value: serde_json::Value = serde_json::from_str(text).map_err(syntax)?;
         match value.get("format").and_then(|format| format.as_str()) {
             Some(FORMAT) => {}

@@ -1,4 +1,4 @@
-//! Rows of blocks: simulated words in the same layout as in native memory, so that a block takes as
+//! Rows of blocks of simulated words. Their layout is that of native memory, so that a block has as
 //! many lines on the simulated machine as on a real one.
 
 use std::alloc::{alloc, dealloc, handle_alloc_error};
@@ -11,14 +11,14 @@ use syncline::memory::{BlockHead, Blocks, Words};
 
 use super::Simulated;
 
-// SAFETY: rows of objects, which stay where they were allocated.
+// SAFETY: rows consist of objects, which stay where they were allocated until the row is freed.
 unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Simulated {
     const SLOTS: usize = slots(head::<H>(), slot::<R, Self>(), H::MOST);
     const BYTES: usize = bytes(head::<H>(), slot::<R, Self>(), <Self as Blocks<H, R>>::SLOTS);
 
     fn allocate_row(count: usize) -> NonNull<H> {
         let layout = objects::layout::<H, R, Self>(count);
-        // SAFETY: a block has a size.
+        // SAFETY: the layout does not have size 0, since a block has a size.
         let memory = NonNull::new(unsafe { alloc(layout) }.cast());
         let first = memory.unwrap_or_else(|| handle_alloc_error(layout));
         // SAFETY: the memory is new and has this layout.

@@ -1,8 +1,8 @@
 //! Loads, stores and atomic changes of simulated words.
 //!
-//! Most machines have an instruction for atomic changes. If test-and-set registers are the only
-//! atomic operation, the thread acquires the register that guards the word's line, loads and stores
-//! the word, and frees the register, as MPI's windows do on the SCC.
+//! Most machines have instructions for atomic changes. If a machine only has test-and-set
+//! registers, the thread acquires the register that guards the word's line, loads and stores the
+//! word, and frees the register, as MPI's windows do on the SCC.
 
 use std::cell::Cell;
 use std::ptr::from_ref;
@@ -12,8 +12,9 @@ use super::held::Held;
 use crate::engine::{Storing, act, act_after, drain, release, take, wait, with};
 use crate::machine::Access;
 
-/// Gets the line of a word for writing, without changing the word. That costs as much as a write,
-/// unless the machine can't fetch lines, or goes on while it fetches one.
+/// Fetches the line of a word for writing, without changing the word. This costs as much as a
+/// write. It costs nothing if the machine can't fetch lines, or if its cores go on during the
+/// fetch.
 pub fn fetch_for_writing(address: usize) {
     act_after(|engine| engine.wait_for_line(address), |engine| engine.prefetch(address));
 }
@@ -88,8 +89,8 @@ pub fn change<T: Held>(cell: &Cell<T>, access: Access, to: impl Fn(T) -> T) -> T
     old
 }
 
-/// Changes a word while holding its line's register. Machines with such registers have no store
-/// buffers.
+/// Changes a word while holding its line's register, and returns its former value. Machines with
+/// such registers have no store buffers, so the word itself has the visible value.
 #[cold]
 fn by_register<T: Held>(cell: &Cell<T>, to: impl Fn(T) -> T) -> T {
     let address = from_ref(cell).addr();
@@ -105,7 +106,7 @@ fn by_register<T: Held>(cell: &Cell<T>, to: impl Fn(T) -> T) -> T {
     old
 }
 
-/// Forgets a word that is dropped.
+/// Tells the engine that a word is dropped, so that buffered stores to it have no effect.
 #[inline]
 pub fn forget<T>(cell: &Cell<T>) {
     with(|engine| engine.forget(from_ref(cell).addr()));

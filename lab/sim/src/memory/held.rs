@@ -1,4 +1,4 @@
-//! The values that words can hold, which the engine keeps as bits.
+//! The values that words can hold. The engine keeps them as bits.
 
 use std::ptr::{NonNull, with_exposed_provenance_mut};
 
@@ -6,7 +6,7 @@ use std::ptr::{NonNull, with_exposed_provenance_mut};
 pub trait Held: Copy + PartialEq {
     /// The value as bits.
     fn bits(self) -> u64;
-    /// The value with these bits, which [`bits`](Self::bits) returned.
+    /// The value with these bits, which must come from [`bits`](Self::bits).
     fn of(bits: u64) -> Self;
 }
 

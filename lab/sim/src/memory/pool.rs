@@ -2,8 +2,8 @@
 //!
 //! A thread gets back the memory that it freed last, as from an allocator with a cache for each
 //! thread. With the system's allocator, addresses would depend on everything else that this process
-//! does. Whether the line of a node is in the simulated cache would depend on that too, so two runs
-//! with one seed would differ.
+//! does. They determine whether the line of a node is in a simulated cache, so two runs with one
+//! seed would differ.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::RefCell;
@@ -11,8 +11,8 @@ use std::ptr::NonNull;
 
 use rustc_hash::FxHashMap;
 
-/// Free memory, by its layout and by the simulated thread that freed it; `None` if that was code
-/// outside of a simulation.
+/// Free memory, by the simulated thread that freed it and by its layout. The thread is `None` if
+/// code outside of a simulation freed the memory.
 #[derive(Default)]
 struct Pool(FxHashMap<(Option<u32>, Layout), Vec<NonNull<u8>>>);
 
@@ -41,7 +41,7 @@ pub fn take(thread: Option<u32>, layout: Layout) -> NonNull<u8> {
     })
 }
 
-/// Gives memory back to the pool.
+/// Gives memory back to the pool, for later calls of [`take`] with this thread and layout.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Locks that are deliberately broken: each must fail the test case for its fault.
+//! Locks that are deliberately broken: each must fail the test case that looks for its fault.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -24,7 +24,8 @@ macro_rules! broken {
         #[derive(Default)]
         struct $Lock { $($field: Shared),* }
 
-        // SAFETY: none; it is broken on purpose, and the protected cells belong to one real thread.
+        // SAFETY: the lock does not exclude, on purpose. This is harmless, since it protects
+        // nothing but cells of one real thread.
         unsafe impl RawLock for $Lock {
             type Memory = Simulated;
             type Node = ();
@@ -57,7 +58,7 @@ fn two_steps() {
 }
 
 broken! {
-    /// Acquires the lock after a while, even if it is held.
+    /// After a while, acquires the lock even if another thread holds it.
     Impatient { word }
     |lock| {
         for looks in 1..40 {
@@ -77,7 +78,7 @@ fn impatient() {
 }
 
 broken! {
-    /// Sleeps until it is woken, but no release wakes a thread.
+    /// Waiters sleep until they are woken, but no release wakes a thread.
     Forgetful { word }
     |lock| while lock.word.swap(1, AcqRel) != 0 {
         Simulated::park(&lock.word, 1, 0, None);

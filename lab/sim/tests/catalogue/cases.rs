@@ -8,18 +8,19 @@ use syncline_sim::{Machine, Simulated};
 
 use crate::scene::Scene;
 
-/// Cycles from one thread's arrival to the next: enough for a thread to queue up or to fall asleep.
+/// Cycles from the arrival of one thread to that of the next: enough for a thread to queue up or to
+/// fall asleep.
 pub const GAP: u64 = 50_000;
 
-/// A number of cycles that looks random but is the same in each run, by thread and round.
+/// A number of cycles for a thread and a round, which looks random but is the same in each run.
 fn pseudo_random_cycles(thread: usize, round: u64) -> u64 {
     let mixed = (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round << 17;
     (mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) % 400
 }
 
-/// Threads acquire the lock repeatedly, on machines of each kind: with separate sockets, with
-/// threads in one cache, with compare-and-swap only, and with registers only. No two may hold the
-/// lock.
+/// Threads acquire the lock repeatedly, on machines of each kind: with sockets, with several
+/// threads for each cache, with a mesh, with clusters of cores, and with registers as the only
+/// atomic operations. No two threads may hold the lock at the same time.
 pub fn exclusion<L: RawLock<Memory = Simulated>>() {
     const ROUNDS: u64 = 20;
     let apart = |every: usize, count| (0..count).map(move |n| n * every).collect::<Vec<_>>();
@@ -42,14 +43,15 @@ pub fn exclusion<L: RawLock<Memory = Simulated>>() {
     }
 }
 
-/// A machine whose time slices are as long as a few sections.
+/// A machine with time slices that are only as long as a few sections.
 pub fn with_short_slices() -> Machine {
     let mut description = Machine::named("xeon").unwrap().description;
     description.scheduler.slice = 5e-6;
     Machine::new(description).unwrap()
 }
 
-/// There are more threads than processors, so holders are preempted, and so are the next waiters.
+/// There are more threads than processors, so holders are preempted, and so are the waiters whose
+/// turn is next.
 pub fn crowded<L: RawLock<Memory = Simulated>>() {
     const ROUNDS: u64 = 12;
     let machine = with_short_slices();
@@ -85,7 +87,8 @@ pub fn tries<L: TryLock<Memory = Simulated>>() {
     assert!(scene.sections.get() >= 2);
 }
 
-/// A thread that has waited until its deadline leaves soon after it, and does not harm others.
+/// A thread that has waited until its deadline gives up soon after it, and does not impede the
+/// others.
 pub fn timed<L: TimedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let cycles = |cycles: u64| Duration::from_secs_f64(cycles as f64 / machine.description.hertz);
@@ -93,8 +96,8 @@ pub fn timed<L: TimedLock<Memory = Simulated>>() {
         engine::delay(thread as u64 * GAP);
         match thread {
             0 => scene.exclusively(20 * GAP),
-            // This thread gives up a position in the queue before the thread that waits without a
-            // deadline.
+            // This thread gives up its position in the queue, which is in front of the thread that
+            // waits without a deadline.
             1 => {
                 assert!(!scene.within(cycles(6 * GAP)), "had a lock that is held");
                 let now = engine::now();
@@ -107,14 +110,16 @@ pub fn timed<L: TimedLock<Memory = Simulated>>() {
     assert_eq!(scene.sections.get(), 3);
 }
 
-/// Threads that arrive one after another while the lock is held acquire it in this order.
+/// Threads that arrive one after another while the lock is held acquire it in the order of their
+/// arrival.
 pub fn fifo<L: RawLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     let places = [0, 40, 7, 33, 1, 22, 13];
     assert_eq!(arrivals::<L>(&machine, &places), [0, 1, 2, 3, 4, 5, 6]);
 }
 
-/// Like [`fifo`], but the order must hold only among threads of the same group of near processors.
+/// Like [`fifo`], but only threads of the same group of near processors must acquire the lock in
+/// this order.
 pub fn near<L: RawLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     let order = arrivals::<L>(&machine, &[0, 8, 1, 7, 3, 10, 2]);
@@ -122,7 +127,8 @@ pub fn near<L: RawLock<Memory = Simulated>>() {
     assert_eq!((of(0), of(1)), (vec![0, 2, 4, 6], vec![1, 3, 5]), "{order:?}");
 }
 
-/// The order in which threads that arrive one by one acquire the lock.
+/// The numbers of threads that arrive one after another, in the order in which they acquire the
+/// lock.
 fn arrivals<L: RawLock<Memory = Simulated>>(machine: &Machine, places: &[usize]) -> Vec<usize> {
     let threads = places.len();
     let scene = Scene::<L>::play(machine, places, |scene, thread| {

@@ -1,5 +1,5 @@
-//! Every lock of the catalogue on simulated machines: it excludes, makes progress, and serves
-//! waiters in the order that it promises, even when threads share processors in time slices. Locks
+//! Every lock of the catalogue on simulated machines: it excludes and makes progress, even if
+//! threads share processors in time slices, and serves waiters in the order that it promises. Locks
 //! that are deliberately broken must fail here.
 
 mod broken;

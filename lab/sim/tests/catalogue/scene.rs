@@ -1,4 +1,5 @@
-//! A lock with a section under it on a simulated machine, and a watchdog that checks for progress.
+//! A lock and its critical section on a simulated machine, with a watchdog that checks for
+//! progress.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -8,13 +9,13 @@ use syncline::memory::{Memory, Padded};
 use syncline_sim::engine::{self, ANYWHERE, Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-/// The number of cycles after which a run counts as hung: some hundred times what the longest run
+/// The cycles after which a run counts as hung: some hundred times as many as the longest run
 /// needs.
 const HUNG: u64 = 20_000_000_000;
 /// Cycles between two checks of the watchdog.
 const WATCH: u64 = 10_000_000;
 
-/// A lock, the threads that are inside, and a record of what happened.
+/// A lock, the threads that are inside its section, and a record of past sections.
 #[derive(Default)]
 pub struct Scene<L: RawLock> {
     pub lock: Padded<L>,
@@ -31,7 +32,8 @@ pub struct Scene<L: RawLock> {
 impl<L: RawLock<Memory = Simulated>> Scene<L> {
     /// Runs `act` with each thread's number, from 0, on the processors in `places`.
     ///
-    /// # Panics If a thread panics, if all remaining threads sleep, or if they make no progress.
+    /// # Panics
+    /// If a thread panics, if all remaining threads sleep, or if they make no progress.
     pub fn play(machine: &Machine, places: &[usize], act: impl Fn(&Self, usize)) -> Self {
         let scene = Self::default();
         let ended = Cell::new(0);
@@ -55,7 +57,8 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         scene
     }
 
-    /// A writer's section, which checks that the lock excludes all others meanwhile.
+    /// A writer's section of `cycles` cycles, which checks that no other thread is inside
+    /// meanwhile.
     pub fn section(&self, cycles: u64) {
         assert!(!self.alone.replace(true), "two threads hold the lock");
         assert_eq!(self.readers.get(), 0, "a writer among readers");
@@ -76,7 +79,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         }
     }
 
-    /// Acquires the lock, and records the thread's number.
+    /// Acquires the lock, records the thread's number, and runs a section.
     pub fn in_order(&self, number: usize) {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -90,8 +93,8 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TryLock<Memory = Simulated>> Scene<L> {
-    /// Tries once to acquire the lock, and holds it for this many cycles if that succeeds. Returns
-    /// whether it did.
+    /// Tries once to acquire the lock; returns whether that succeeded. If it did, holds the lock
+    /// for this many cycles.
     pub fn if_free(&self, cycles: u64) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -107,7 +110,8 @@ impl<L: TryLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TimedLock<Memory = Simulated>> Scene<L> {
-    /// Tries for this time to acquire the lock. Returns whether that succeeded.
+    /// Tries to acquire the lock for as long as `patience` says; returns whether that succeeded. If
+    /// it did, runs a section.
     pub fn within(&self, patience: Duration) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.

@@ -31,7 +31,7 @@ pub fn sharing<L: RawSharedLock<Memory = Simulated>>() {
     }
 }
 
-/// Readers hold the lock at the same time: each waits inside until it has seen the others there.
+/// Readers hold the lock at the same time: while each is inside, it sees all the others there.
 pub fn together<L: RawSharedLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     Scene::<L>::play(&machine, &[0, 6, 12, 18], |scene, _| {
@@ -46,7 +46,8 @@ pub fn together<L: RawSharedLock<Memory = Simulated>>() {
     });
 }
 
-/// A try to acquire as a reader fails while a writer is inside, and succeeds while a reader is.
+/// A try to acquire the lock as a reader fails while a writer is inside, and succeeds while a
+/// reader is inside.
 pub fn tries<L: TrySharedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let once = |scene: &Scene<L>| {
@@ -74,7 +75,8 @@ pub fn tries<L: TrySharedLock<Memory = Simulated>>() {
     });
 }
 
-/// A reader's wait ends at its deadline.
+/// A reader gives up at its deadline. With a later deadline, it acquires the lock when that is
+/// released.
 pub fn timed<L: TimedSharedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let within = |scene: &Scene<L>, cycles: u64| {

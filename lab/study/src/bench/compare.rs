@@ -1,5 +1,5 @@
-//! Compares the same tests on two machines, which shows how well a machine's description predicts
-//! the machine.
+//! Compares the results of the same tests on two machines: a comparison of a machine with its
+//! simulation shows how well the machine's description predicts it.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::stress::Pause;
 use crate::target::Target;
 use crate::world::Placement;
 
-/// A result on two machines, with the second result over the first.
+/// The results of a test on two machines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The lock or operation that was compared.
@@ -22,11 +22,11 @@ pub struct Comparison {
     pub first: f64,
     /// The second machine's result.
     pub second: f64,
-    /// The second result over the first.
+    /// The second result divided by the first.
     pub ratio: f64,
 }
 
-/// Compares the results of the same tests on two machines.
+/// Compares the results of two machines test by test. Tests that only one of them has are left out.
 pub fn compared(first: &[Line], second: &[Line], shown: Shown) -> Vec<Comparison> {
     let same = |line: &Line| second.iter().find(|o| o.name == line.name && o.at == line.at);
     let pairs = first.iter().filter_map(|line| Some((line, same(line)?)));
@@ -66,8 +66,9 @@ pub fn comparison_table(machines: [&Target; 2], shown: Shown, both: &[Comparison
 }
 
 /// Measures each number of threads on two machines. If `threads` is empty, measures the numbers
-/// that are worth measuring on the first machine. On both machines, threads pause for as long as a
-/// line needs on the first one, since the machines would have different loads otherwise.
+/// that are worth measuring on the first machine. On both machines, threads pause for the time in
+/// which a line gets from one thread to another on the first machine, since otherwise the machines
+/// would have different loads.
 ///
 /// # Errors
 /// Same errors as `measure`.
@@ -89,7 +90,7 @@ pub fn with_equal_pauses<E>(
     Ok(both)
 }
 
-/// The most runs of a test whose machine changes during the runs.
+/// The most runs of a test if the calibrations before and after each run differ.
 const TRIES: usize = 6;
 
 /// The result of a run, with the calibrations before and after it.
@@ -103,11 +104,12 @@ pub struct Calibrated<T> {
     pub steady: bool,
 }
 
-/// Runs a test between two calibrations. Repeats that unless [`calibrations_agree`], since
-/// a hypervisor may have moved the processors meanwhile. The last of at most `TRIES` runs counts,
-/// even if its calibrations differ.
+/// Runs a test between two calibrations. Repeats all three unless [`calibrations_agree`], since a
+/// hypervisor may have moved the virtual processors meanwhile. After `TRIES` runs, returns the last
+/// one even if its calibrations differ.
 ///
-/// # Errors Same errors as `calibrate` and `run`.
+/// # Errors
+/// Same errors as `calibrate` and `run`.
 pub fn calibrated<T, E>(
     mut calibrate: impl FnMut() -> Result<f64, E>,
     mut run: impl FnMut(f64) -> Result<T, E>,
@@ -154,8 +156,8 @@ mod tests {
         assert_eq!(within_percent(&[], 30.0), 0.0);
     }
 
-    /// Runs with calibrations that give these numbers in turn. Returns the result, and the number
-    /// of runs.
+    /// Runs [`calibrated`] with calibrations that return these numbers in turn. Returns its result,
+    /// and the number of runs.
     fn of(numbers: &[f64]) -> (Calibrated<f64>, usize) {
         let (mut left, mut runs) = (numbers.iter().copied().cycle(), 0);
         let outcome = calibrated::<_, ()>(

@@ -1,4 +1,4 @@
-//! The results of tests: one line for each, and all lines as a table.
+//! The results of tests: a line for each test, and a table of all lines.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ pub struct Line {
 pub enum Shown {
     /// Millions of operations per second.
     Throughput,
-    /// Cycles of an operation.
+    /// Average cycles of an operation.
     Cycles,
 }
 

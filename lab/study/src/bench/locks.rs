@@ -39,8 +39,8 @@ pub fn atomics(target: &Target, request: &Request, shown: Shown) -> Result<Vec<L
     })
 }
 
-/// Measures a free lock for each position of its last holder, with `turns` acquisitions at each
-/// position.
+/// Measures the acquisition of a free lock for each position of its last holder. At each position,
+/// each thread acquires the lock `turns` times.
 ///
 /// # Errors
 /// If a name is unknown.

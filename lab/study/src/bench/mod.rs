@@ -1,5 +1,5 @@
-//! Stress tests for users: a request says which tests run, on which machine, and under which load.
-//! The results are a table or data.
+//! Stress tests for users: a request names the tests and their load. The results are formatted as a
+//! table or written as data.
 
 mod compare;
 mod lines;

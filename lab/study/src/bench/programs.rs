@@ -16,16 +16,17 @@ use crate::stress::{Load, Outcome};
 use crate::target::Target;
 use crate::world::World;
 
-/// A test that can be run.
+/// A test, which runs on a world under a load.
 type Run<'a, W> = Box<dyn Fn(&W, &Load) -> Outcome + Sync + 'a>;
 
-/// Turns a name in words, as figures have it, into one with hyphens for a command line.
+/// Converts a name of several words, as figures have it, into one with hyphens for the command
+/// line.
 fn hyphened(words: &str) -> String {
     words.replace(", ", "-").replace(' ', "-")
 }
 
-/// The names of the channels, whose messages take one line. The line is either fetched for writing
-/// or read first.
+/// The names of the channels. Their messages fill one cache line, which is fetched for writing at
+/// once or, in the last two channels, read first.
 pub fn channels_known() -> [String; 4] {
     let names = [ONE_WAY, ROUND_TRIP].map(hyphened);
     let plain = [ONE_WAY, ROUND_TRIP].map(|way| hyphened(&format!("{way}{PLAIN}")));
@@ -33,7 +34,7 @@ pub fn channels_known() -> [String; 4] {
     [one, round, plain_one, plain_round]
 }
 
-/// The request, changed so that each test has at least two threads.
+/// A copy of the request in which each number of threads is at least two.
 fn with_at_least_two_threads<W: World>(world: &W, request: &Request) -> Request {
     let all = if request.threads.is_empty() { world.steps() } else { request.threads.clone() };
     let mut threads: Vec<usize> = all.into_iter().map(|count| count.max(2)).collect();
@@ -41,8 +42,8 @@ fn with_at_least_two_threads<W: World>(world: &W, request: &Request) -> Request 
     Request { threads, ..request.clone() }
 }
 
-/// Measures messages from all threads but one to that one. If `between_two` is given, measures that
-/// number of messages between two threads instead, for each distance between them.
+/// Measures messages from all other threads to the first one. If `between_two` is given, measures
+/// that number of messages between two threads instead, for each distance between the two.
 ///
 /// # Errors
 /// If a name is unknown, or memory can't be placed as requested.
@@ -88,7 +89,7 @@ fn server<W: World>(world: &W, way: Way, plain: bool, load: &Load) -> Outcome {
     }
 }
 
-/// The name of the table with servers, which is listed with the names of locks.
+/// The name of the table with servers, which a request lists among the names of locks.
 pub const SERVERS: &str = "servers";
 
 /// Measures the hash table, with a lock in each bucket or with servers.

@@ -1,21 +1,22 @@
-//! A user's request for tests, and the errors if it can't be run.
+//! A user's request for tests, and the errors of requests that can't be run.
 
 use crate::stress::Load;
 
 /// A user's request for tests.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The load. Its number of threads and its seed are set for each test.
+    /// The load. Its number of threads and `timed` are replaced in each test. Its seed is that of
+    /// the first repetition; each further repetition adds 1.
     pub load: Load,
     /// The numbers of threads; if empty, a selection that suits the machine.
     pub threads: Vec<usize>,
     /// The names of locks or operations; if empty, all of them.
     pub names: Vec<String>,
-    /// The number of runs of each test, each with another seed.
+    /// The number of runs of each test.
     pub repetitions: usize,
 }
 
-/// Why a test can't be run.
+/// The reason why a test can't be run.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {

@@ -1,4 +1,4 @@
-//! Runs tests with different numbers of threads, and at different positions.
+//! Runs tests over numbers of threads, and over positions of a partner.
 
 use super::lines::{Line, Shown, line};
 use super::request::{Error, Request};
@@ -35,6 +35,9 @@ pub fn over_places<W: World, T: Sync, P: Sync>(
 }
 
 /// Runs each test with each number of threads.
+///
+/// # Errors
+/// If memory can't be placed as requested.
 pub fn over_threads<W: World, T: Sync>(
     world: &W,
     request: &Request,

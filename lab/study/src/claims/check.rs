@@ -21,12 +21,14 @@ pub struct Part {
 /// Values that differ by at most this share count as equal: SSYNC's own spread is up to 3 %.
 pub const SAME: f64 = 0.05;
 
-/// A part that holds if our number is within this share of the paper's.
+/// A part that holds if our number differs from the paper's by at most the share `within` of the
+/// paper's.
 pub fn near(what: impl Into<String>, ours: f64, paper: f64, within: f64) -> Part {
     between(what, ours, (paper, paper), within).named(number(paper))
 }
 
-/// A part that holds if our number is in the paper's range, widened by this share on both sides.
+/// A part that holds if our number is in the paper's range, widened by the share `within` on both
+/// sides.
 pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), within: f64) -> Part {
     Part {
         what: what.into(),
@@ -37,7 +39,7 @@ pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), wi
     }
 }
 
-/// A part for a statement for which the paper gives no number.
+/// A part for which the paper gives no number. It holds if `holds` is true.
 pub fn that(what: impl Into<String>, holds: bool, ours: impl Into<String>, paper: &str) -> Part {
     let (what, ours, paper) = (what.into(), ours.into(), paper.to_owned());
     Part { what, ours, paper, holds, by_construction: false }
@@ -48,7 +50,7 @@ impl Part {
         Part { paper, ..self }
     }
 
-    /// This part, marked as one whose result is an input.
+    /// This part, marked as one whose result is an input or follows from one.
     pub fn by_construction(self) -> Part {
         Part { by_construction: true, ..self }
     }

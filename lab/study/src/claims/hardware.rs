@@ -1,7 +1,8 @@
 //! Section 5: the tables (S1 to S3), and atomic operations (S5, S6).
 //!
-//! The tables are in the machines' descriptions, so what they state holds by construction: S1, S2,
-//! and of S5 the latency of an atomic operation alone and with a second core of the same socket.
+//! The tables are in the machines' descriptions, so the following hold by construction: S1, S2, and
+//! the part of S5 about the latency of an atomic operation, alone and with a second core of the
+//! same socket.
 
 use super::check::{Part, SAME, near, that};
 use super::paper::{PRINTED, Printed};
@@ -30,7 +31,7 @@ pub fn tables(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// A part for the cell of table 2 with the greatest error.
+/// A part about all cells of table 2 on a machine, with the greatest error among them.
 fn worst_cell(printed: &Printed, panel: &Panel) -> Part {
     let mut worst = (0.0, String::new());
     let mut cells = 0;
@@ -67,7 +68,7 @@ pub fn far_directory(book: &Book) -> Vec<Part> {
     ours.map(|ours| near("opteron: load", ours, 312.0, 0.1)).into_iter().collect()
 }
 
-/// The cores of a socket: of the Opteron's die, and of the Xeon.
+/// The numbers of cores of the Opteron's die and of the Xeon's socket.
 const SOCKETS: [(&str, usize); 2] = [("opteron", 6), ("xeon", 10)];
 
 /// Checks S5.
@@ -140,7 +141,7 @@ fn rises_and_stays(panel: &Panel, name: &str) -> Part {
     that(what, few > alone && all >= STAYS * most, ours, "rises, stays")
 }
 
-/// The best series other than `but`, and its value with this many threads.
+/// The series other than `but` with the greatest value at this number of threads, and that value.
 fn second<'a>(panel: &'a Panel, threads: usize, but: &str) -> (&'a str, f64) {
     let others = panel.series.iter().filter(|series| series.name != but);
     let values = others.filter_map(|series| Some((series.name.as_str(), series.value(threads)?)));

@@ -7,7 +7,7 @@ pub struct Miss {
     pub id: &'static str,
     /// The beginning of the part's `what`.
     pub part: &'static str,
-    /// The reason for which the part misses.
+    /// The reason why the part misses.
     pub why: &'static str,
 }
 

@@ -7,7 +7,7 @@ use crate::figures::sentence::number;
 use crate::stress::contenders::EAGER;
 use crate::target::MACHINES;
 
-/// S4: "far below" means at most this share.
+/// S4: "far below" means at most this share of the cycles.
 const FAR_BELOW: f64 = 2.0 / 3.0;
 /// S4: the cores of the Opteron.
 const ALL: usize = 48;
@@ -30,17 +30,18 @@ const QUEUE: [&str; 2] = ["mcs", "clh"];
 const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
 const MULTI: [&str; 2] = ["opteron", "xeon"];
 const SINGLE: [&str; 2] = ["niagara", "tilera"];
-/// "Ten times" means nearer to ten times than to equal or to a hundred times.
+/// "An order of magnitude" means nearer to ten times than to once or to a hundred times, on a
+/// logarithmic scale.
 const MAGNITUDE: (f64, f64) = (3.16, 31.6);
 
-/// The name and the throughput of the best of these locks.
+/// The name and the throughput of the best of these locks; "nothing" and NaN if none was measured.
 fn best<'a>(panel: &Panel, names: &[&'a str], threads: usize) -> (&'a str, f64) {
     let values = names.iter().filter_map(|&name| Some((name, panel.value(name, threads)?)));
     values.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("nothing", f64::NAN))
 }
 
-/// Whether the best of these locks is the best of all, or as good as that one; and both locks in
-/// words.
+/// Whether the best of these locks is also the best of all locks, or as good as that one; and a
+/// text about both.
 fn are_best(panel: &Panel, names: &[&str], threads: usize) -> (bool, String) {
     let (ours, all) =
         (best(panel, names, threads), panel.best(threads).unwrap_or(("nothing", f64::NAN)));
@@ -81,7 +82,8 @@ pub fn one_lock(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// S9: differences "vanish" if the spread is at most this share.
+/// S9: differences "vanish" if the greatest throughput is above the least one by at most this
+/// share.
 const VANISHES: f64 = 0.25;
 /// Locks that consist of one or two words.
 const SIMPLE: [&str; 4] = ["tas", "ttas", "ticket", "futex"];

@@ -11,9 +11,9 @@ use crate::figures::sentence::number;
 const COHERENT: [&str; 3] = ["opteron", "xeon", "niagara"];
 
 /// Checks S12, for the nearest and the farthest partner on each machine. Partners on the same core
-/// are left out, for the paper's reason: a line goes from "a core x" with "its local caches" to
-/// "the second core y" and back. Threads of one core share these caches, so the line does not
-/// travel.
+/// are left out, since the paper counts how often a line goes from "a core x" with "its local
+/// caches" to "the second core y" and back. Threads of one core share these caches, so the line
+/// does not move.
 pub fn transfers(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in COHERENT {
@@ -25,7 +25,7 @@ pub fn transfers(book: &Book) -> Vec<Part> {
             let points = &points[within..];
             let ends = [points.first(), points.last()].into_iter().flatten();
             for point in ends.take(points.len().min(2)) {
-                // Cycles to fetch a line that the other thread has written.
+                // The cycles of fetching a line that the other thread has written.
                 let transfer = table.value("load, modified", point.x as usize).unwrap_or(f64::NAN);
                 let what = format!("{machine}, {}: {name}, in transfers of a line", point.label);
                 parts.push(near(what, point.y / transfer, paper, 0.2));
@@ -37,9 +37,10 @@ pub fn transfers(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// Cycles of a message on the Opteron, one way and round trip, which SSYNC's authors have published
-/// for a later version of their library (ssmp-threads, the two files of raw data of `one2one`,
-/// medians of 27 runs). The data have a fourth distance, which takes no longer than the third.
+/// Cycles of a message on the Opteron, one way and round trip, as SSYNC's authors have published
+/// them for a later version of their library (ssmp-threads, the two files of raw data of `one2one`,
+/// medians of 27 runs). The data have a fourth distance, at which messages take no longer than at
+/// the third.
 const PUBLISHED: [(&str, [f64; 2]); 3] =
     [("same die", [262.0, 507.0]), ("same MCM", [465.0, 901.0]), ("one hop", [504.0, 936.0])];
 
@@ -62,8 +63,9 @@ fn published(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// Compares the Tilera's hardware messages with the quickest of the other machines, in cycles. Each
-/// machine's farthest partner counts, and its nearest partner on another core.
+/// Compares the Tilera's hardware messages with the fastest messages of the other machines, in
+/// cycles. On each machine, two partners count: the nearest one on another core, and the farthest
+/// one. `None` if the Tilera was not measured.
 fn hardware_is_best(book: &Book, name: &str) -> Option<Part> {
     let of = |machine: &str, name: &str| {
         let points = &book.panel("figure-9", machine)?.series(name)?.points;
@@ -86,9 +88,10 @@ fn hardware_is_best(book: &Book, name: &str) -> Option<Part> {
     Some(that(format!("tilera: {name}, hardware, nearest and farthest"), best, ours, "the best"))
 }
 
-/// The Niagara's column for threads that share a first-level cache.
+/// The label of the Niagara's column for threads that share a first-level cache.
 const SAME_CORE: &str = "same core";
-/// The number of clients on a socket of the Xeon, whose remaining core runs the server.
+/// The number of clients that fill the server's socket on the Xeon: it has ten cores, and one runs
+/// the server.
 const SOCKET: usize = 9;
 /// SSYNC's largest number of clients.
 const MOST: usize = 35;
@@ -109,8 +112,8 @@ pub fn xeon(book: &Book) -> Vec<Part> {
     ]
 }
 
-/// Checks S14, which holds by construction: the description's costs of hardware messages come from
-/// these numbers of section 6.2.
+/// Checks S14, which holds by construction: the costs of hardware messages in the Tilera's
+/// description come from these numbers of section 6.2.
 pub fn hardware(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("figure-10", "tilera") else { return Vec::new() };
     let mops = |name: &str, size: &str| at(panel, &format!("{name}{HARDWARE}{size}"), MOST);

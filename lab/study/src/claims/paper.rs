@@ -1,7 +1,7 @@
 //! SSYNC's tables 2 and 3, as printed.
 
-/// A row of table 2: the operation and the state, and the cycles by distance. For machines with
-/// several sockets, the four atomic operations share a row.
+/// A row of table 2: the operation and the state, and the cycles by distance. In print, the four
+/// atomic operations share a row for machines with several sockets.
 pub type Cells = (&'static str, &'static [f64]);
 
 /// The numbers that the tables give for a machine.
@@ -14,7 +14,7 @@ pub struct Printed {
     pub local: &'static [(&'static str, f64)],
 }
 
-/// The four machines.
+/// The tables' numbers for SSYNC's four machines.
 #[rustfmt::skip]
 pub const PRINTED: [Printed; 4] = [
     Printed {

@@ -7,7 +7,8 @@ use crate::figures::sentence::number;
 
 /// A speedup is "linear" if it is at least this share of the number of cores.
 const LINEAR: f64 = 0.8;
-/// A speedup is "poor" if it is at most this share of the speedup with spread data.
+/// A speedup is "poor" if it is at most this share of the speedup with data spread over the
+/// controllers.
 const POOR: f64 = 0.6;
 
 /// Checks M5.

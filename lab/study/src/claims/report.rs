@@ -1,5 +1,5 @@
-//! The claims as a table for a terminal, as tables for docs/study.md and lab/study/claims.md, and as
-//! a line for a script.
+//! The claims as a table for a terminal, as tables for docs/study.md and lab/study/claims.md, and
+//! as counts for a script.
 
 use std::fmt::Write as _;
 
@@ -17,17 +17,17 @@ pub struct Summary {
     pub rows: usize,
     /// Rows whose parts all hold.
     pub hold: usize,
-    /// Those rows of `hold` whose parts all hold by construction.
+    /// Rows counted in `hold` whose parts all hold by construction.
     pub by_construction: usize,
     /// Rows with a part that does not hold, or without any part.
     pub miss: usize,
     /// Rows that are measured on real programs.
     pub elsewhere: usize,
-    /// Rows for which nothing exists yet that could be checked.
+    /// Rows that can't be checked yet, since what they are about is not built.
     pub not_built: usize,
 }
 
-/// Each row with its parts; `None` if the figures can't check the row.
+/// Each row with its parts; `None` in place of the parts if the row is not checked on figures.
 pub fn outcomes(book: &Book) -> Vec<(&'static Row, Option<Vec<Part>>)> {
     let check = |row: &'static Row| match row.check {
         Check::NotBuilt(_) | Check::Elsewhere(..) => (row, None),
@@ -40,7 +40,7 @@ fn holds(parts: &[Part]) -> bool {
     !parts.is_empty() && parts.iter().all(|part| part.holds)
 }
 
-/// The verdict on rows and parts whose numbers are inputs.
+/// The verdict on rows and parts whose numbers are inputs or follow from inputs.
 const BY_CONSTRUCTION: &str = "holds by construction";
 
 fn verdict(row: &Row, parts: Option<&[Part]>) -> &'static str {

@@ -23,7 +23,7 @@ pub struct Row {
 
 /// The way in which a row is checked.
 pub enum Check {
-    /// Checked with this function, on these figures of the simulated machines.
+    /// Checked on simulated machines: the ids of the figures that the check needs, and the check.
     Figures(&'static [&'static str], fn(&Book) -> Vec<Part>),
     /// Checked on real programs: the command or test that shows the result, and the verdict,
     /// `holds` or `misses`.

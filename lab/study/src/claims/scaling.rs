@@ -11,13 +11,14 @@ use crate::figures::sentence::number;
 use crate::figures::uncontended::ALONE;
 use crate::target::MACHINES;
 
-/// S10: a lock scales "poorly" if its throughput is below this many times that of one thread, with
-/// any number of threads.
+/// S10: the throughput of the best lock scales "poorly" if it is less than this many times that of
+/// one thread, with every number of threads.
 const POORLY: f64 = 2.0;
 /// The number of cores of a socket of the Xeon.
 const SOCKET: usize = 10;
 
-/// The throughput with this many threads over that of one thread.
+/// The throughput of the best of SSYNC's locks with `threads` threads, divided by that with one
+/// thread; `None` if one of the two was not measured.
 fn scalability(panel: &Panel, locks: usize, threads: usize) -> Option<f64> {
     let series = panel.series(&name(locks))?;
     Some(series.value(threads)? / series.value(1)?)
@@ -60,7 +61,7 @@ pub fn check(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// For each workload of a machine, the locks that are best in it, or as good as the best.
+/// For each workload on a machine, the locks that are best or as good as the best.
 fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     let mut workloads = Vec::new();
     for id in ["figure-5", "figure-7"] {
@@ -83,7 +84,7 @@ fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     workloads
 }
 
-/// The names of the series with the greatest value, and of those that are as good.
+/// The names of the series with the greatest value, and of those that are as good up to [`SAME`].
 fn level(panel: &Panel, value: impl Fn(&Series) -> Option<f64>) -> BTreeSet<&str> {
     let values: Vec<(&str, f64)> =
         panel.series.iter().filter_map(|s| Some((s.name.as_str(), value(s)?))).collect();

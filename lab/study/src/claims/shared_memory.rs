@@ -6,13 +6,13 @@ use crate::figure::{Book, Panel, Series};
 use crate::figures::sentence::number;
 use crate::figures::shared_memory::{NODE, WRITTEN_BACK};
 
-/// "Neither helps nor hurts" means within this share.
+/// "Neither helps nor hurts" means that the time changes by at most this share.
 const LEVEL: f64 = 0.1;
-/// "Devastated" means more than this many times as long.
+/// "Devastated" means that a program takes more than this many times as long.
 const DEVASTATED: f64 = 2.0;
-/// "Correlates well" means at least this coefficient.
+/// "Correlates well" means that the correlation coefficient is at least this.
 const CORRELATED: f64 = 0.9;
-/// "Flattening out" means less than this many times the speedup with four times the nodes.
+/// "Flattening out" means that four times the nodes have less than this many times the speedup.
 const FLAT: f64 = 1.5;
 
 /// Checks A2.

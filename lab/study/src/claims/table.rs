@@ -88,8 +88,8 @@ pub fn high_contention(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// S17: the paper's throughput is lower by these factors. The claim still holds with a quarter less
-/// than the smaller or a quarter more than the greater factor.
+/// S17: in the paper, throughput without pinning is lower by a factor from 4 to 6. The claim still
+/// holds with a quarter less than the smaller factor, or a quarter more than the greater one.
 const LOWER: (f64, f64) = (4.0, 6.0);
 
 /// Checks S17.
@@ -99,8 +99,8 @@ pub fn unpinned(book: &Book) -> Vec<Part> {
         let panels = (book.panel("figure-11", machine), book.panel("figure-11-unpinned", machine));
         let (Some(pinned), Some(free)) = panels else { continue };
         for &shape in &SHAPES[2..] {
-            // The best value with locks or with servers, among those with several threads: with a
-            // single thread there is no difference.
+            // The best value with locks or with servers, among those with several threads: pinning
+            // makes no difference to a single thread.
             let best = |panel: &Panel| {
                 let ways = [name(shape), format!("{}{SERVED}", name(shape))];
                 let series = ways.iter().filter_map(|way| panel.series(way));

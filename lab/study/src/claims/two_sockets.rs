@@ -4,8 +4,8 @@ use super::check::{Part, SAME, that};
 use crate::figure::Book;
 use crate::figures::sentence::number;
 
-/// The machines, each with the number of cores of a socket, and the paper's ratio of the costs
-/// across sockets and within one.
+/// The machines, each with the number of cores of a socket, and with the paper's ratio of the cost
+/// across sockets to the cost within one.
 const MACHINES: [(&str, usize, f64); 2] = [("opteron-2384", 4, 1.6), ("xeon-x5660", 6, 2.7)];
 
 /// Checks S19.
@@ -19,7 +19,7 @@ pub fn check(book: &Book) -> Vec<Part> {
             let told = format!("{} times", number(far / near));
             let holds = (far / near - paper).abs() <= 0.1 * paper;
             let paper = format!("{} times", number(paper));
-            // The description has this factor from the paper's section 8.
+            // The factor in the machine's description comes from the paper's section 8.
             let part = that(format!("{machine}: crossing"), holds, told, &paper);
             parts.push(part.by_construction());
         }

@@ -12,8 +12,8 @@ const MEDIANS: [(&str, [f64; 3]); 3] = [
     ("GBH back-off", [3.35, 6.33, 12.31]),
     ("MCS-WP", [20.13, 20.52, 16.90]),
 ];
-/// Table 3, in microseconds. Each row is a number and a position of readers; in a row, GBH with
-/// back-off comes first and then MCS-WP, each with three sizes.
+/// Table 3, in microseconds. Each row is for a number and a distance of readers. In a row, GBH with
+/// back-off comes before MCS-WP; each has a value for each of the three sizes.
 const WRITER: [[[f64; 3]; 2]; 6] = [
     [[5.4, 18.8, 34.3], [4.9, 18.4, 33.9]],
     [[6.3, 20.2, 35.6], [8.7, 22.0, 37.4]],
@@ -22,9 +22,9 @@ const WRITER: [[[f64; 3]; 2]; 6] = [
     [[12.9, 45.3, 86.1], [10.6, 24.6, 41.0]],
     [[90.6, 136.4, 244.4], [23.1, 51.7, 89.7]],
 ];
-/// "Near constant" means at most this factor from 12 processes to 48.
+/// "Near constant" means that the time grows at most by this factor from 12 processes to 48.
 const CONSTANT: f64 = 1.5;
-/// "Linear" means at least this factor with four times the processes.
+/// "Linear" means that the time grows at least by this factor with four times the processes.
 const LINEAR: f64 = 2.5;
 
 /// Checks M1.

@@ -1,4 +1,5 @@
-//! Pages of which only the state is stored: the bytes that are written to them are never read.
+//! Pages without stored bytes: only their state is kept, since no simulated program reads what it
+//! has written.
 
 use std::ops::Range;
 
@@ -40,7 +41,7 @@ impl Pages for Marks {
     }
 
     /// Fills the buffer with bytes that all differ from those that the page had before it was last
-    /// written.
+    /// written to.
     fn read(&self, page: usize, into: &mut [u8]) {
         into.fill(self.value[page]);
     }

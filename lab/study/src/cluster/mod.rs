@@ -1,4 +1,4 @@
-//! Programs on distributed shared memory, on simulated clusters.
+//! Argo's programs on distributed shared memory, on simulated clusters.
 //!
 //! ```text
 //!   programs   what the paper's programs access between two synchronizations, and their work
@@ -9,11 +9,12 @@
 //! The nodes run the same code as real processes (`syncline_dsm::node`: Carina, Pyxis, homes,
 //! cache, write buffer, Vela's barrier), on a simulated fabric. The network, the program and the
 //! page faults are simulated. A node is one rank. As in the paper's prototype, only one thread of a
-//! node at a time uses the network. So a node's misses follow each other, and its threads compute
-//! after them.
+//! node at a time uses the network. So a node handles its misses one after another, and its threads
+//! compute after all of them.
 //!
-//! Not simulated: computing never overlaps with misses; homes serve at once, no matter what else
-//! they do; the network has no switches, so only the ports at its ends are congested.
+//! Simplifications: computing never overlaps with misses; a home serves a request at once, no
+//! matter what else it does; the network has no switches, so only the ports at its ends can be
+//! congested.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution on
 //! their Head" (HPDC'15), section 5.

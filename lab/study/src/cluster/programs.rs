@@ -1,8 +1,9 @@
-//! The paper's programs, described by the pages that they access between two synchronizations.
+//! The programs of Argo's paper (see the parent module), described by the pages that they access
+//! between two synchronizations.
 //!
 //! Sizes are those of the paper if it gives them (matrix multiplication). Otherwise they are those
-//! of the inputs that come with the programs, or else medium ones. Computing times are orders of
-//! magnitude for a core of 3 GHz. None is fitted to a result.
+//! of the inputs that come with the programs, or else medium sizes. Computing times have the right
+//! order of magnitude for a core of 3 GHz. No size or time is fitted to a result.
 
 #![allow(
     clippy::single_range_in_vec_init,
@@ -32,7 +33,8 @@ pub trait Program: Sync {
     fn name(&self) -> &'static str;
     /// The number of pages that the program shares.
     fn pages(&self) -> usize;
-    /// The phases that are not measured. After each of them, all pages are classified from scratch.
+    /// A node's phases before those that are measured. After each of them, all pages are classified
+    /// from scratch.
     fn first(&self, node: usize, nodes: usize) -> Vec<Phase>;
     /// The number of measured phases.
     fn phases(&self) -> usize;
@@ -49,7 +51,7 @@ const fn pages(bytes: usize) -> usize {
     bytes.div_ceil(PAGE)
 }
 
-/// A node's share of `of` items, in contiguous blocks.
+/// The items that a node has if `of` items are divided among all nodes in contiguous blocks.
 fn share(of: usize, node: usize, nodes: usize) -> Range<usize> {
     of * node / nodes..of * (node + 1) / nodes
 }
@@ -148,12 +150,12 @@ impl Program for Bodies {
     }
 }
 
-/// A plain product of square matrices: a node has some rows of the first matrix and of the result,
-/// and reads all of the second matrix.
+/// A plain product of square matrices: a node reads some rows of the first matrix and all of the
+/// second matrix, and writes the same rows of the result.
 pub struct Product {
     /// The program's name, with its size.
     pub name: &'static str,
-    /// Rows of each matrix.
+    /// The number of rows of each matrix.
     pub side: usize,
 }
 
@@ -174,7 +176,7 @@ impl Program for Product {
     fn pages(&self) -> usize {
         3 * self.matrix()
     }
-    /// The first node fills both matrices.
+    /// The first node fills both factors.
     fn first(&self, node: usize, _: usize) -> Vec<Phase> {
         let all = 0..2 * self.matrix();
         vec![Phase { writes: if node == 0 { vec![all] } else { vec![] }, ..Phase::default() }]
@@ -196,9 +198,9 @@ impl Program for Product {
     }
 }
 
-/// SPLASH-2's LU with contiguous blocks, which are spread over a grid of nodes. Each step factors
-/// the diagonal block, then the blocks of its row and column, and then updates all remaining
-/// blocks.
+/// SPLASH-2's LU with contiguous blocks, which are distributed over a grid of nodes. Each step
+/// factors the diagonal block, then the blocks of its row and column, and then updates all
+/// remaining blocks.
 pub struct Triangles {
     /// The number of blocks, of 64 by 64 elements, in a row of the matrix.
     pub blocks: usize,
@@ -229,7 +231,7 @@ impl Triangles {
         first..first + Self::PAGES
     }
 
-    /// Those of a step's blocks that belong to this node.
+    /// Those of the blocks `all` that belong to the node `node`, as rows and columns.
     fn own_blocks(
         &self,
         all: impl Iterator<Item = (usize, usize)>,
@@ -316,7 +318,7 @@ impl Program for Embarrassing {
     fn name(&self) -> &'static str {
         "EP"
     }
-    /// A page for the sums of all threads.
+    /// One page, for the sums of all threads.
     fn pages(&self) -> usize {
         1
     }
@@ -353,10 +355,10 @@ pub struct Gradient {
 impl Gradient {
     const ROWS: usize = 150_000;
     const ELEMENTS: usize = 36_000_000;
-    /// The pages of the matrix: its values and column numbers.
+    /// The number of pages of the matrix: of its values and column numbers.
     const MATRIX: usize = pages(Self::ELEMENTS * 12);
     const VECTOR: usize = pages(Self::ROWS * 8);
-    /// The pages with sums over all threads, one page for each sum.
+    /// The number of pages with sums over all threads, one for each sum.
     const SUMS: usize = 2;
     /// Computing time for an element, in seconds.
     const SECONDS: f64 = 4e-9;
@@ -406,7 +408,7 @@ impl Program for Gradient {
     }
 }
 
-/// The paper's six kinds of programs, each with few rounds, since all rounds are alike.
+/// A program of each of the paper's six kinds. Each has few rounds, since all rounds are alike.
 pub fn all() -> Vec<Box<dyn Program>> {
     vec![
         Box::new(Triangles { blocks: 32 }),
@@ -418,9 +420,9 @@ pub fn all() -> Vec<Box<dyn Program>> {
     ]
 }
 
-/// The name of the product of the paper's smaller matrices.
+/// The name of the product of the paper's smaller matrices, of 2000 rows.
 pub const SMALL_PRODUCT: &str = "MM 2000";
-/// The name of the product of the paper's larger matrices.
+/// The name of the product of the paper's larger matrices, of 5000 rows.
 pub const LARGE_PRODUCT: &str = "MM 5000";
 
 /// The product of the paper's larger matrices.

@@ -1,4 +1,4 @@
-//! Runs a program on a number of nodes.
+//! Runs a program on the nodes of a simulated cluster.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -16,16 +16,17 @@ use super::marks::Marks;
 use super::programs::{Phase, Program};
 
 /// The number of threads of a node that compute: the paper leaves one of a node's 16 cores to the
-/// system.
+/// operating system.
 pub const THREADS: usize = 15;
-/// Nanoseconds of a page fault besides the network, with SIGSEGV and `mprotect` as in the paper.
-/// Measured on today's machines (docs/internals/dsm.md), without the copy of the page.
+/// Nanoseconds of a page fault without the use of the network, with SIGSEGV and `mprotect` as in
+/// the paper. Measured on today's machines (docs/internals/dsm.md), without the copy of the page.
 const FAULT: u64 = 12_000;
 /// The number of times that each thread writes to a page before it goes on to the next page.
 const VISITS: usize = 8;
 
-/// QDR InfiniBand under MPI with one rank on each machine. Its adapters were sold with, and
-/// measured at, 1.6 microseconds one way and 3.2 GB/s. Random delays add a tenth.
+/// QDR InfiniBand under MPI with one rank on each machine. By their data sheets and by
+/// measurements, its adapters have a latency of 1.6 microseconds one way and a bandwidth of 3.2
+/// GB/s. Random delays usually add up to a tenth.
 fn qdr() -> Network {
     Network {
         near: 1,
@@ -45,8 +46,8 @@ pub struct Cluster {
     pub nodes: usize,
     /// The scheme by which lines are classified.
     pub scheme: Scheme,
-    /// The number of pages that a node may write before the first of them are written back to their
-    /// homes.
+    /// The number of changed pages that a node keeps before it writes the first of them back to
+    /// their homes.
     pub write_buffer: usize,
     /// The number of pages that a miss fetches.
     pub line_pages: usize,
@@ -59,7 +60,7 @@ pub struct Outcome {
     pub seconds: f64,
     /// The number of pages whose changes were written back to their homes, on all nodes.
     pub written_back: u64,
-    /// The number of accesses that found their line absent, on all nodes.
+    /// The number of accesses whose line was not in the node's cache, on all nodes.
     pub misses: u64,
 }
 
@@ -91,7 +92,7 @@ struct Rank {
     shape: Shape,
     node: Node<Simulated, Marks>,
     meeting: Meeting,
-    /// Nanoseconds that faults have taken besides the network and that have not been simulated yet.
+    /// Nanoseconds of faults, without their use of the network, that have not been simulated yet.
     faulted: u64,
 }
 
@@ -138,8 +139,8 @@ impl Rank {
         self.fabric.rest(Duration::from_secs_f64(computes) + faulted);
     }
 
-    /// Lets each thread write its share of the pages, page by page. All threads do so at the same
-    /// time.
+    /// Lets each thread write its share of the pages, page by page. The writes of all threads are
+    /// interleaved, since the threads run at the same time.
     fn write(&mut self, ranges: &[std::ops::Range<usize>]) {
         let pages: Vec<usize> = ranges.iter().cloned().flatten().collect();
         let shares: Vec<&[usize]> = pages.chunks(pages.len().div_ceil(THREADS).max(1)).collect();
@@ -155,8 +156,8 @@ impl Rank {
         }
     }
 
-    /// Simulates an access as the processor performs it: it costs nothing if it finds its page in a
-    /// sufficient state.
+    /// Simulates an access as the processor performs it: only an access that faults costs time. A
+    /// load faults if the page is absent, a store also if the page is clean.
     fn access(&mut self, page: usize, access: Access) {
         let writes = access == Access::Write;
         if !self.node.has(page) || writes && !self.node.pages().is_written(page) {

@@ -1,4 +1,4 @@
-//! Figure 12: memcached with other locks, as a model whose numbers were measured on the real
+//! Figure 12: memcached with other locks, in a model whose numbers were measured on the real
 //! program.
 
 use super::plan::Plan;
@@ -23,18 +23,19 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The locks of the paper's figure. Its mutex is the C library's, as in SSYNC's own library, which
-/// replaced memcached's way of waiting (`while` around `pthread_mutex_trylock`). memcached's own
-/// way is an additional series.
+/// The locks of the paper's figure. Its mutex is the C library's, called as in SSYNC's own library,
+/// which replaced memcached's way of waiting (`while` around `pthread_mutex_trylock`). An
+/// additional series, "own", has memcached's way.
 pub const LOCKS: [&str; 4] = ["mutex", "tas", "ticket", "mcs"];
 /// The kinds of requests.
 pub const LOADS: [&str; 2] = ["set", "get"];
 /// The most threads. The paper has no more, since none of its machines scales further.
 const THREADS: usize = 18;
-/// Simulated seconds of measurement for each point: hundreds of requests of each thread.
+/// Simulated seconds of measurement for each point, in which each thread handles hundreds of
+/// requests.
 const WINDOW: f64 = 3e-3;
 
-/// The name of a series.
+/// The name of the series for a kind of request and a lock.
 pub fn name(load: &str, lock: &str) -> String {
     format!("{load}, {lock}")
 }
@@ -55,7 +56,7 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         lines.iter().flat_map(|line| steps.iter().map(move |&step| (line, step))).collect();
     let values = lab.measure::<W, _>(&points, |&(&(requests, contender), threads), seed| {
         let (warm_up, measured) = lab.window::<W>(WINDOW);
-        // Whatever the lock, a section's accesses to its data do not fetch lines for writing first.
+        // With any lock, a section's accesses to its data do not fetch lines for writing first.
         let load = load::<W>(lab, threads, 2, seed);
         let load = Load { homes: Homes::Machine, warm_up, measured, ..load };
         (contender.memcached)(world, request(requests), &load).per_second / 1e3
@@ -68,8 +69,8 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
     Panel { machine: world.name().to_owned(), series: series.collect() }
 }
 
-/// The relative gain of the best other lock over the mutex, each with its best number of threads,
-/// and the name of that lock.
+/// The relative gain of the best other lock over the mutex, and that lock's name. Each lock counts
+/// with its best number of threads. `None` if the mutex or all others were not measured.
 pub fn gain(panel: &Panel, load: &str) -> Option<(f64, &'static str)> {
     let most = |lock: &str| {
         let points = &panel.series(&name(load, lock))?.points;

@@ -1,5 +1,5 @@
-//! Figures 9 and 10: messages between two threads at each distance, and from many clients to one
-//! server.
+//! Figures 9 and 10: messages between two threads, at each distance, and messages from many clients
+//! to one server.
 
 use syncline_sim::Machine;
 
@@ -54,11 +54,11 @@ pub const SERVER: Plan = Plan {
 pub const ONE_WAY: &str = "one way";
 /// The series of messages with answers.
 pub const ROUND_TRIP: &str = "round trip";
-/// The suffix of the series whose buffers are read before they are written.
+/// The suffix of the series whose buffers are not fetched for writing before they are read.
 pub const PLAIN: &str = ", not fetched for writing";
 /// The suffix of the series of messages in hardware.
 pub const HARDWARE: &str = ", hardware";
-/// The suffix of the series of messages of a single word.
+/// The suffix of the series whose messages have a single word; other messages fill a line.
 pub const WORD: &str = ", one word";
 
 const WAYS: [(&str, Way); 2] = [(ONE_WAY, Way::One), (ROUND_TRIP, Way::Round)];
@@ -71,7 +71,7 @@ const SECONDS: f64 = 100e-6;
 /// The number of clients in SSYNC's largest measurement of a server.
 const MOST_CLIENTS: usize = 35;
 
-/// The simulated machine; `None` if it has no messages in hardware.
+/// The simulated machine if it has messages in hardware; otherwise, and for this machine, `None`.
 pub fn with_messages(target: &Target) -> Option<&Machine> {
     match target {
         Target::Simulated(machine) if machine.description.messages.is_some() => Some(machine),
@@ -125,7 +125,7 @@ fn hardware_between_two(machine: &Machine) -> Vec<Series> {
     WAYS.map(series).into()
 }
 
-/// Measures one server; `None` if no processor is left for a client.
+/// Measures one server; `None` if the machine has no processor for a client.
 fn one_server<W: World>(lab: &Lab, world: &W) -> Option<Panel> {
     // One of the threads is the server.
     let clients = world.steps().into_iter().map(|threads| threads - 1);

@@ -1,6 +1,6 @@
 //! The figures and tables of SSYNC, those of the paper on MPI's passive target, figures 8 to 10 and
-//! 13 of Argo, and one of transactions. Each has its measurement, and the sentence that sums up its
-//! result. A new figure needs a file and a line in [`PLANS`].
+//! 13 of Argo, and a figure of transactions. Each has its measurement, and a sentence that sums up
+//! its result. A new figure needs a file and a line in [`PLANS`].
 
 mod atomics;
 pub mod memcached;
@@ -23,7 +23,7 @@ pub use plan::Plan;
 pub(crate) use ssync::load;
 pub use ssync::{NINE, locks};
 
-/// All plans, in the order of the papers. This is a static because the code of a constant would be
+/// All plans, in the order of the papers. This is a static, since the code of a constant would be
 /// generated again in each crate that uses it.
 pub static PLANS: [Plan; 24] = [
     tables::REMOTE,

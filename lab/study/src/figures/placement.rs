@@ -1,5 +1,5 @@
 //! Figure 5 of the paper on MPI's passive target: how an application scales on the SCC, with its
-//! synchronization data at different places.
+//! synchronization data at one memory controller or spread over all.
 
 use syncline::memory::Padded;
 use syncline_sim::Machine;
@@ -33,7 +33,7 @@ const CORES: [usize; 7] = [1, 4, 8, 12, 24, 36, 48];
 const STEPS: usize = 960;
 /// The number of sweeps over all steps.
 const SWEEPS: u32 = 5;
-/// Cycles of a step, which uses only the core's private memory.
+/// Cycles of a step's computation, which uses only the core's private memory.
 const WORK: u64 = 60;
 
 fn measure(lab: &Lab, target: &Target) -> Option<Panel> {
@@ -50,9 +50,9 @@ fn measure(lab: &Lab, target: &Target) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series: series.into() })
 }
 
-/// Cycles that this many cores need for all sweeps. Before a step, each core reads a word of its
-/// own; after the step it writes its progress there. At the end of a sweep it waits for its two
-/// neighbours.
+/// Cycles that `cores` cores need for all sweeps. Before each step, a core reads a word of its own;
+/// after the step, it writes its progress to this word. At the end of a sweep, it waits for its
+/// neighbours (two at most).
 fn sweeps(machine: &Machine, cores: usize, spread: bool, seed: u64) -> u64 {
     let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();
     let mut engine = Engine::new(machine, seed);

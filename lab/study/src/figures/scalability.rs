@@ -19,9 +19,9 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The numbers of locks, from high to low contention.
+/// The numbers of locks, from that with the highest contention to that with the lowest.
 pub const LOCKS: [usize; 4] = [4, 16, 32, 128];
-/// The most threads on which SSYNC compares machines.
+/// The largest number of threads with which SSYNC compares machines.
 pub const THREADS: usize = 36;
 
 /// The name of the series for this number of locks.

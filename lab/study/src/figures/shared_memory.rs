@@ -12,7 +12,7 @@ use crate::lab::{Effort, Lab, each};
 use crate::target::Target;
 use crate::world::Elsewhere;
 
-/// The machine under which these figures are listed. It stands for the paper's nodes.
+/// The machine under whose name these figures are listed. It stands for the paper's nodes.
 pub const NODE: &str = "opteron";
 
 /// The plan of Argo's figure 8.
@@ -58,9 +58,11 @@ const FEW: usize = 4;
 const LARGEST: usize = 8192;
 const SIZES: [usize; 6] = [4, 16, 64, 256, 1024, LARGEST];
 const NODES: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-/// The number of pages of a line: as large as a block of LU, so that each line has one writer.
+/// The number of pages of a line. A line is as large as a block of LU, so that each line has one
+/// writer.
 const LINE: usize = 8;
-/// The most nodes for large programs: more nodes take long to simulate, and the paper has no more.
+/// The most nodes for the large product: more nodes take long to simulate, and the paper has no
+/// more.
 const LARGE_NODES: usize = 32;
 
 fn cluster(nodes: usize) -> Cluster {

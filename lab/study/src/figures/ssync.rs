@@ -1,4 +1,5 @@
-//! The locks, the load, and the series over numbers of threads that SSYNC's figures share.
+//! What SSYNC's figures share: the locks, the load, and the measurement of series over numbers of
+//! threads.
 
 use crate::figure::{Panel, Point, Series};
 use crate::lab::Lab;
@@ -9,9 +10,9 @@ use crate::world::{Placement, World};
 /// The nine locks of SSYNC, under their names in the catalogue.
 pub const NINE: [&str; 9] =
     ["tas", "ttas", "ticket", "anderson", "futex", "mcs", "clh", "hclh", "hticket"];
-/// Those of SSYNC's locks that are hierarchical, which group near processors.
+/// SSYNC's hierarchical locks, which group processors that are near to each other.
 const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
-/// The name of the C library's mutex in the catalogue.
+/// The catalogue's lock that stands for the C library's mutex, one of SSYNC's nine locks.
 const MUTEX: &str = "futex";
 
 /// The locks of SSYNC's figures on a machine. SSYNC ran hierarchical locks only on machines with
@@ -20,22 +21,23 @@ pub fn locks(has_sockets: bool) -> Vec<&'static str> {
     NINE.into_iter().filter(|name| has_sockets || !HIERARCHICAL.contains(name)).collect()
 }
 
-/// The locks of SSYNC's figures in this world, with their tests.
+/// The locks of SSYNC's figures in a world, with their tests.
 pub fn contenders<W: World>(world: &W) -> Vec<Contender<W>> {
     Contender::named(&locks(world.has_sockets()))
 }
 
-/// Whether SSYNC's version of a lock fetches lines for writing before it reads them. If a store to
-/// a shared line is a broadcast, SSYNC's own locks all do so (section 5.3: "wherever possible";
-/// libslock, built for the Opteron, does too). The mutex is the C library's, and does not.
+/// Whether SSYNC's version of a lock fetches lines for writing before it reads them. On machines on
+/// which a store to a shared line is a broadcast, all of SSYNC's own locks do so (section 5.3:
+/// "wherever possible"; libslock, built for the Opteron, does too). The mutex does not, since it is
+/// the C library's.
 pub fn fetches_for_writing<W: World>(world: &W, lock: &str) -> bool {
     world.broadcasts() && lock != MUTEX
 }
 
-/// Simulated seconds of measurement for each point: thousands of hand-overs.
+/// Simulated seconds of measurement for each point, in which there are thousands of hand-overs.
 pub const WINDOW: f64 = 200e-6;
 
-/// SSYNC's load, with this many threads and locks.
+/// SSYNC's load with `threads` threads and `locks` locks.
 pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Load {
     let (warm_up, measured) = lab.window::<W>(WINDOW);
     Load {
@@ -43,8 +45,8 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
         placement: Placement::Near,
         locks,
         data: true,
-        // Threads pause only under extreme contention. With many locks, the next lock is usually
-        // another one anyway.
+        // Threads pause only under extreme contention. With many locks, a thread's next lock is
+        // usually another one anyway.
         pause: if locks == 1 { Pause::Transfer } else { Pause::None },
         homes: Homes::First,
         fetch_for_writing: false,
@@ -55,7 +57,8 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
     }
 }
 
-/// SSYNC's load for a lock, whose operations may fetch lines for writing.
+/// SSYNC's load for a lock: as [`fetches_for_writing`] says, lines are fetched for writing or not.
+/// `at` has the numbers of threads and of locks.
 pub fn lock_load<W: World>(
     lab: &Lab,
     world: &W,

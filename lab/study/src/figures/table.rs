@@ -1,5 +1,5 @@
 //! Figure 11: the hash table under low and high contention, with short and long buckets, with the
-//! best lock and with servers. A second figure has threads that are not pinned (section 6.3).
+//! best lock and with servers. A second figure shows threads that are not pinned (section 6.3).
 
 use syncline_sim::Machine;
 
@@ -57,9 +57,9 @@ pub fn name(shape: Shape) -> String {
     format!("{} buckets of {}", shape.buckets, shape.keys)
 }
 
-/// Measures the tables. `hardware` is the machine if servers are called by messages in hardware:
-/// SSYNC's library uses these if the machine has them. They are sent to hardware threads, so only
-/// pinned threads can use them.
+/// Measures the tables. `hardware` is the machine if it has messages in hardware: SSYNC's library
+/// then calls servers with these. They are sent to hardware threads, so only pinned threads can use
+/// them.
 fn measure<W: World>(
     lab: &Lab,
     world: &W,

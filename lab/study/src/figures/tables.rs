@@ -1,6 +1,6 @@
-//! Tables 2 and 3: the cost of an access to a line, by the line's state and distance, measured by
-//! the probe on the simulated machine. The probe has no case for two numbers of section 5.2; these
-//! come from a single access by a simulated thread.
+//! Tables 2 and 3: the cost of an access to a line, by the line's state and distance. The probe
+//! (`syncline_probe`) measures it on the simulated machine. The probe has no case for two numbers
+//! of section 5.2; for each of these, a simulated thread makes a single access.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -52,8 +52,8 @@ fn on_simulated(target: &Target, measure: fn(&Machine) -> Option<Panel>) -> Opti
     }
 }
 
-/// Cycles of an access by the hardware thread `by` to a line in this state, with these caches as
-/// its holders and the node `home` as its home.
+/// Cycles of an access by the hardware thread `by` to a line in the state `state`. The caches
+/// `holders` hold the line, and the node `home` is its home.
 fn cycles(
     machine: &Machine,
     access: Access,
@@ -78,7 +78,7 @@ fn cycles(
             Access::TestAndSet => drop(word.fetch_or(1, Relaxed)),
             Access::Swap => drop(word.swap(1, Relaxed)),
         }
-        // A store is done when it has taken effect.
+        // The fence waits until a store has taken effect.
         engine::fence();
         took.set(engine::now() - began);
     });
@@ -86,9 +86,9 @@ fn cycles(
     took.get() as f64
 }
 
-/// The probe's measurement of a machine, by the code that also measures real machines. Accesses
-/// bring the lines into the state of each case. `None` if the machine never caches lines. The
-/// measurement is kept, since both tables use it and a second one would be equal.
+/// The probe's measurement of a simulated machine; `None` if the machine never caches lines. The
+/// same code also measures real machines, so only accesses bring lines into the state of a case.
+/// The measurement is kept, since both tables use it and a second one would be equal.
 fn probed(machine: &Machine) -> Option<Arc<Measurement>> {
     static FOUND: Mutex<Vec<(Description, Arc<Measurement>)>> = Mutex::new(Vec::new());
     if machine.is_uncached() {
@@ -136,9 +136,9 @@ fn remote(machine: &Machine) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series })
 }
 
-/// A hardware thread and a cache on two different nodes that are both at the greatest distance from
-/// node 0. `None` on machines without a directory, where that distance would not count, or with
-/// fewer than two such nodes.
+/// A hardware thread and a cache, on two different nodes that are both at the greatest distance
+/// from node 0. `None` on machines without a directory, since there a line's home does not matter,
+/// and on machines with fewer than two such nodes.
 fn far_from_first(machine: &Machine) -> Option<(usize, usize)> {
     let d = &machine.description;
     let farthest = d.distances[0].iter().copied().fold(0.0, f64::max);

@@ -8,7 +8,7 @@ use crate::lab::Lab;
 use crate::on;
 use crate::world::World;
 
-/// The number of locks for very low contention.
+/// The number of locks in the figure of very low contention.
 const LOCKS: usize = 512;
 
 /// The plan of figure 5: extreme contention.
@@ -41,7 +41,7 @@ fn measure<W: World>(lab: &Lab, world: &W, count: usize) -> Panel {
         |contender, threads, seed| {
             let mut load = lock_load(lab, world, contender.name, (threads, count), seed);
             if count == 1 {
-                // Growing back-offs and groups of waiters take a while to settle.
+                // Back-offs that grow and waiters that form groups take a while to settle.
                 (load.warm_up, load.measured) = lab.whole_window::<W>(WINDOW);
             }
             (contender.throughput)(world, &load).per_second / 1e6

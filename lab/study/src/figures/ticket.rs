@@ -22,7 +22,7 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// Simulated seconds of measurement. They are many, since an acquisition by the last of 48 threads
+/// Simulated seconds of measurement. This is long, since an acquisition by the last of 48 threads
 /// takes nearly half a millisecond.
 const WINDOW: f64 = 8e-3;
 

@@ -1,8 +1,8 @@
 //! Transactions of a bank with many branches or with few, with and without audits. They run over
 //! shared memory, over lock servers (TM2C), and under one lock.
 //!
-//! SSYNC's paper lists TM2C among its programs but has no figure of it, so there are no published
-//! numbers to compare with.
+//! SSYNC's paper lists TM2C among its programs but has no figure of it, so there are no numbers of
+//! the paper to compare with.
 
 use super::plan::Plan;
 use super::scalability::THREADS;
@@ -26,8 +26,8 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The banks: two with low contention, then two with high. The first of each two has transfers
-/// only, and the second four audits per transfer.
+/// The banks: two with low contention, then two with high. The first bank of each pair has
+/// transfers only, and the second has four audits per transfer.
 pub const BANKS: [Bank; 4] = [
     Bank { branches: 128, audits: 0 },
     Bank { branches: 128, audits: 80 },

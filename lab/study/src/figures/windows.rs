@@ -65,7 +65,7 @@ pub const MIXES: [(&str, f64); 3] = [("shared", 0.0), ("mixed", 0.5), ("exclusiv
 /// The name of a set of readers, and the cores on which these run.
 pub type Readers = (&'static str, fn() -> Vec<usize>);
 
-/// Table 3's sets of readers: their number, and the cores on which they run.
+/// Table 3's sets of readers. A name has the number of readers and their distance from the writer.
 pub const READERS: [Readers; 6] = [
     ("0", Vec::new),
     ("1 close", || vec![1]),
@@ -93,7 +93,8 @@ fn microseconds(target: &Target, cycles: f64) -> f64 {
     cycles / target.hertz() * 1e6
 }
 
-/// The number of pairs of lock and unlock per process: the paper's thousand, or fewer in tests.
+/// The number of pairs of lock and unlock that each process makes: the paper's thousand, or fewer
+/// in tests.
 fn count(lab: &Lab) -> usize {
     if lab.effort == Effort::Small { 100 } else { 1000 }
 }

@@ -1,4 +1,5 @@
-//! Rungs whose threads do not wait for each other, or wait only until a value arrives.
+//! Rungs whose threads do not wait for each other, or wait only until a value arrives. Most return
+//! the nanoseconds of a round.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -32,7 +33,7 @@ fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) 
     took.into_iter().max().unwrap_or(0)
 }
 
-/// A single thread acquires and frees a word, as a test-and-set lock does.
+/// A single thread acquires and releases a word, as a test-and-set lock does.
 pub fn own_word<W: World>(world: &W, size: &Size) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 1, |_| {
@@ -44,7 +45,7 @@ pub fn own_word<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// A single thread pauses again and again, as the tests of locks do between two operations.
+/// A single thread only pauses, as threads of the tests of locks do between two operations.
 pub fn pause<W: World>(world: &W, size: &Size) -> f64 {
     let cycles = together(world, size, 1, |mine| {
         let mut away = away::<W>(world, size, mine);
@@ -81,12 +82,12 @@ pub fn polled<W: World>(world: &W, size: &Size) -> f64 {
 pub struct Increments {
     /// Nanoseconds of one increment.
     pub nanoseconds: f64,
-    /// The average number of increments by one thread before those of the other one follow.
+    /// The average number of increments that a thread makes before the other thread's next one.
     pub in_a_row: f64,
 }
 
-/// Two threads increment one word. From the values, a thread learns whether it also made the
-/// previous increment.
+/// Two threads increment one word. The value that an increment returns shows a thread whether it
+/// also made the previous increment.
 pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
     let (word, rows) = (Padded::<WordOf<W>>::default(), Padded::<WordOf<W>>::default());
     let most = 4 * size.rounds;

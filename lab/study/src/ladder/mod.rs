@@ -1,9 +1,10 @@
-//! The ladder: access patterns (rungs) as small as litmus tests, each written once over a
+//! The ladder: access patterns (rungs) as small as litmus tests. Each is written once, over a
 //! [`World`].
 //!
-//! A lock with a wrong simulated time does not show which of its accesses costs the wrong time; a
-//! pattern of one or two accesses does. So a machine's description is compared with the machine
-//! rung by rung, and a change of the simulator is judged by rungs before it is judged by locks.
+//! If the simulated time of a lock is wrong, the lock does not show which of its accesses has the
+//! wrong cost; a pattern of one or two accesses does. So a machine's description is compared with
+//! the machine rung by rung, and a change of the simulator is judged by rungs before it is judged
+//! by locks.
 //!
 //! - `turns`: rungs whose threads take turns, and do something in each turn.
 //! - `free`: rungs whose threads do not wait for each other.
@@ -32,8 +33,8 @@ struct Rung<W: World> {
     name: &'static str,
     /// The number of threads, each of which needs a processor.
     threads: usize,
-    /// Runs the pattern. Returns the nanoseconds of a turn, an access or an operation, or a plain
-    /// number.
+    /// Runs the pattern. Returns the nanoseconds of a turn, an access or an operation, or for
+    /// `increments in a row` their number.
     run: fn(&W, &Size) -> f64,
 }
 
@@ -66,7 +67,7 @@ fn rungs<W: World>() -> Vec<Rung<W>> {
     ]
 }
 
-/// The names of the rungs, and their numbers of threads.
+/// The names of all rungs, each with its number of threads.
 pub fn names(target: &Target) -> Vec<(&'static str, usize)> {
     fn of<W: World>(_: &W) -> Vec<(&'static str, usize)> {
         rungs::<W>().iter().map(|rung| (rung.name, rung.threads)).collect()
@@ -74,8 +75,8 @@ pub fn names(target: &Target) -> Vec<(&'static str, usize)> {
     on!(target, world => of(world))
 }
 
-/// Runs the rung of this name. Returns `None` if there is none, or if the machine has too few
-/// processors.
+/// Runs the rung of this name. Returns `None` if there is no such rung, or if the machine has too
+/// few processors for it.
 pub fn run(target: &Target, name: &str, size: &Size) -> Option<f64> {
     fn of<W: World>(world: &W, name: &str, size: &Size) -> Option<f64> {
         let rung = rungs::<W>().into_iter().find(|rung| rung.name == name)?;
@@ -105,13 +106,15 @@ fn nanoseconds(outcome: Outcome) -> f64 {
     1e9 / outcome.per_second.max(1.0)
 }
 
-/// Acquires and releases a ticket lock, with or without a line of data under it.
+/// Nanoseconds to acquire and release a ticket lock; with `data`, holders also write a line of
+/// data.
 fn lock<W: World>(world: &W, size: &Size, threads: usize, data: bool) -> f64 {
     let load = load(world, size, threads, data);
     nanoseconds(throughput::run::<W, Ticket<Spin, W::Memory>>(world, &load))
 }
 
-/// A single thread runs operations on the study's hash table, which are usually look-ups.
+/// Nanoseconds of an operation on the study's hash table by a single thread. Most operations are
+/// look-ups.
 fn look_up<W: World>(world: &W, size: &Size) -> f64 {
     let (load, shape) = (load(world, size, 1, false), Shape { buckets: 12, keys: 12 });
     nanoseconds(table::run::<W, Ticket<Spin, W::Memory>>(world, shape, &load))

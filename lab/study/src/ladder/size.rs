@@ -1,4 +1,4 @@
-//! The length of a rung's run, and the time of its parts.
+//! The length of a rung's run, and the time of one of its turns or operations.
 
 use crate::world::World;
 

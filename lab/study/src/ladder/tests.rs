@@ -1,4 +1,5 @@
-//! The rungs on simulated machines must take the cycles that are computed by hand from a table.
+//! The rungs on simulated machines must take the cycles that are computed by hand from the
+//! machine's table.
 
 use syncline_sim::Machine;
 use syncline_sim::machine::Description;
@@ -7,8 +8,8 @@ use super::*;
 
 const SMALL: Size = Size { rounds: 40, seconds: 20e-6, pause: 100e-9, seed: 1 };
 
-/// The Opteron with its tables alone, without instructions and store buffer; two threads are on one
-/// die.
+/// The Opteron without costs of instructions and without a store buffer, so that only its tables
+/// count. Two threads run on one die.
 fn tables(change: impl FnOnce(&mut Description)) -> Target {
     let mut description = Machine::named("opteron").unwrap().description;
     (description.instructions, description.store_buffer) = (None, None);
@@ -39,10 +40,11 @@ fn rungs_cost_what_the_table_predicts() {
     // Two threads poll the line, and the thread whose turn it is sees the change second (83,
     // `load.owned`).
     near(cycles(&opteron, "three in a ring"), TURN + 83.0);
-    // A load and a store to a line that the other thread has changed, which are the same accesses
-    // as those of the turn itself.
+    // A load of a line that the other thread has changed, and a store to it: the same accesses as
+    // those of the turn itself.
     near(cycles(&opteron, "two lines in turn"), TURN + 81.0 + 244.0);
-    // An atomic operation on a changed line, and one on a line that the core has.
+    // An atomic operation on a line that the other thread has changed, and one on a line in the
+    // core's own cache.
     near(cycles(&opteron, "own line after a miss"), TURN + 110.0 + 20.0);
     near(cycles(&opteron, "eight lines, exchanged"), TURN + 8.0 * 110.0);
     near(cycles(&opteron, "eight lines, stored to"), TURN + 8.0 * 83.0);
@@ -52,7 +54,7 @@ fn rungs_cost_what_the_table_predicts() {
     for name in ["eight lines, loaded dependently", "eight lines, loaded"] {
         near(cycles(&opteron, name), TURN + 8.0 * (81.0 + 244.0) / 2.0);
     }
-    // The line goes to the other thread for each increment.
+    // The line moves to the other thread for each increment.
     near(cycles(&opteron, "increments"), 110.0);
     near(run(&opteron, "increments in a row", &SMALL).unwrap(), 1.0);
 }

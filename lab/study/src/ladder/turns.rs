@@ -1,6 +1,6 @@
-//! Rungs whose threads take turns. A word on a line of its own says whose turn it is, and the
-//! measured time is that from one turn to the next. So nothing is timed within a turn, and no fence
-//! of a clock separates the accesses of a turn.
+//! Rungs whose threads take turns. A word on a line of its own says whose turn it is. The measured
+//! time is that from one turn to the next, so the clock is not read within a turn, and no fence of
+//! such a reading separates the accesses of a turn.
 
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -12,8 +12,8 @@ use crate::world::{Body, Course, Placement, World};
 
 type WordOf<W> = <<W as World>::Memory as Memory>::Word;
 
-/// Nanoseconds of a turn. `threads` threads take turns, and in its turn each calls `act` with its
-/// number.
+/// Nanoseconds of a turn. `threads` threads take turns, and each calls `act` with its number in its
+/// turns.
 fn turns<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + Sync) -> f64 {
     let turn = Padded::<WordOf<W>>::default();
     let warm_up = size.rounds.div_ceil(10);
@@ -46,19 +46,19 @@ fn turns<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + S
     each(world, took, size.rounds * count)
 }
 
-/// Turns in which threads do nothing else.
+/// Threads take turns, and do nothing else.
 pub fn nothing<W: World>(world: &W, size: &Size, threads: usize) -> f64 {
     turns(world, size, threads, |_| ())
 }
 
-/// In its turn, each thread counts on a second line.
+/// In its turn, each thread increments a word on a second line, by a load and a store.
 pub fn second_line<W: World>(world: &W, size: &Size) -> f64 {
     let second = Padded::<WordOf<W>>::default();
     turns(world, size, 2, |_| second.store(second.load(Relaxed).wrapping_add(1), Relaxed))
 }
 
-/// In its turn, each thread increments a line that the other one has, and then a line that no other
-/// thread uses.
+/// In its turn, each thread increments a word on a line that the other thread has, and then one on
+/// a line that no other thread uses.
 pub fn after_a_miss<W: World>(world: &W, size: &Size) -> f64 {
     let other = Padded::<WordOf<W>>::default();
     let own: [Padded<WordOf<W>>; 2] = Default::default();
@@ -75,8 +75,8 @@ struct Knot<M: Memory> {
     word: M::Word,
 }
 
-/// The second thread changes lines, and the first one loads them. If `dependently`, each address
-/// comes from the line before; otherwise all addresses are known.
+/// The second thread changes lines, and the first one loads them. If `dependently`, the first
+/// thread gets each address from the line before; otherwise it knows all addresses.
 pub fn loads<W: World>(world: &W, size: &Size, lines: usize, dependently: bool) -> f64 {
     let knots: Vec<Padded<Knot<W::Memory>>> = (0..lines).map(|_| Padded::default()).collect();
     for (knot, next) in knots.iter().zip(knots.iter().skip(1)) {
@@ -97,7 +97,8 @@ pub fn loads<W: World>(world: &W, size: &Size, lines: usize, dependently: bool) 
     })
 }
 
-/// In its turn, each thread writes to lines that the other one has written to.
+/// In its turn, each thread writes to lines that the other one has written to. If `exchanged`, it
+/// does so with a swap, otherwise with a store.
 pub fn writes<W: World>(world: &W, size: &Size, lines: usize, exchanged: bool) -> f64 {
     let words: Vec<Padded<WordOf<W>>> = (0..lines).map(|_| Padded::default()).collect();
     turns(world, size, 2, |mine| {

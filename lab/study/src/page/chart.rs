@@ -1,6 +1,6 @@
 //! A panel as SVG: lines over numbers, or bars in groups. The page's style defines colours and
-//! strokes, so one picture serves light and dark. Each point of a line has a mark, of one of five
-//! shapes.
+//! strokes, so one picture serves the light page and the dark one. Each line has one of five shapes
+//! of marks for its points.
 
 use std::fmt::Write;
 
@@ -109,7 +109,8 @@ fn line(number_of: usize, series: &Series, x: &Scale, y: &Scale) -> String {
     format!("<g class=\"s{number_of}\"><path class=\"line\" d=\"{path}\"/>{marks}</g>")
 }
 
-/// The outline of the mark of series `number`. The shapes of five consecutive series differ.
+/// The outline of the mark of series `number` around the position (`x`, `y`), as the path data of
+/// SVG. Five consecutive series have different shapes.
 pub fn mark(number: usize, x: f64, y: f64) -> String {
     let at = |dx: f64, dy: f64| format!("{:.1} {:.1}", x + dx, y + dy);
     match number % 5 {

@@ -41,8 +41,8 @@ pub fn write(book: &Book, titles: &[String], out: &mut impl Write) -> io::Result
     page.end(out)
 }
 
-/// A figure's id as readers write it: `figure-5` is Figure 5, and `scc-figure-5` is Figure 5 of the
-/// paper on the SCC (MPI's passive target).
+/// The text for a figure's id: "Figure 5" for `figure-5`, and "SCC, figure 5" for `scc-figure-5`,
+/// Figure 5 of the paper on the SCC (MPI's passive target).
 fn called(id: &str) -> String {
     match id.strip_prefix("scc-") {
         Some(id) => format!("SCC, {}", id.replace('-', " ")),
@@ -85,7 +85,7 @@ fn capitalized(text: &str) -> String {
 }
 
 /// The legend: the names of the series, from the panel with the most series. Other panels may lack
-/// the last ones.
+/// the last of these series.
 fn legend(figure: &Figure) -> String {
     let longest = figure.panels.iter().max_by_key(|panel| panel.series.len());
     let mut html = String::from("<ul class=\"legend\">");

@@ -1,6 +1,6 @@
-//! Axes: positions of values, and the round numbers along an axis.
+//! Axes: the positions of values and of round numbers along an axis.
 
-/// An axis.
+/// An axis, between two positions in pixels.
 pub struct Scale {
     from: f64,
     to: f64,
@@ -8,7 +8,7 @@ pub struct Scale {
     logarithmic: bool,
 }
 
-/// The most steps between the round numbers along a linear axis.
+/// The most intervals into which round numbers divide a linear axis.
 const TICKS: f64 = 6.0;
 
 impl Scale {
@@ -45,7 +45,7 @@ impl Scale {
     pub fn ticks(&self) -> Vec<(f64, f64)> {
         let mut ticks = Vec::new();
         let mut value = self.from;
-        // The loop goes a little beyond the end, since sums of steps are not exact.
+        // The limit is a little beyond the end, since sums of steps are not exact.
         while value <= self.to * 1.000_001 {
             ticks.push((value, self.at(value)));
             value = if self.logarithmic { value * 10.0 } else { value + step(self.to) };
@@ -54,7 +54,8 @@ impl Scale {
     }
 }
 
-/// The distance between the round numbers of an axis up to `most`: 1, 2 or 5 times a power of ten.
+/// The distance between the round numbers of a linear axis from 0 to `most`: 1, 2 or 5 times a
+/// power of ten.
 fn step(most: f64) -> f64 {
     let rough = (most / TICKS).max(f64::MIN_POSITIVE);
     let power = 10f64.powf(rough.log10().floor());

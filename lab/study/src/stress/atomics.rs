@@ -1,7 +1,7 @@
 //! Threads that repeat one atomic operation on one word (SSYNC, section 5.4).
 //!
-//! Not all operations succeed: a compare-and-swap fails if another thread has written since this
-//! thread last saw the word, and a test-and-set finds the word set until the thread that set it
+//! Not all operations succeed: a compare-and-swap fails if another thread has written to the word
+//! since this thread last saw it, and a test-and-set fails until the thread that has set the word
 //! clears it.
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,7 +14,7 @@ use crate::world::{Body, Phase, Watch, World};
 /// An atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Compare-and-swap; it is tried once, and may fail.
+    /// Compare-and-swap, which is tried once and may fail.
     Cas,
     /// Test-and-set.
     Tas,
@@ -44,7 +44,7 @@ impl Operation {
         }
     }
 
-    /// The operation with this name.
+    /// The operation with this name; `None` if there is no such operation.
     pub fn named(name: &str) -> Option<Operation> {
         Operation::ALL.into_iter().find(|operation| operation.name() == name)
     }
@@ -86,8 +86,8 @@ pub fn run<W: World>(world: &W, operation: Operation, load: &Load) -> Outcome {
     outcome(&tallies, seconds, world.clock_cost())
 }
 
-/// Makes one call, and returns whether it succeeded. `seen` is the value that the thread last saw
-/// in the word.
+/// Makes one call, and returns whether it succeeded. `seen` is the value that the thread expects in
+/// the word; a compare-and-swap and a swap update it.
 #[inline]
 fn call(word: &impl Word, operation: Operation, seen: &mut u32) -> bool {
     // Relaxed throughout: the word guards no other data.

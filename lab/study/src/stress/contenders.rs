@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// A lock, with the tests that can run on it.
 pub struct Contender<W: World> {
-    /// The lock's name in the catalogue.
+    /// The lock's name; that of the catalogue if the lock is in the catalogue.
     pub name: &'static str,
     /// The test of threads that acquire the lock: [`throughput`].
     pub throughput: fn(&W, &Load) -> Outcome,
@@ -43,13 +43,14 @@ impl<W: World> Contender<W> {
         Contender::of::<Mutex<W::Memory>>("mutex")
     }
 
-    /// The C library's mutex, with memcached's own way of waiting for it.
+    /// The C library's mutex. In the test of memcached, threads wait for it as memcached itself
+    /// does.
     pub fn own() -> Contender<W> {
         let memcached = memcached::run_with_own_waiting::<W, Mutex<W::Memory>>;
         Contender { name: "own", memcached, ..Contender::mutex() }
     }
 
-    /// The contenders with these names, in the given order. Unknown names are left out.
+    /// The contenders of [`all`] with these names, in the given order. Unknown names are left out.
     pub fn named(names: &[&str]) -> Vec<Contender<W>> {
         let mut known: Vec<_> = all::<W>().into_iter().map(Some).collect();
         let mut find = |&name: &&str| {
@@ -60,8 +61,8 @@ impl<W: World> Contender<W> {
     }
 }
 
-/// The numbers of groups and slots suffice for the largest machines of SSYNC: eight sockets, and 80
-/// cores.
+/// The number of groups in hierarchical locks: one for each of the eight sockets of SSYNC's largest
+/// machine. [`SLOTS`] is likewise enough for its 80 cores.
 const GROUPS: usize = 8;
 const SLOTS: usize = 128;
 

@@ -8,10 +8,11 @@ use syncline_sim::engine::{self, Body, Engine};
 
 use super::messages::Way;
 
-/// The message with which a client says that it is done; a message must have at least one word.
+/// The only word of a client's last message, with which it reports that it is done.
 const GONE: u64 = u64::MAX;
 
-/// Cycles of a message of this many words between hardware thread 0 and a partner.
+/// Average cycles of a message of `words` words between hardware thread 0 and a partner. With
+/// [`Way::Round`], the answer is included.
 pub fn between_two(machine: &Machine, way: Way, words: usize, partner: usize, count: u64) -> f64 {
     let cycles = Cell::new(0);
     let other: Body<'_> = Box::new(|| {
@@ -36,7 +37,8 @@ pub fn between_two(machine: &Machine, way: Way, words: usize, partner: usize, co
     cycles.get() as f64 / count as f64
 }
 
-/// Messages per second that one server receives from this many clients.
+/// Messages per second that one server on hardware thread 0 receives from `clients` clients. A
+/// message has `words` words, at least one.
 pub fn one_server(machine: &Machine, way: Way, words: usize, clients: usize, seconds: f64) -> f64 {
     let until = machine.in_cycles(seconds);
     let served = Cell::new(0u64);

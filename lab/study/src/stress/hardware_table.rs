@@ -1,5 +1,5 @@
 //! SSYNC's hash table behind servers that receive messages in hardware. On the Tilera, SSYNC's
-//! library for messages uses these too (footnote 4 of section 4.1).
+//! message library uses such messages as well (footnote 4 of section 4.1).
 
 use std::cell::Cell;
 
@@ -11,12 +11,14 @@ use syncline_sim::{Machine, Simulated};
 use super::Load;
 use super::table::{Crew, Operation, Shape, apply};
 
-/// The number of words of a message: as many as a message in software has, which fills a line.
+/// The number of words of a message: as many as those of a message in software, which fills a cache
+/// line.
 const WORDS: usize = 8;
-/// The word that a client sends in place of an operation when it is done.
+/// The word that a client sends in place of an operation's number after its last operation.
 const GONE: u64 = u64::MAX;
 
-/// The number of operations per second.
+/// Operations per second of clients that ask servers. `places` are the hardware threads of both;
+/// `load` gives the duration and the seed.
 pub fn served(machine: &Machine, shape: Shape, places: &[usize], load: &Load) -> f64 {
     let crew = Crew::of(places);
     let (from, measured) = (machine.in_cycles(load.warm_up), machine.in_cycles(load.measured));

@@ -1,11 +1,11 @@
 //! A model of memcached's locks under load (SSYNC, section 6.4). `syncline record` measured on the
 //! real program which sections a request goes through, and for how long (`data/memcached.json`).
-//! Here threads go through the same sections with any lock. They only wait for as long as
-//! everything else takes.
+//! Here threads go through the same sections with any lock. The rest of a request is just a pause,
+//! as long as the measured rest.
 //!
-//! A section's accesses to its data are modelled by lines that go from holder to holder, and by the
-//! measured time of the section. memcached itself retries most of its mutexes until it gets them,
-//! instead of waiting for them.
+//! A section's accesses to its data are modelled by lines that move from holder to holder, and by
+//! the measured time of the section. memcached itself does not sleep while it waits for most of its
+//! mutexes: it tries again and again to acquire them.
 
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,7 +31,7 @@ pub struct Recorded {
 /// The work of a request.
 #[derive(Debug, Deserialize)]
 pub struct Request {
-    /// Nanoseconds of processor time, including the kernel's part.
+    /// Nanoseconds of processor time, including that in the kernel.
     cpu_ns: f64,
     sections: Vec<Section>,
 }
@@ -40,14 +40,15 @@ pub struct Request {
 #[derive(Debug, Deserialize)]
 struct Section {
     lock: Which,
-    /// The number of times that a request enters the section.
+    /// The average number of times that the section is entered, per request or, if it is inside
+    /// another section, each time that one is entered.
     times: f64,
-    /// Nanoseconds for which the lock is held.
+    /// Nanoseconds for which the lock is held each time.
     held_ns: f64,
     /// The number of lines that each holder writes.
     #[serde(default = "one")]
     lines: usize,
-    /// Whether memcached retries this lock until it gets it.
+    /// Whether memcached itself tries again and again to acquire this lock, instead of waiting.
     #[serde(default)]
     tries: bool,
     /// The sections inside this one.
@@ -65,7 +66,7 @@ fn one() -> usize {
 enum Which {
     /// The lock with this name, which all threads share.
     Shared(String),
-    /// A random one of this many locks.
+    /// One of this many locks, at random.
     Items(usize),
     /// A lock that no other thread acquires.
     Own,
@@ -89,8 +90,7 @@ impl<L: RawLock> Default for Cell<L> {
     }
 }
 
-/// A way to acquire a lock, with the thread's node. The flag says whether memcached retries this
-/// lock.
+/// A way to acquire a lock, with the thread's node. The flag is [`Section::tries`].
 type Acquire<L> = unsafe fn(&L, &<L as RawLock>::Node, bool);
 
 /// The locks of a server.
@@ -150,7 +150,7 @@ impl Section {
         cycles(self.held_ns - inside.sum::<f64>())
     }
 
-    /// Runs the section as often as a request enters it, with the sections inside it.
+    /// Runs the section as many times as its field `times` says, with the sections inside it.
     fn pass<W: World, L: RawLock<Memory = W::Memory>>(
         &self,
         server: &Server<L>,
@@ -172,8 +172,7 @@ impl Section {
             // SAFETY: the node stays in place, and the thread that releases has acquired.
             unsafe { acquire(&cell.lock, &node, self.tries) };
             for line in cell.data.iter().take(self.lines) {
-                // Relaxed: the lock orders them. The load and the store are separate, so that a
-                // lost update shows a lock that does not exclude.
+                // Relaxed: the lock orders the accesses.
                 line.store(line.load(Relaxed).wrapping_add(1), Relaxed);
             }
             W::delay(self.own_cycles());
@@ -192,27 +191,28 @@ fn cycles(ns: f64) -> u64 {
     (ns.max(0.0) * RECORDED.hertz / 1e9) as u64
 }
 
-/// Requests per second of threads that do nothing else, with another lock in place of each mutex.
+/// Measures threads that do nothing but handle requests, with another lock in place of each mutex.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,
     load: &Load,
 ) -> Outcome {
-    // SAFETY: our caller's promise.
+    // SAFETY: our caller, `Section::pass`, keeps the node in place and then releases.
     measure::<W, L>(world, request, load, |lock, node, _| unsafe { lock.acquire(node) })
 }
 
-/// Requests per second with memcached's own mutexes and with its own way of waiting for them.
+/// Measures threads that handle requests and wait for locks as memcached does: if the section says
+/// so, they try again and again.
 pub fn run_with_own_waiting<W: World, L: TryLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,
     load: &Load,
 ) -> Outcome {
     measure::<W, L>(world, request, load, |lock, node, tries| {
-        // SAFETY: our caller's promise.
+        // SAFETY: our caller, `Section::pass`, keeps the node in place and then releases.
         while tries && !unsafe { lock.try_acquire(node) } {}
         if !tries {
-            // SAFETY: our caller's promise.
+            // SAFETY: our caller, `Section::pass`, keeps the node in place and then releases.
             unsafe { lock.acquire(node) };
         }
     })

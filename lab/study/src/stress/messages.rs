@@ -8,7 +8,7 @@ use super::uncontended::Turns;
 use super::{Load, Outcome, Tally, outcome, rest, stagger};
 use crate::world::{Body, Course, Phase, Placement, Watch, World};
 
-/// The payload of a message, which fills a line together with the flags.
+/// The payload of a message, which fills a cache line together with the channel's flags.
 pub type Message = [u64; 7];
 /// SSYNC's buffer of one message, which is fetched for writing before it is read (section 5.3).
 pub type Fetched<W> = Single<Message, Spin, <W as World>::Memory, Exclusive>;
@@ -25,11 +25,12 @@ pub enum Way {
 }
 
 const MESSAGE: Message = [1; 7];
-/// The text of a panic that can't happen, since the ends live as long as the threads that use them.
+/// The text of a panic that can't happen, since each end of a channel lives until its thread has
+/// handled all messages.
 const CONNECTED: &str = "the other end is there";
 
-/// Average cycles of a message between hardware thread 0 and a partner, if each message follows the
-/// one before at once.
+/// Average cycles of a message between hardware thread 0 and a partner, without a pause between
+/// messages. With [`Way::Round`], the answer is included.
 pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,
@@ -75,7 +76,7 @@ pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
     cycles as f64 / f64::from(turns.measured)
 }
 
-/// Cycles of all messages that count, after the warm-up.
+/// Cycles of all measured messages, which follow those of the warm-up.
 fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
     (0..turns.warm_up).for_each(|_| message());
     let began = W::now();
@@ -83,9 +84,10 @@ fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
     W::now() - began
 }
 
-/// Messages per second that one server on the first hardware thread receives from clients on the
-/// others. `load.threads` includes the server. A client's time for a message is that of sending it
-/// and waiting for the answer.
+/// Measures messages to one server on the first hardware thread from clients on the others;
+/// `load.threads` includes the server. The result has the messages per second that the server
+/// receives. Its cycles are those in which a client sends a message and, with [`Way::Round`], waits
+/// for the answer.
 pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,

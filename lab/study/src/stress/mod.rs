@@ -27,11 +27,11 @@ pub struct Load {
     pub threads: usize,
     /// The processors on which the threads run.
     pub placement: Placement,
-    /// The number of locks; for each operation a thread acquires a random one of them.
+    /// The number of locks; for each operation, a thread acquires one of them at random.
     pub locks: usize,
     /// Whether holders read and write a line of data that belongs to the lock.
     pub data: bool,
-    /// The pause of a thread from one operation to the next.
+    /// The pause of a thread between two operations.
     pub pause: Pause,
     /// The homes of shared memory.
     pub homes: Homes,
@@ -52,9 +52,9 @@ pub struct Load {
 pub enum Pause {
     /// No pause.
     None,
-    /// The longest time that a line needs to get from one thread of the test to another. As in
-    /// SSYNC, another thread then does the next operation. Each pause is random, from 0.5 to 1.5
-    /// times that time, since real loops don't stay in step.
+    /// The longest time that a line needs to get from one thread of the test to another. During
+    /// such a pause, as in SSYNC, another thread can do the next operation. Each pause is random,
+    /// from 0.5 to 1.5 times that time, since real loops don't stay in step.
     Transfer,
     /// This many cycles on average. Each pause is random, from 0.5 to 1.5 times the average.
     Cycles(u64),
@@ -65,12 +65,12 @@ pub enum Pause {
 pub struct Outcome {
     /// Operations per second.
     pub per_second: f64,
-    /// The percentage of operations that succeeded.
+    /// The percentage of operations that succeeded; 0 if there were no operations.
     pub success_percent: f64,
     /// Average cycles of an operation; 0 if operations were not timed.
     pub cycles: f64,
-    /// The operations of the thread that did the fewest, divided by those of the thread that did
-    /// the most.
+    /// The fewest operations of a thread divided by the most operations of a thread; 0 if there
+    /// were none.
     pub fairness: f64,
 }
 
@@ -135,10 +135,10 @@ impl Load {
         }
     }
 
-    /// Cycles over which the threads' beginnings are spread: as long as all threads together need
-    /// for one operation each. With random pauses, the order of arrivals becomes random in the long
-    /// run anyway; a spread beginning saves that time. 0 without pauses, since then nothing is
-    /// random.
+    /// Cycles over which the starts of the threads are spread: the time that all threads together
+    /// need for one operation each. With random pauses, the order of arrivals becomes random in the
+    /// long run anyway; with spread starts, it is random from the beginning. 0 without pauses,
+    /// since then nothing is random.
     fn spread<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         if self.pause == Pause::None { 0 } else { world.transfer(places) * self.threads as u64 }
     }
@@ -146,10 +146,10 @@ impl Load {
     /// Cycles for which the first thread holds the only lock before the test begins; 0 if threads
     /// pause.
     ///
-    /// Without pauses, a thread that finds the lock free also finds its line, and releases the lock
-    /// before the next thread gets the line. Threads may follow each other like this for ever, and
-    /// none ever waits. But if a queue has formed, it stays too, and on a real machine a queue
-    /// forms as soon as a holder is interrupted. So the test begins with a queue.
+    /// Without pauses, a thread that gets the lock's line while the lock is free keeps the line
+    /// until it has released the lock. Threads may follow each other like this for ever, so that
+    /// none ever waits. But a queue that has formed lasts for ever as well, and on a real machine a
+    /// queue forms as soon as a holder is interrupted. So the test begins with a queue.
     fn queue<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         let each = world.transfer(places);
         if self.pause == Pause::None { 4 * each * self.threads as u64 } else { 0 }

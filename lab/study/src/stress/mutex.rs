@@ -1,7 +1,8 @@
 //! The C library's default mutex, which never spins: a thread that finds it held sleeps in the
 //! kernel at once. In contrast, the library's `futex` spins for a while first.
 //!
-//! Source: Drepper, "Futexes Are Tricky" (2011): the second of its mutexes, which glibc implements.
+//! Source: Drepper, "Futexes Are Tricky" (2011), the second of its mutexes. glibc implements this
+//! one.
 
 use std::sync::atomic::Ordering::{Acquire, Release};
 
@@ -10,11 +11,12 @@ use syncline::memory::{Memory, Word};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Held, and another thread may be asleep.
+/// Held, and other threads may be asleep until it is released.
 const CONTENDED: u32 = 2;
 
-/// The fewest cycles that a wake-up costs the thread that makes the call: a call that finds no
-/// sleeper takes 0.3 microseconds at 4.3 GHz. Outside a simulation, the call takes its real time.
+/// The cycles that a simulated thread spends on the system call that wakes a waiter. It is the
+/// least that the call can cost: one that finds no sleeper takes 0.3 microseconds at 4.3 GHz.
+/// Outside of a simulation, this is not used, since the real call takes its time.
 const CALL: u64 = 1_300;
 
 /// A mutex whose waiters sleep.
@@ -41,7 +43,7 @@ unsafe impl<M: Memory> RawLock for Mutex<M> {
 
     unsafe fn release(&self, (): &()) {
         let address = self.word.address();
-        // Another thread may free the mutex after this.
+        // Another thread may free the mutex's memory after this swap.
         if self.word.swap(FREE, Release) == CONTENDED {
             M::unpark(address, Some(0), 1);
             syncline_sim::engine::delay(CALL);

@@ -1,8 +1,9 @@
-//! SSYNC's hash table under load (section 6.3): with a lock in each bucket, and with servers. One
-//! of every three threads is a server, which owns a part of the keys and receives requests as
-//! messages.
+//! SSYNC's hash table under load (section 6.3): with a lock in each bucket, or with servers. With
+//! servers, one of every three threads is a server, which owns a part of the keys and receives
+//! requests as messages.
 //!
-//! 80 % of the operations are gets, 10 % puts and 10 % removals. Half of the keys are present.
+//! 80 % of the operations are gets, 10 % puts and 10 % removals. Half of the keys in the range of a
+//! table are present at first.
 
 use syncline::lock::RawLock;
 use syncline::table::{LockTable, ServedTable, TableClient};
@@ -20,7 +21,7 @@ pub struct Shape {
     pub keys: usize,
 }
 
-/// The payload of a key, which fills a line.
+/// The payload of a key, which fills a cache line.
 type Payload = [u64; 8];
 const PAYLOAD: Payload = [1; 8];
 
@@ -33,14 +34,14 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    /// The operation with this number; `None` if there is none.
+    /// The operation with this number; `None` if there is no such operation.
     pub(super) fn of(number: u64) -> Option<Operation> {
         [Operation::Get, Operation::Put, Operation::Remove].get(number as usize).copied()
     }
 }
 
 impl Shape {
-    /// A table that has every second key of its range.
+    /// A table that contains every second key of its range.
     pub(super) fn table<L: RawLock>(self) -> LockTable<Payload, L> {
         let table = LockTable::new(self.buckets, self.keys);
         for key in (0..self.range()).step_by(2) {
@@ -49,15 +50,16 @@ impl Shape {
         table
     }
 
-    /// The shape of one server's part, if there are this many servers.
+    /// The shape of the part of the table that each of this many servers has.
     pub(super) fn part(self, servers: usize) -> Shape {
         Shape { buckets: self.buckets.div_ceil(servers), ..self }
     }
 
-    /// The number of instructions of an operation, besides those that belong to its accesses:
-    /// choosing it and its key, finding the bucket, comparing keys, calls. Counted with callgrind
-    /// in compiled code for x86-64. With 12 keys, an operation has 148 instructions, of which 82
-    /// belong to its 27 words; with 48 keys it has 297, of which 175 belong to 58 words.
+    /// The number of instructions of an operation, without those that belong to its accesses to
+    /// memory: they choose the operation and its key, find the bucket, compare keys, and make
+    /// calls. Counted with callgrind in compiled code for x86-64. With 12 keys, an operation has
+    /// 148 instructions, of which 82 belong to accesses to 27 words; with 48 keys it has 297, of
+    /// which 175 belong to accesses to 58 words.
     pub(super) fn instructions(self) -> u64 {
         48 + 3 * self.keys as u64 / 2
     }
@@ -124,7 +126,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     outcome(&tallies, seconds, world.clock_cost())
 }
 
-/// One thread of this many is a server.
+/// One of every this many threads is a server.
 const THREADS_PER_SERVER: usize = 3;
 
 /// The division of threads into servers and clients: the first thread and every third one after it
@@ -148,12 +150,12 @@ impl Crew {
     }
 }
 
-/// The payload of a key on a server, which must fit into a message with the key.
+/// The payload of a key on a server, which must fit into a message together with the key.
 type Carried = [u64; 4];
 const CARRIED: Carried = [1; 4];
 
-/// Measures operations by threads that ask servers; the first thread and every third one are
-/// servers. If only one thread is requested, a second one is its partner, as in SSYNC.
+/// Measures operations by threads that ask servers; the first thread and every third one after it
+/// are servers. If only one thread is requested, it serves a second one, as in SSYNC.
 pub fn served<W: World>(world: &W, shape: Shape, load: &Load) -> Outcome {
     let all = load.threads.max(2);
     let places = world.places(all, load.placement);

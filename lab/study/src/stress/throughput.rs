@@ -1,5 +1,5 @@
-//! Threads that acquire locks: one lock for all threads (extreme contention), or a random one of
-//! many. Holders may read and write a line of data (SSYNC, sections 5.3, 6.1.2 and 6.1.3).
+//! Threads that acquire locks: one lock for all threads (extreme contention), or one of many locks
+//! at random. Holders may read and write a line of data (SSYNC, sections 5.3, 6.1.2 and 6.1.3).
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,7 +17,8 @@ struct Cell<L: RawLock> {
 
 /// Runs the test.
 ///
-/// # Panics If the data shows that two threads have held a lock at the same time.
+/// # Panics
+/// If the data shows that two threads have held a lock at the same time.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> Outcome {
     let cell = || Cell::<L> { lock: Padded::default(), data: Padded::default() };
     let cells: Vec<Cell<L>> = (0..load.locks).map(|_| cell()).collect();
@@ -43,8 +44,8 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> 
                 // SAFETY: the node stays in place, and the thread that releases has acquired.
                 unsafe { cell.lock.acquire(&node) };
                 if load.data {
-                    // Relaxed: the lock orders them. The load and the store are separate, so that a
-                    // lost update shows a lock that does not exclude.
+                    // Relaxed: the lock orders the accesses. The load and the store are separate,
+                    // so that an update is lost if the lock does not exclude.
                     cell.data.store(cell.data.load(Relaxed).wrapping_add(1), Relaxed);
                     sections += 1;
                 }

@@ -1,5 +1,5 @@
-//! A bank's transactions under load (SSYNC, section 4.3: TM2C): over an engine in shared memory,
-//! over lock servers that receive messages, and under one lock for all.
+//! A bank's transactions under load (SSYNC, section 4.3: TM2C). They run on an engine in shared
+//! memory, on lock servers that receive messages, or under one lock for all.
 //!
 //! The bank has branches of eight accounts, each branch on lines of its own. A transfer moves money
 //! between two accounts of a branch; an audit adds up a branch, whose sum must never change.
@@ -55,9 +55,10 @@ impl Bank {
     }
 }
 
-/// A thread's way to run transactions.
+/// The way in which a thread runs transactions.
 trait Teller {
-    /// Moves one unit from one account of a branch to another, unless the balance is zero.
+    /// Moves one unit from one account of a branch to another, unless the balance of the former is
+    /// zero.
     fn transfer(&mut self, branch: usize, from: usize, to: usize);
     /// The sum of the accounts of a branch.
     fn audit(&mut self, branch: usize) -> u64;
@@ -165,7 +166,8 @@ fn work<W: World>(
     }
 }
 
-/// Runs tellers on these processors, and other threads with them.
+/// Runs a teller, which `hire` makes, on each of these processors, together with the threads
+/// `others`. Each of the tellers' threads calls `retire` at its end.
 ///
 /// # Panics
 /// Same panics as [`work`].
@@ -218,7 +220,7 @@ fn on_engine<'a, W: World, E: Engine<Memory = W::Memory>>(
     outcome
 }
 
-/// Measures transactions over shared memory.
+/// Measures transactions on an engine in shared memory.
 ///
 /// # Panics
 /// If an audit finds a wrong sum, or if money was made or lost.
@@ -228,8 +230,8 @@ pub fn shared<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     on_engine(world, bank, load, &places, &engine.0, || {}, Vec::new())
 }
 
-/// Measures transactions over lock servers: the first thread and every third one are servers. If
-/// only one thread is requested, a second one is its partner.
+/// Measures transactions on lock servers: the first thread and every third one after it are
+/// servers. If only one thread is requested, it serves a second one.
 ///
 /// # Panics
 /// Same panics as [`shared`].
@@ -244,8 +246,8 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
         (place, body)
     });
     let left = AtomicUsize::new(clients);
-    // AcqRel: pairs with itself. The last client to leave sees that the sessions of all others have
-    // ended.
+    // AcqRel: pairs with the same operation of the other clients. The last client to leave sees
+    // that the sessions of all others have ended.
     let retire = || {
         if left.fetch_sub(1, AcqRel) == 1 {
             engine.close();
@@ -254,7 +256,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     on_engine(world, bank, load, &crew.clients, &engine.0, retire, serving.collect())
 }
 
-/// Measures the same transactions under one MCS lock.
+/// Measures transactions under one MCS lock.
 ///
 /// # Panics
 /// Same panics as [`shared`].

@@ -1,5 +1,5 @@
 //! The cost of acquiring a free lock, by the position of its last holder (SSYNC, section 6.1.1).
-//! Two threads acquire it in turn, and time their own acquisitions.
+//! Two threads acquire the lock in turn, and time their own acquisitions.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -33,12 +33,11 @@ struct Order<M: Memory> {
 }
 
 /// Average cycles from the beginning of an acquisition until the lock is held, without the cost of
-/// reading the clock. The first hardware thread acquires the lock alone, or in turn with the
-/// hardware thread `partner`.
+/// reading the clock. The first hardware thread acquires the lock in turn with the hardware thread
+/// `partner`, or alone if that is `None`.
 ///
-/// As in SSYNC's program (libslock's `uncontended`), a thread draws a number before it waits for
-/// its turn, even if it is alone. Its release is visible to all threads before the next turn
-/// begins.
+/// As in SSYNC's program (libslock's `uncontended`), a thread draws a number and waits for its turn
+/// even if it is alone. A release is visible to all threads before the next turn begins.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
     partner: Option<usize>,

@@ -1,11 +1,11 @@
-//! Locks of MPI windows on the SCC: the cost of a pair of lock and unlock, and the cost that
-//! waiting readers cause for the writer for whom they wait.
+//! Locks of MPI windows on the SCC: the cost of a pair of lock and unlock, and how much waiting
+//! readers slow down the writer that holds the lock.
 //!
-//! Each process has a core. Its part of the window and the words of its lock are at its memory
-//! controller; the window's global word is at the first core's controller.
+//! Each process has a core. Its part of the window and the words of that part's lock are at the
+//! core's memory controller; the window's global word is at the first core's controller.
 //!
-//! Source: Christgau and Schnor, "Design and evaluation of passive target synchronization" (the paper on
-//! MPI's passive target), sections 6.2 to 6.4.
+//! Source: Christgau and Schnor, "Design and evaluation of passive target synchronization" (the
+//! paper on MPI's passive target), sections 6.2 to 6.4.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -25,12 +25,13 @@ pub trait Locks {
     fn new(processes: usize) -> Self
     where
         Self: Sized;
-    /// Calls `home` with each range of memory and the number of the process whose controller it is
-    /// at.
+    /// Calls `home` with each range of the locks' memory, and with the number of the process at
+    /// whose memory controller the range is.
     fn homes(&self, home: &mut dyn FnMut(Range<usize>, usize));
-    /// Locks the part of the process `target`, exclusively or shared.
+    /// Locks the part of the process `target` for the process `me`, exclusively or shared.
     fn lock(&self, me: usize, target: usize, exclusive: bool);
-    /// Unlocks the part of the process `target`, in the mode in which it was locked.
+    /// Unlocks the part of the process `target`. `exclusive` must be the mode in which it was
+    /// locked.
     fn unlock(&self, me: usize, target: usize, exclusive: bool);
 }
 
@@ -39,12 +40,11 @@ fn span<T>(value: &T) -> Range<usize> {
     at..at + size_of::<T>()
 }
 
-/// The scheme of Gerstenberger, Besta and Hoefler with back-off: a global word, and a word for each
-/// process.
+/// The scheme of Gerstenberger, Besta and Hoefler (GBH) with back-off: a global word, and a word
+/// for each process.
 ///
-/// The scheme without back-off is not included. Simulated time has no randomness, so four cores
-/// that retry in the same rhythm keep a fifth core away for ever from the register that guards the
-/// word.
+/// Its variant without back-off is not included. Simulated time has no randomness, so four cores
+/// that retry in the same rhythm keep a fifth core for ever from the register that guards the word.
 pub struct Gbh {
     global: Padded<Global<Spin, Simulated>>,
     parts: Vec<Padded<BestEffort<true, Spin, Simulated>>>,
@@ -93,7 +93,7 @@ impl Locks for Gbh {
 
 type Queue = WritersFirst<Spin, Simulated>;
 
-/// The paper's MCS lock with precedence for writers, without a global word as in the paper.
+/// The paper's MCS lock with precedence for writers. As in the paper, there is no global word.
 pub struct Queues {
     parts: Vec<Padded<Queue>>,
     alone: Vec<Padded<<Queue as RawLock>::Node>>,
@@ -170,8 +170,9 @@ fn engine<'a>(machine: &'a Machine, locks: &dyn Locks, seed: u64) -> Engine<'a> 
     engine
 }
 
-/// The cycles of each pair of lock and unlock by all processes, in ascending order. Each process
-/// makes `count` pairs, each on a random part, and exclusive with the probability `exclusive`.
+/// The cycles of all pairs of lock and unlock by all processes, in ascending order. Each process
+/// makes `count` pairs, each on a random part. A pair is exclusive with the probability
+/// `exclusive`.
 pub fn pairs(
     machine: &Machine,
     scheme: Scheme,
@@ -202,8 +203,8 @@ pub fn pairs(
     taken
 }
 
-/// The median of the cycles in which the first core writes this many bytes to its part and unlocks
-/// it, while readers wait for the part.
+/// The median of the cycles in which the first core writes `bytes` bytes to its part and unlocks
+/// it, while the cores `readers` wait for the part.
 pub fn write_and_unlock(
     machine: &Machine,
     scheme: Scheme,
@@ -213,7 +214,7 @@ pub fn write_and_unlock(
     seed: u64,
 ) -> u64 {
     const POLL: u64 = 50;
-    /// Cycles until all readers are waiting.
+    /// Cycles after which all readers are waiting.
     const COMING: u64 = 50_000;
     let locks = scheme.locks(machine.threads());
     let part: Vec<Plain> = (0..bytes / 4).map(|_| Plain::default()).collect();

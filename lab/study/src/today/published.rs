@@ -8,28 +8,31 @@ use crate::stress::contenders::Contender;
 use crate::stress::{Load, Pause};
 use crate::world::Elsewhere;
 
-/// A ratio of two throughputs, both of threads that do nothing outside their sections.
+/// A ratio of two throughputs. In both measurements, threads do nothing outside their critical
+/// sections.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
     /// The publication, and the machine that it measured.
     pub source: &'static str,
-    /// The two throughputs of the ratio, in the source's terms.
+    /// The throughputs that the ratio compares, in the source's terms.
     pub what: &'static str,
     /// The most similar simulated machine.
     pub machine: &'static str,
-    /// The number of locks from which the threads choose.
+    /// The number of locks; for each acquisition, a thread chooses one of them at random.
     pub locks: usize,
-    /// Our lock that is most similar to the dividend's, and the number of threads that use it.
+    /// The library's lock that is most similar to the dividend's lock, and the dividend's number of
+    /// threads.
     pub first: (&'static str, usize),
-    /// Our lock that is most similar to the divisor's, and the number of threads that use it.
+    /// The library's lock that is most similar to the divisor's lock, and the divisor's number of
+    /// threads.
     pub second: (&'static str, usize),
     /// The published ratio.
     pub published: f64,
 }
 
 impl Ratio {
-    /// Whether a simulated ratio agrees with the published one: it is at most half more or a third
-    /// less. Two locks of the same principle but with different code may differ by that much.
+    /// Whether a simulated ratio agrees with the published one: the quotient of the two is from 2/3
+    /// to 1.5. Two implementations of one kind of lock may differ by such a factor.
     pub fn holds(&self, simulated: f64) -> bool {
         let off = simulated / self.published;
         (1.0 / 1.5..=1.5).contains(&off)
@@ -66,7 +69,7 @@ const GROWS: &str = "OptimalMutex over itself alone";
 const GLIBC: &str = "glibc's mutex over itself alone";
 const RUST: &str = "Rust's mutex over itself alone";
 
-/// All published ratios that we have found. Ratios of times are inverted.
+/// All published ratios that we have found. If the source gives times, the ratio is inverted.
 pub const PUBLISHED: [Ratio; 20] = [
     zen(RUST, ("futex", 2), ("futex", 1), 1180.0 / 4037.0),
     zen(RUST, ("futex", 4), ("futex", 1), 1180.0 / 4944.0),

@@ -24,8 +24,8 @@ impl Rate {
         self.per_second.iter().sum::<f64>() / self.per_second.len() as f64
     }
 
-    /// The speed of this lock relative to another one: the least, the average and the greatest
-    /// ratio over the seeds.
+    /// The speed of this lock relative to another one: the least ratio of the seeds, the ratio of
+    /// the averages, and the greatest ratio of the seeds.
     pub fn over(&self, other: &Rate) -> [f64; 3] {
         let ratios = self.per_second.iter().zip(&other.per_second).map(|(a, b)| a / b);
         let (least, most) = ratios.fold((f64::INFINITY, 0.0f64), |(least, most), ratio| {
@@ -44,7 +44,7 @@ pub fn rates(lab: &Lab, machine: &Machine, situation: &Situation) -> Option<Vec<
     let threads = situation.threads.on(&machine.description)?;
     let contenders = Contender::named(&LOCKS);
     let seeds = if lab.effort == Effort::Full { SEEDS.0 } else { SEEDS.1 };
-    // Each seed is measured as a point of its own, so that the results are not averaged.
+    // Each seed is measured as a separate point, so that `measure` does not average over the seeds.
     let each = Lab { effort: lab.effort.min(Effort::Quick), ..*lab };
     let points: Vec<_> =
         contenders.iter().flat_map(|c| (0..seeds).map(move |seed| (c, seed))).collect();

@@ -50,8 +50,8 @@ fn best(rates: &[Rate], may: impl Fn(&str) -> bool) -> Option<&Rate> {
     known.max_by(|a, b| a.mean().total_cmp(&b.mean()))
 }
 
-/// The best lock relative to the default, with the spread over the seeds. If the best advised lock
-/// is another one, the cell has that too.
+/// The text of a cell: the speed of the best lock relative to the default, with the spread over the
+/// seeds. If the best advised lock is another one, its speed follows.
 fn cell(situation: &Situation, rates: &[Rate], starves: bool) -> Option<String> {
     let default = best(rates, |lock| lock == DEFAULT)?;
     let first = best(rates, |lock| starves || !UNFAIR.contains(&lock))?;

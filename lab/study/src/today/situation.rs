@@ -25,7 +25,7 @@ pub const LOCKS: [&str; 11] = [
 ];
 /// The compared locks under which a waiter may starve.
 pub const UNFAIR: [&str; 2] = ["tas", "ttas"];
-/// The library's default lock, by whose rate the other locks' rates are divided.
+/// The library's default lock; the rates of the other locks are divided by its rate.
 pub const DEFAULT: &str = "gate";
 
 /// The number of threads in a situation.
@@ -48,8 +48,8 @@ pub enum Work {
     Table(Shape),
 }
 
-/// Two lists of names of locks: for situations in which waiters may starve, and for those in which
-/// they may not.
+/// Two lists of names of locks: those advised if waiters may starve, and those advised if they may
+/// not.
 pub type Advice = [&'static [&'static str]; 2];
 
 /// A situation for which the library gives advice.

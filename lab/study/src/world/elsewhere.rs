@@ -7,7 +7,8 @@ use syncline_sim::{Machine, Simulated};
 use super::interface::{Body, Course, Homes, Phase, Placement, Watch, World};
 use syncline_sim::engine::ANYWHERE;
 
-/// A node with at least this many cores counts as a socket, and `steps` includes its last core.
+/// A node with at least this many cores counts as a socket: `steps` includes the number of threads
+/// that fills it.
 const SOCKET: usize = 4;
 
 /// A simulated machine as a world.
@@ -89,7 +90,8 @@ impl World for Elsewhere<'_> {
         let mut partners = Vec::new();
         for (name, &at) in d.columns.iter().zip(&d.columns_at) {
             let node = d.distances[0].iter().position(|&distance| distance == at);
-            // On node 0, the partner is another thread of the same core, or else another core.
+            // If the node is node 0 itself, the partner is hardware thread 1: a thread of the same
+            // core if cores have several threads, else the next core.
             let place = node.map(|node| node * d.caches_per_node * d.threads_per_cache);
             match place {
                 Some(0) if self.0.threads() > 1 && d.caches_per_node * d.threads_per_cache > 1 => {
@@ -102,7 +104,8 @@ impl World for Elsewhere<'_> {
         partners
     }
 
-    /// For a single thread, this is the cost of an atomic operation on a line that its core has.
+    /// For a single thread, returns the cycles of an atomic operation on a line that is in its
+    /// core's cache.
     fn transfer(&self, places: &[usize]) -> u64 {
         if let ([_], Some(local)) = (places, self.0.local(Access::Swap)) {
             return u64::from(local);

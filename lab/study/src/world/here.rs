@@ -1,4 +1,5 @@
-//! This machine as a [`World`]: threads of the operating system, each pinned to one processor.
+//! This machine as a [`World`]: threads of the operating system, each pinned to one processor
+//! unless the placement is `Anywhere`.
 
 use std::hint::spin_loop;
 use std::sync::Barrier;
@@ -16,13 +17,13 @@ use syncline_sim::engine::ANYWHERE;
 
 /// The time for which the cycle counter is compared with the system's clock.
 const CALIBRATION: Duration = Duration::from_millis(20);
-/// The number of round trips of a line by which the time of a transfer is measured.
+/// The number of transfers of a line over which the time of one is averaged.
 const TRANSFERS: u32 = 2_000;
 
-/// This machine, with those processors that the process may use.
+/// This machine, limited to the processors that the process may use.
 #[derive(Debug)]
 pub struct Here {
-    /// The numbers of the processors.
+    /// The system's numbers of the processors.
     processors: Vec<usize>,
     hertz: f64,
     clock_cost: u64,
@@ -97,7 +98,8 @@ impl World for Here {
         self.hertz
     }
 
-    /// The processors in the system's order. Nodes are unknown here, so near and far are the same.
+    /// Indices into `processors`, in the system's order. Nodes are unknown here, so near and far
+    /// placements are the same.
     fn places(&self, threads: usize, order: Placement) -> Vec<usize> {
         match order {
             Placement::Near | Placement::Far => (0..self.threads()).cycle().take(threads).collect(),
@@ -125,7 +127,7 @@ impl World for Here {
         self.processors.iter().map(name).enumerate().skip(1).map(|(at, name)| (name, at)).collect()
     }
 
-    /// The time is measured between the first and the last processor of `places`.
+    /// Measures only the transfer between the first and the last processor of `places`.
     fn transfer(&self, places: &[usize]) -> u64 {
         let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return 0 };
         if first == last && first != ANYWHERE {
@@ -211,8 +213,9 @@ impl World for Here {
 /// The cycles by which a pause is longer than requested, since reading the clock takes time.
 static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
 
-/// Pauses for at least this many cycles; reading the clock makes the pause longer. First waits for
-/// earlier accesses, which the processor would otherwise continue during the pause.
+/// Pauses for at least this many cycles; reading the clock makes the pause longer. Before the
+/// pause, it waits until earlier accesses have completed; otherwise the processor would complete
+/// them during the pause.
 #[inline]
 fn stay(cycles: u64) {
     #[cfg(target_arch = "x86_64")]
@@ -236,7 +239,7 @@ fn overshoot() -> u64 {
     (0..5).map(measure).min().unwrap_or(0)
 }
 
-/// The clock in cycles.
+/// The clock, in ticks of the time-stamp counter.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn clock() -> u64 {

@@ -26,30 +26,34 @@ pub trait World: Sync {
     /// Ticks of [`now`](Self::now) per second.
     fn hertz(&self) -> f64;
 
-    /// The hardware threads for this many threads, in this order.
+    /// The numbers of the hardware threads on which `threads` threads run, in the order `order`. If
+    /// there are more threads than hardware threads, the numbers repeat. With
+    /// [`Placement::Anywhere`], all are `ANYWHERE`.
     fn places(&self, threads: usize, order: Placement) -> Vec<usize>;
 
     /// The numbers of threads that are worth measuring, in ascending order, from one to all. If the
-    /// machine is known to have large nodes, the numbers include those that just fill some nodes,
-    /// and the one that is one more than fits on the first node.
+    /// machine is known to have large nodes, the numbers include some that exactly fill one or
+    /// several nodes, and the number of the first node's cores plus one.
     fn steps(&self) -> Vec<usize>;
 
-    /// Whether the machine is known to have several sockets, so that hierarchical locks can have an
-    /// advantage.
+    /// Whether hierarchical locks may have an advantage: the machine has several sockets, or the
+    /// number of its sockets is unknown.
     fn has_sockets(&self) -> bool;
 
     /// Whether a store to a line that others have read is known to be a broadcast to all caches, so
     /// that it pays to fetch lines for writing before reading them.
     fn broadcasts(&self) -> bool;
 
-    /// A partner of hardware thread 0 at each distance, the nearest first, each after the name of
-    /// its distance.
+    /// For each distance, the name of the distance and a partner of hardware thread 0 at that
+    /// distance. The nearest is the first.
     fn partners(&self) -> Vec<(String, usize)>;
 
-    /// The most cycles that a line needs to get from one of these hardware threads to another.
+    /// The most cycles that a cache line needs to get from one of these hardware threads to
+    /// another.
     fn transfer(&self, places: &[usize]) -> u64;
 
-    /// Runs threads, each on its hardware thread. Returns the measured seconds of the run.
+    /// Runs the bodies of `threads`, each on the hardware thread beside it. Returns the length of
+    /// the measured phase, in seconds.
     ///
     /// # Panics
     /// If a thread panics.
@@ -64,15 +68,15 @@ pub trait World: Sync {
     /// Spends this many cycles without accesses to shared memory.
     fn delay(cycles: u64);
 
-    /// Spends the time of this many instructions of the test itself. Does nothing on a real
-    /// machine, where these instructions take their time anyway.
+    /// Spends the time that this many instructions of the test itself take. Does nothing on a real
+    /// machine, where the instructions themselves take that time.
     fn execute(instructions: u64);
 
     /// Waits until all threads can see what this thread has stored.
     fn fence();
 }
 
-/// A source from which threads learn the phase of the run.
+/// The source from which threads learn the phase of the run.
 pub trait Watch: Sync {
     /// The phase of the run.
     fn phase(&self) -> Phase;
@@ -126,7 +130,8 @@ impl Course {
 /// The homes of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Homes {
-    /// The homes that the machine itself chooses: the node that touches a line first, or hashed.
+    /// The homes that the machine itself chooses: the node that touches a line first, or a node by
+    /// a hash.
     Machine,
     /// The node of the first thread, as in SSYNC.
     First,
@@ -137,11 +142,11 @@ pub enum Homes {
 /// The order in which hardware threads are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Node by node. Within a node, each core gets one thread before any core gets two, as in
-    /// SSYNC.
+    /// Node by node, with one thread for each core. Only after all cores of the machine have a
+    /// thread does a core get a second one, as in SSYNC.
     Near,
     /// Alternating between the nodes.
     Far,
-    /// Processors that the operating system chooses, for threads that are not pinned.
+    /// Threads are not pinned: the operating system chooses their processors.
     Anywhere,
 }
