@@ -25,7 +25,7 @@ fn timed_waits(both: &Both) -> Vec<&EventRecord> {
     of_kind(waiter, EVENT_WAIT).filter(|event| event.op == Op::SemTimedwait as u8).collect()
 }
 
-/// Checks that these are the events of the last of `waits` waits, in order.
+/// Checks that `events` belong to the last of the program's `waits` waits, in order.
 #[track_caller]
 fn assert_in_order(both: &Both, events: &[&EventRecord], waits: u64) {
     let value = |name| both.truth.value(name);
@@ -193,7 +193,7 @@ fn events_name_the_thread_that_ended_the_wait() {
     assert!(who == NOBODY || u32::from(who) == waker, "{who}, and it was {waker}");
 }
 
-/// Signal handlers that lock thousands of times a second, and interrupt the recorder while it logs.
+/// Signal handlers lock thousands of times a second, and interrupt the recorder while it logs.
 #[test]
 fn a_timeline_under_signals() {
     let case = Case::new(&Program::compile("signals.c")).arg("post").option("--timeline");
@@ -227,10 +227,10 @@ fn timelines_of_killed_processes_and_of_many_threads() {
     case("signals.c", "jump").exact();
 }
 
-/// Waits for a lock whose sections are brief are counted only after the release. None may be
-/// missing: not in the row, its holds, the locks that were already held, or the log, even if the
-/// thread waits for something else within the section. On a busy machine a section may be long, so
-/// the program runs again in that case.
+/// A wait for a lock whose sections are brief is counted only after the release. No wait may be
+/// missing in the row, in the row's holds, among the locks that were already held, or in the log,
+/// even if the thread waits for something else within the section. On a busy machine a section may
+/// be long, so the program runs again in that case.
 #[test]
 fn waits_before_brief_sections_are_complete() {
     let were_brief = || {
@@ -240,7 +240,8 @@ fn waits_before_brief_sections_are_complete() {
     assert!((0..5).any(|_| were_brief()), "all holds were measured, so none counted as brief");
 }
 
-/// The number of holds that were measured, and the number of all holds.
+/// Runs the program once, and checks that no wait is missing. Returns the number of holds that were
+/// measured, and the number of all holds.
 fn waits_are_complete() -> (u64, u64) {
     let both = Case::new(&Program::compile("brief.c")).exact();
     let value = |name| both.truth.value(name);

@@ -1,5 +1,5 @@
-//! Apache with threads, under the load generator that it comes with: every request succeeds.
-//! Apache's children give up root's privileges after their start.
+//! Apache with threads, under its own load generator, `ab`: every request succeeds. Apache's
+//! children give up root's privileges after their start.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
