@@ -24,8 +24,8 @@ fn assert_same_behaviour(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
     traced.traces
 }
 
-/// The trace of a program, which has at least `sections` sections. If several processes ran the
-/// program, the trace with the most sections.
+/// The trace of a program; if several processes ran it, the trace with the most sections. Checks
+/// that the trace has at least `sections` sections, and that few of them were stopped early.
 #[track_caller]
 fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     let found = traces.iter().filter(|t| t.executable().ends_with(program));
@@ -111,7 +111,7 @@ fn memcached() {
     });
     let traces = read(&traces);
     let trace = of(&traces, "memcached", 4 * KEYS);
-    // Items are in the heap, or in memcached's own slabs of it.
+    // Memcached's items are in blocks of the heap: their own, or its slabs.
     assert!(trace.sections.iter().any(|s| !s.objects.is_empty()), "no block of the heap");
 }
 
@@ -274,7 +274,8 @@ fn counts_within_a_budget_are_nearly_right() {
     let program = Program::compile("many.c");
     let counted = counts(&trace_with(program.path(), ["distinct"], 1, &[]).traces);
     let all = counted.values().sum::<u64>();
-    // Six times the standard deviation of the estimate, which is 0.31 % of all acquisitions.
+    // The bound is six times the standard deviation of the estimate, which is 0.31 % of all
+    // acquisitions.
     assert!(all.abs_diff(500_000) < 500_000 * 19 / 1000, "{all} of 500000");
     assert_ne!(all, 500_000, "nothing was estimated");
 }

@@ -55,8 +55,9 @@ fn everywhere(ranks: u32, scene: &str, after: &str) {
     }
 }
 
-/// Waits for the text that the program writes at the beginning of the file, and returns it. It can
-/// come late, because the launcher may end before the program does. Waits at most for [`LIMIT`].
+/// Waits for the text that the program writes at the beginning of the file, and returns it. The
+/// text may come late, because the launcher may end before the program does. Returns an empty text
+/// if none comes within [`LIMIT`].
 pub fn verdict(file: &std::path::Path) -> String {
     let start = Instant::now();
     loop {
