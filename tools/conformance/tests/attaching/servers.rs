@@ -116,7 +116,7 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
     })
 }
 
-/// How long a server's speed is measured.
+/// The time for which a server's speed is measured.
 const SAMPLE: Duration = Duration::from_secs(10);
 
 /// The processor time that a process has used, and when that was read.

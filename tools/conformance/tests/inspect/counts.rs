@@ -83,7 +83,7 @@ fn the_kernels_time_is_the_programs() {
     assert!(cost < kernel as f64 / 4.0, "{cost} us, of which the kernel had {kernel}");
 }
 
-/// A killed program's counts are kept, except those of about the last moments before its death.
+/// A killed program's counts are kept, except those of its last moments.
 #[test]
 fn a_killed_program_leaves_its_counts() {
     for budget in [0, 1] {

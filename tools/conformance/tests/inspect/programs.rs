@@ -111,7 +111,8 @@ fn memcached() {
     });
     let traces = read(&traces);
     let trace = of(&traces, "memcached", 4 * KEYS);
-    // Memcached's items are in blocks of the heap: their own, or its slabs.
+    // Memcached's items are in blocks of the heap, either each in its own or together in
+    // memcached's slabs.
     assert!(trace.sections.iter().any(|s| !s.objects.is_empty()), "no block of the heap");
 }
 

@@ -26,7 +26,8 @@ pub const SCHEMES: [&str; 9] = [
     "library",
 ];
 
-/// An MPI library. `flags` are the arguments that its starter, `mpirun`, always gets.
+/// An MPI library. `flags` are the arguments that its starter, `mpirun`, always gets. If the
+/// library is one of Debian's packages, `name` is the suffix of its commands' names.
 pub struct Mpi {
     pub name: &'static str,
     /// The folder of a library that `./x setup --mpi` has fetched, and the name of the compiler in

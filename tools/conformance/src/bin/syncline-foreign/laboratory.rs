@@ -51,8 +51,8 @@ impl Laboratory {
         Laboratory { folder: scratch(), least_limit }
     }
 
-    /// Runs the program in this way, or without Syncline if `way` is `None`. The duration with the
-    /// way is the time that the program took without Syncline.
+    /// Runs the program in this way, or without Syncline if `way` is `None`. The duration beside
+    /// the way is the time that the program took without Syncline, which sets the time limit.
     ///
     /// # Panics
     /// If the system can't make a file or start a process.
