@@ -150,7 +150,7 @@ fn malloc_of_glibc() {
     Case::new(&Program::compile("allocations.c")).exact();
 }
 
-/// Runs four programs with another allocator preloaded before recording starts.
+/// Runs four programs with another allocator in `LD_PRELOAD`, with and without recording.
 #[track_caller]
 fn with_allocator(library: &str) {
     let path = Path::new("/usr/lib/x86_64-linux-gnu").join(library);

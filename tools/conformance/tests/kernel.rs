@@ -15,7 +15,7 @@ use syncline_trace::Trace;
 use syncline_trace::layout::WAITED;
 
 const LIMIT: Duration = Duration::from_secs(240);
-/// The processes of the load `small`.
+/// The number of processes of the load `small`.
 const PROCESSES: u64 = 8;
 const ROUNDS: u64 = 20;
 
@@ -126,7 +126,7 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
 /// lock of the file's position, and reaches its state, which is on its caller's stack, through a
 /// pointer. A set may have words of another task's stack, such as a waiter's queue node.
 fn no_stack_in_the_sets(out: &Path) {
-    /// The range of addresses that contain stacks.
+    /// The range of addresses in which the kernel maps stacks, among other memory.
     const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
     let symbols = std::fs::read_to_string(out.join("kernel/kallsyms")).expect("symbols");
     let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();

@@ -125,9 +125,9 @@ fn a_timeline_has_every_hold() {
     }
 }
 
-/// Checks that holds of one mutex by several threads do not overlap: each hold is noted after the
-/// acquisition and before the release. Clocks are read without a fence and on different processors,
-/// so two holds may seem to overlap by some tens of nanoseconds.
+/// Checks that holds of one mutex by several threads do not overlap: the recorded hold begins after
+/// the acquisition and ends before the release. Clocks are read without a fence and on different
+/// processors, so two holds may seem to overlap by some tens of nanoseconds.
 #[track_caller]
 fn assert_never_held_by_two(process: &ProcessFile, lock: u64) {
     let holds = process.threads.iter().flat_map(|thread| of_kind(thread, EVENT_HOLD));
@@ -217,8 +217,8 @@ fn each_forked_process_has_a_log_of_its_own() {
     }
 }
 
-/// The file's contents are complete even if the process was killed, and even if thousands of
-/// threads have used its records one after another.
+/// The log is complete even if the process was killed, and even if thousands of threads have used
+/// the file's records one after another.
 #[test]
 fn timelines_of_killed_processes_and_of_many_threads() {
     let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");

@@ -87,7 +87,8 @@ fn an_end_by_a_system_call() {
     ends("exec", 1, 2);
 }
 
-/// How the processes of a recording ended, in the order in which they began.
+/// The process numbers of a recording, each with how the process ended, in the order in which the
+/// processes began.
 fn states(folder: &Path) -> Vec<(u32, State)> {
     let options = syncline_analysis::Options::default();
     let analysis = syncline_analysis::Analysis::load(folder, &options).expect("a recording");

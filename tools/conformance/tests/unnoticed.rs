@@ -14,7 +14,7 @@ fn recording_leaves_the_process_unchanged() {
     Case::new(&Program::compile_with("footprint.c", &["-lm"])).exact();
 }
 
-/// The kernel kills the program's thread at any system call except write and exit.
+/// The kernel kills the program at any system call of its thread except write and exit.
 #[test]
 fn known_call_sites_need_no_system_call() {
     Case::new(&Program::compile("sandbox.c")).exact();

@@ -52,8 +52,9 @@ fn a_program_with_many_short_threads_maps_no_more_each_time() {
     assert!(after(3) < after(0) + (64 << 10), "{said}");
 }
 
-/// The program enters a sandbox in each possible way. In the sandbox, the kernel ends the program
-/// at any system call other than the program's own.
+/// The program enters a sandbox in each possible way. In most of these sandboxes, the kernel ends
+/// the program at any system call other than the program's own. With `refused` such a call only
+/// fails, and with `counter` only reading the time stamp counter is forbidden.
 #[test]
 fn a_program_that_forbids_itself_system_calls_is_left_alone() {
     let program = Program::compile("sandboxed.c");

@@ -16,7 +16,7 @@ use crate::traced::{Set, by_lock, trace, trace_with};
 /// The number of `getppid` on x86-64.
 const GETPPID: u32 = 110;
 
-/// The indices of those of the program's words, an array at `words`, that a section wrote.
+/// The indices of the words that a section wrote completely, in the program's array at `words`.
 fn written(section: &Section, words: u64) -> Vec<u64> {
     const WORDS: u64 = 32;
     let set = Set::of(section);

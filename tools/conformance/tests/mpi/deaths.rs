@@ -24,7 +24,8 @@ const SCHEMES: [&str; 6] = [
     "hierarchical",
 ];
 
-/// Runs a scene under a scheme, and returns the verdict that the program writes to a file.
+/// Runs a scene under a scheme, and returns the verdict that the program writes to a file. `after`
+/// is the program's last argument: the microseconds of the scene `anywhere`, or `reader`, or empty.
 fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> String {
     let folder = scratch();
     let file = folder.path().join("file");

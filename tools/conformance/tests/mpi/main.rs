@@ -123,9 +123,9 @@ handled: 15
     });
 }
 
-/// Runs the scene `key`, in which each of three ranks gives a window the scheme in `keys` (`-` for
-/// no key). A window without a key has the scheme `default`. Returns what the scene prints, and the
-/// library's messages.
+/// Runs the scene `key`, in which each of three ranks names a scheme for a window with an `info`
+/// key. `keys` has the three schemes, with `-` for no key. A window without a key has the scheme
+/// `default`. Returns what the scene prints, and the library's messages.
 fn keyed(mpi: &Mpi, default: &str, keys: &str) -> (String, String) {
     let mut command = mpi.command(&["--scheme", default], "mpi_scenes.c", 3, &["key", "6"]);
     let outcome = run_limited(command.env("KEYS", keys), LIMIT);

@@ -49,7 +49,8 @@ impl Expectations {
         self.0.iter().find(|line| line.is_about(program, way))
     }
 
-    /// The lines that match verdicts of these rows, all of which are [`Verdict::Same`].
+    /// The lines that match at least one verdict of these rows, and only verdicts that are
+    /// [`Verdict::Same`].
     pub fn no_longer<'a>(&'a self, rows: &[Row], ways: &[Way]) -> Vec<&'a Expectation> {
         let tried = |line: &&Expectation| {
             let cells = rows.iter().flat_map(|row| {

@@ -60,7 +60,7 @@ impl Laboratory {
         let folder = self.folder.path();
         let (work, output) = (folder.join("work"), folder.join("output"));
         for old in [&work, &output, &folder.join("output.old")] {
-            // An error is ignored: usually the file does not exist.
+            // An error is ignored: usually the folder does not exist.
             let _ = fs::remove_dir_all(old);
         }
         fs::create_dir(&work).expect("a new folder");

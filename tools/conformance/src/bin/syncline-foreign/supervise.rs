@@ -36,7 +36,8 @@ pub struct Supervised {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The program ended by itself, with this status. After signal N, the status is 128 + N.
+    /// The program ended by itself, with this status: after signal N, it is 128 + N, and if the
+    /// program could not be started, it is 127.
     Status(i32),
     /// The program was killed, because its time was up.
     Hang,

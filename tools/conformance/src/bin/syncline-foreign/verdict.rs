@@ -61,8 +61,9 @@ pub struct Difference {
     pub of: usize,
 }
 
-/// Finds the verdict on one program under each command. `run` gets a command and the longest native
-/// run, and runs the program under that command. If it gets `None`, it runs the program natively.
+/// Finds the verdict on one program under each command. `run` gets a command and the time of the
+/// longest native run, and runs the program under that command. If it gets `None`, it runs the
+/// program natively.
 pub fn examine<'a>(
     ways: &'a [Way],
     mut run: impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
