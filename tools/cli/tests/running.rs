@@ -1,5 +1,6 @@
-//! Tests of what `record` does before and after a program's run. The program must notice nothing
-//! except the documented environment variables, and the folder must contain what was recorded.
+//! Tests of what `record` does before, during and after a program's run. The program must notice
+//! nothing except the documented environment variables, and the folder must contain what was
+//! recorded.
 
 mod common;
 

@@ -73,8 +73,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     assert_eq!(document["counts"]["dropped"], 0);
     assert_eq!(document["report"]["acquisitions"], document["counts"]["sections"]);
 
-    // Each process, in each round, in each of two folders: one file is made, renamed, read and removed,
-    // and the folder is listed, which takes two calls.
+    // In each round, each process makes, renames, reads and removes a file in each of two folders.
+    // It also lists each folder, which takes two calls.
     let files = 2 * PROCESSES * ROUNDS;
     let rows = Rows::of(&document);
     for (functions, times) in [

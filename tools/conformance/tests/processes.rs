@@ -120,7 +120,8 @@ fn an_end_that_only_the_parent_sees() {
         let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
         assert_eq!(own, [state], "{how}");
     }
-    // The first program has no end, since it executed the second one, which has one.
+    // This process ran two programs. The first has no end, since it executed the second one, which
+    // ended with status 10.
     let pid = both.truth.value("exec") as u32;
     let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
     assert_eq!(own, [State::Unknown, exited(10)]);

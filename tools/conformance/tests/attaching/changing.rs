@@ -85,9 +85,9 @@ fn a_library_that_is_opened_later() {
     asked.ends();
 }
 
-/// Calls of functions that the program gets from `dlsym` during a recording are counted in that
-/// recording and in each later one, even if a thread calls them all the time. Between recordings,
-/// these calls go to the C library.
+/// If the program gets functions from `dlsym` during a recording, calls of these functions are
+/// counted in that recording and in each later one. Between recordings, the calls go to the C
+/// library. Syncline can attach and detach even while a thread calls such functions all the time.
 #[test]
 fn functions_found_with_dlsym() {
     let program = Program::compile("fetches.c");

@@ -1,5 +1,5 @@
-//! Windows of time (`record --every`): each has its own counts, all of them together have all
-//! counts, and they outlive the command and the program.
+//! Windows of time (`record --every`): each has its own counts, together they have all counts, and
+//! they outlive the command and the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};

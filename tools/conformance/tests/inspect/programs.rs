@@ -47,7 +47,8 @@ fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     trace
 }
 
-/// A program whose allocator, `close`, `getenv`, `dlsym` and others lock.
+/// The program has functions of its own that acquire locks: an allocator, `close`, `getenv`,
+/// `dlsym` and others.
 #[test]
 fn functions_of_the_program_that_lock() {
     let (program, library) = Program::with_library("own_functions.cpp");
@@ -236,7 +237,7 @@ fn programs_of_this_suite() {
 #[test]
 fn acquisitions_beyond_the_budget_are_counted() {
     let program = Program::compile("mutex_threads.c");
-    // A thousandth of the time.
+    // The budget is a thousandth of the program's time.
     let some = trace_with(program.path(), [""; 0], 1, &[]);
     let stdout = String::from_utf8_lossy(&some.outcome.stdout);
     let stated = stdout.lines().filter_map(|line| {

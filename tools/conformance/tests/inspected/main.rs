@@ -16,8 +16,8 @@ use syncline_conformance::{Outcome, Program, inspect_library, run_limited, scrat
 /// The longest run on a loaded machine, with every section traced.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// The most runs. In a single short run it is random whether threads wait, but they do in at least
-/// one of this many runs.
+/// The most runs of a test that needs waits. In a single short run it is random whether threads
+/// wait, but in 12 runs they do at least once.
 const RUNS: usize = 12;
 
 fn inspect(folder: &Path, words: &[&str]) -> Outcome {

@@ -123,7 +123,8 @@ impl Mpi {
         self.newer.map_or_else(packaged, |(folder, compiler)| Mpi::fetched(folder, compiler))
     }
 
-    /// A command that runs `syncline mpi` with these options, and the program on this many ranks.
+    /// A command that runs `syncline mpi` with these options, and under it the program on `ranks`
+    /// ranks.
     pub fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
         self.command_of(options, &Program::compile_by(&self.compiler(), program), ranks, words)
     }

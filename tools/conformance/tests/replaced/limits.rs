@@ -149,7 +149,7 @@ fn locks_left_to_the_c_library_are_reported() {
     }
 }
 
-/// Runs with `--lock`, and with a policy that names the same locks.
+/// The counts must be exact with `--lock`, and with a policy that names the same locks.
 #[test]
 fn acquisitions_of_unreplaced_locks_are_counted_exactly() {
     let program = Program::compile("replaced_left.c");

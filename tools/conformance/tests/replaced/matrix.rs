@@ -29,7 +29,8 @@ const CHOSEN: &str = "SYNCLINE_MATRIX";
 /// running when this time is over is the last. If the variable isn't set, there is one pass.
 const MINUTES: &str = "SYNCLINE_MATRIX_MINUTES";
 
-/// Runs a program with this many threads, and with these locks or its own. Returns the output.
+/// Runs a program with a number of threads, and with the named locks or, if `None`, its own.
+/// Returns the output.
 type Run = fn(usize, Option<&str>) -> String;
 
 const PROGRAMS: [(&str, Run); 6] = [

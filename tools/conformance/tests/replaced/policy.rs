@@ -83,7 +83,7 @@ fn every_object_gets_the_lock_of_its_most_precise_rule() {
     // site that first acquires it.
     assert_eq!((of("table"), of("heap"), of("local")), ("1".into(), "1".into(), "6".into()));
     assert_eq!(of("row"), "6 0 5");
-    // Call sites in an inlined function, and behind a wrapper.
+    // These call sites are in an inlined function and behind a wrapper.
     assert_eq!((of("taken"), of("inner")), ("2".into(), "3".into()));
     assert_eq!((of("waited"), of("again")), ("4".into(), "4".into()));
     // No rule matches these objects. Their locks are not chosen when they are created, since a rule

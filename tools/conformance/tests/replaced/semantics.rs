@@ -54,7 +54,8 @@ fn errno_and_c11_mutexes_under_every_lock() {
     assert_same_outcomes("c11.c", &parking(false));
 }
 
-/// Each error that POSIX defines in its manual pages, and each error that only the C library has.
+/// The program provokes each error that POSIX defines in its manual pages, and each error that only
+/// the C library has.
 #[test]
 fn every_error_under_every_lock() {
     let shared = replacements(true).into_iter().map(|lock| format!("gate+{lock}"));
@@ -65,8 +66,8 @@ fn every_error_under_every_lock() {
     assert_same_outcomes("posix_errors.c", &names);
 }
 
-/// Deadlines before 1970, several mutexes for one condition variable, reader-writer locks that
-/// prefer writers, and all keys of thread-specific data.
+/// The program uses deadlines before 1970, several mutexes for one condition variable,
+/// reader-writer locks that prefer writers, and all keys of thread-specific data.
 #[test]
 fn rarer_calls_under_every_lock_that_can_be_shared() {
     let pairs = replacements(true).into_iter().zip(FORMS.iter().cycle());
@@ -149,7 +150,8 @@ fn allocators_that_lock() {
     assert_same_outcomes("own_malloc.c", &["gate", "ttas-yield", "mcs-park", "clh_timed-park"]);
 }
 
-/// A program whose allocator, `close`, `getenv`, `dlsym` and others lock.
+/// The program has functions of its own that acquire locks: an allocator, `close`, `getenv`,
+/// `dlsym` and others.
 #[test]
 fn functions_of_the_program_that_lock() {
     let (program, library) = Program::with_library("own_functions.cpp");

@@ -98,7 +98,7 @@ pub const ROCKSDB: &str = r#"
     rm -rf "$1/db"
     echo done"#;
 
-/// A case that runs a server's script with this many threads.
+/// A case that runs a server's script with `threads` threads.
 pub fn server(text: &str, folder: &Path, threads: usize) -> Case {
     const PROGRAMS: [&str; 5] =
         ["sbin/mariadbd", "bin/sysbench", "sbin/apache2", "bin/ab", "bin/db_bench"];
