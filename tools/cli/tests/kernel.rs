@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use common::{Sandbox, errors, syncline};
 
-/// The command `syncline kernel` in this folder. The emulator runs this shell script.
+/// The command `syncline kernel` in the sandbox's folder. In place of QEMU it runs this shell
+/// script.
 fn kernel(sandbox: &Sandbox, emulator: &str) -> Command {
     let script = format!("#!/bin/sh\n{emulator}\n");
     sandbox.executable("qemu-system-x86_64", script.as_bytes());
@@ -81,7 +82,7 @@ fn a_kernel_without_types_or_symbols_says_which_option_it_lacks() {
     let sandbox = Sandbox::new();
     let emulator = "echo 'SYNCLINE: failed: /sys/kernel/btf/vmlinux: No such file or directory'";
     fails(&sandbox, &mut kernel(&sandbox, emulator), &["CONFIG_DEBUG_INFO_BTF"]);
-    // The guest ends well, but has passed on no symbols.
+    // The guest ends without an error, but has passed on no symbols.
     fails(&sandbox, &mut kernel(&sandbox, "echo 'SYNCLINE: done'"), &["CONFIG_KALLSYMS"]);
 }
 

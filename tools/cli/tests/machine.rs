@@ -1,5 +1,6 @@
-//! Tests of `syncline machine` on this machine, on one processor and on simulated machines, and of
-//! what it refuses. They don't check the times that were measured on this machine.
+//! Tests of `syncline machine` for this machine, for one of its processors and for simulated
+//! machines, and of what the command refuses. They don't check the times that are measured on this
+//! machine.
 
 mod common;
 

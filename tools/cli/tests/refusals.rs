@@ -1,5 +1,5 @@
-//! Tests of everything that `record` refuses, with real files. The message must say what is refused
-//! and why, the status must be the documented one, and no folder may be left.
+//! Tests of what `record` refuses, with real files. The message must say what is refused and why,
+//! the status must be the documented one, and no folder may be left.
 
 mod common;
 
@@ -79,7 +79,8 @@ fn programs_of_other_systems() {
     let program = sandbox.program("absent", TRIVIAL, &[absent]);
     program_refused(&sandbox, &program, 127, &["its loader /absent/ld.so is missing"]);
 
-    // The class and the machine are one byte each in the ELF header.
+    // In the ELF header, byte 4 is the class, and byte 18 is the lower byte of the machine's
+    // number.
     let native = fs::read(sandbox.program("native", TRIVIAL, &[])).unwrap();
     let changed = |place: usize, value: u8| {
         let mut bytes = native.clone();
@@ -192,8 +193,8 @@ fn scripts_are_judged_by_their_interpreter() {
     program_refused(&sandbox, &script, 127, &["no-such-program", "lost-env"]);
 }
 
-/// A program that starts as another user. If root runs the test, it is made here; otherwise it is
-/// the system's `su`.
+/// A program that runs as another user (setuid). If root runs the test, the program is made here;
+/// otherwise it is the system's `su`.
 fn setuid(sandbox: &Sandbox) -> PathBuf {
     if !nix::unistd::getuid().is_root() {
         return "/usr/bin/su".into();
@@ -265,7 +266,7 @@ fn folders_that_cannot_be_used() {
 
 #[test]
 fn a_disk_without_room() {
-    // A file system with only a few pages, in its own mount namespace. The test does nothing if it
+    // A file system with only a few pages, in its own mount namespace. The test is skipped if it
     // may not make one.
     let sandbox = Sandbox::new();
     let small = sandbox.path("small");

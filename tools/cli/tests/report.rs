@@ -10,7 +10,8 @@ use std::process::{Command, Output, Stdio};
 use common::{Sandbox, errors, library, syncline};
 use serde_json::Value;
 
-/// A folder with a recording by the stand-in, in the place where `report` looks by default.
+/// A folder with a recording at the path where `report` looks by default. The stand-in for the
+/// preload library has made it.
 fn recorded() -> Sandbox {
     let sandbox = Sandbox::new();
     assert!(sandbox.record().args(["true", "argument"]).output().unwrap().status.success());
@@ -53,27 +54,29 @@ fn a_refused_run_is_not_reported_with_the_previous_recording() {
     let sandbox = recorded();
     let answered = || report(&sandbox).output().unwrap();
     assert!(answered().status.success());
-    // This run is refused, so the recording stays and gets a note that it is not of this run.
+    // This run is refused. The recording stays, and gets a note that the last run was refused.
     let program = sandbox.program("static", "int main(void) { return 0; }", &["-static"]);
     assert_eq!(sandbox.record().args(["./static", "a b"]).status().unwrap().code(), Some(126));
     assert!(program.exists());
     failed(&answered(), &["the last run, `./static 'a b'`, recorded nothing", "statically linked"]);
-    // In this run no call is recorded.
+    // This run leaves no process file.
     let mut record = sandbox.record();
     let status = record.env("LEAVE_NO_FILE", "1").args(["true", ""]).status().unwrap();
     assert!(status.success());
     failed(&answered(), &["nothing was recorded: no process of `true ''`"]);
-    // The recording before it is now `DIR.old`, and can still be reported on.
+    // The first recording is now `DIR.old`, and can still be reported on.
     let output = report(&sandbox).arg("syncline-recording.old").output().unwrap();
     assert!(output.status.success(), "{}", errors(&output));
-    // It stays `DIR.old` after the next run, because the recording between them is empty.
+    // The first recording stays `DIR.old` after the next run, because the recording that the next
+    // run replaces is empty.
     assert!(sandbox.record().arg("true").status().unwrap().success());
     assert!(answered().status.success());
     let old = fs::read_to_string(sandbox.path("syncline-recording.old/session.json")).unwrap();
     assert!(old.contains("\"argument\""), "{old}");
 }
 
-/// A mistyped command, which no shell could run either, is not a run that recorded nothing.
+/// A command that no shell could run either, such as a mistyped one, does not count as a run that
+/// recorded nothing.
 #[test]
 fn a_command_that_cannot_run_leaves_the_recording_valid() {
     let sandbox = recorded();

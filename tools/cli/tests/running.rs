@@ -1,5 +1,6 @@
-//! Tests of what `record` does around a program that it runs. The program must notice nothing
-//! except the documented environment variables, and the folder must contain what was recorded.
+//! Tests of what `record` does before, during and after a program's run. The program must notice
+//! nothing except the documented environment variables, and the folder must contain what was
+//! recorded.
 
 mod common;
 
@@ -109,7 +110,8 @@ fn with_default_signals(command: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
     let reset = || {
         for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP] {
-            // SAFETY: the default action is no handler function.
+            // SAFETY: the default action installs no handler function, which would have to be
+            // async-signal-safe.
             unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }?;
         }
         Ok(())
@@ -130,8 +132,8 @@ fn signals_are_passed_on() {
     }
 }
 
-/// The masks of blocked and ignored signals with which a program starts. Before Syncline is
-/// started, the shell that starts it runs `before`.
+/// The masks of blocked and ignored signals with which a program starts. A shell first runs
+/// `before`, and then executes the program under `command`, or by itself if `command` is empty.
 fn signal_masks(sandbox: &Sandbox, before: &str, command: &str) -> String {
     let mut shell = Command::new("sh");
     let script = format!("{before} exec {command} grep -E 'SigBlk|SigIgn' /proc/self/status");
@@ -177,8 +179,8 @@ fn an_older_recording_stays_until_the_program_has_ended() {
     assert_eq!(record(&format!("test -e {}", older.display())), Some(0));
     assert!(!older.exists());
 
-    // No recording is lost if Syncline is killed in the middle. The next run takes care of both
-    // recordings.
+    // No recording is lost if Syncline is killed while the program runs. The next run removes the
+    // two older recordings, and keeps the one that was cut short as the old one.
     make_file("syncline-recording");
     // Waits for the session file, which is written shortly after the program has started. Without
     // it, there is no recording yet.

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use syncline_recording::folder::runs;
 use syncline_recording::{Ending, Session, process_files};
 
-/// A shell script that counts its runs in a file, and ends with another status in each run.
+/// A shell script that counts its runs in a file, and ends with a different status in each run.
 const STATUSES: &str = "echo run >>runs; set -- 0 5 7; shift $(($(wc -l <runs) - 1)); exit $1";
 
 fn ending(folder: &Path) -> Option<Ending> {
@@ -46,7 +46,8 @@ fn further_runs_become_old_and_go_with_the_first() {
         assert!(output.status.success(), "{}", errors(&output));
     };
     record("2");
-    // The stand-in has written this file in the recording's folder.
+    // In the second run, the stand-in has written this file into the recording's folder. It is
+    // removed, since a folder with files of another kind is not replaced.
     fs::remove_file(sandbox.path("syncline-recording/environment")).unwrap();
     record("1");
     assert!(sandbox.path("syncline-recording.old/run-2").is_dir());

@@ -67,7 +67,7 @@ fn every_command_has_a_page_of_its_own() {
     assert!(read("man1/syncline-bench.1").contains("syncline\\-bench\\-stm"));
     assert!(read("man5/syncline-policy.5").contains("build_ids"));
 
-    // It can't write pages to a folder that is really a file.
+    // The pages can't be written to a folder whose path is a file's.
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let output = syncline().args(["man", "--out"]).arg(&file).output().unwrap();

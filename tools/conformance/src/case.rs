@@ -73,8 +73,8 @@ impl Case {
         self
     }
 
-    /// Sets the expected exit status, which is 0 otherwise. If signal N ends the program, it is 128
-    /// + N.
+    /// Sets the expected exit status. Without this call, it is 0. If signal N ends the program, the
+    /// status is 128 + N.
     pub fn status(mut self, status: i32) -> Case {
         self.status = status;
         self
@@ -151,8 +151,8 @@ impl Case {
     /// Runs the program plainly and recorded. The recording must have exactly the operations that
     /// the program says it has made.
     ///
+    /// # Panics
     /// If a count differs, if the program states no counts, if the recording is incomplete, or if
-    /// [`Case::both`] panics.
     /// [`Case::both`] panics.
     #[track_caller]
     pub fn exact(&self) -> Both {
@@ -174,7 +174,7 @@ impl Case {
     }
 }
 
-/// Compares two texts line by line, and shows the first difference.
+/// Compares two texts line by line, and panics with the first difference.
 #[track_caller]
 fn assert_same(plain: &str, recorded: &str) {
     let lines = plain.lines().zip(recorded.lines());

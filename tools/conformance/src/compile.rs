@@ -21,7 +21,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles `programs/NAME` by the compiler for its extension: `c`, `cpp` or `rs`.
+    /// Compiles `programs/NAME` with the compiler for its extension: `c`, `cpp` or `rs`.
     ///
     /// # Panics
     /// If it does not compile.
@@ -44,7 +44,7 @@ impl Program {
         Program { path }
     }
 
-    /// Like [`Program::compile`], but by this compiler, such as an MPI library's `mpicc` or
+    /// Like [`Program::compile`], but with this compiler, such as an MPI library's `mpicc` or
     /// `mpifort`.
     ///
     /// # Panics
@@ -138,9 +138,9 @@ fn key(compiler: &Command) -> u64 {
     hasher.finish()
 }
 
-/// Builds a file under a unique name, and then links it to its own name, unless another test has
-/// done so before. A program that a test is running must not be replaced, because then its process
-/// would have deleted files as modules.
+/// Builds a file under a unique name, and then gives it the name `path` by a hard link, unless
+/// another test has done so before. A program that a test is running must not be replaced, because
+/// then its process would have deleted files as modules.
 fn build(mut compiler: Command, path: &Path) {
     static BUILDS: AtomicU32 = AtomicU32::new(0);
     let number = BUILDS.fetch_add(1, Ordering::Relaxed);

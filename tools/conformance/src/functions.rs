@@ -24,16 +24,16 @@ impl Functions {
         Functions { ranges: text.lines().filter_map(range).collect() }
     }
 
-    /// The function at an address of the file itself, or `None` if there is none. A variant that
-    /// the compiler has made, such as `name.isra.0`, counts as its original.
+    /// The function at an address in the file, from which addresses in a process differ by the
+    /// module's bias; `None` if there is no function. A variant that the compiler has made, such as
+    /// `name.isra.0`, counts as its original.
     pub fn at(&self, address: u64) -> Option<&str> {
         let found = self.ranges.iter().find(|(start, end, _)| (*start..*end).contains(&address));
         found.and_then(|(_, _, name)| name.split('.').next())
     }
 
-    /// The functions in a recorded stack, from the innermost outwards. A frame outside of these
-    /// files becomes `?`. A frame is a return address, so the function is looked up one byte before
-    /// it.
+    /// The functions in a recorded stack, from the innermost outwards. A frame outside of `files`
+    /// becomes `?`. A frame is a return address, so the function is looked up one byte before it.
     pub fn of_stack(
         files: &[(&Path, &Functions)],
         process: &ProcessFile,
@@ -51,7 +51,8 @@ impl Functions {
     }
 }
 
-/// Reads a line `ADDRESS SIZE TYPE NAME`. Returns `None` if the type does not stand for code.
+/// Reads a line `ADDRESS SIZE TYPE NAME`. Returns `None` if the line has another form, or if the
+/// type does not stand for code.
 fn range(line: &str) -> Option<(u64, u64, String)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [address, size, "t" | "T" | "W" | "w", name] = words[..] else { return None };

@@ -1,4 +1,5 @@
-//! Tests that `syncline record` counts correctly and changes nothing in the behaviour of programs.
+//! Tests of Syncline with whole programs: `syncline record` counts correctly, and no command
+//! changes the behaviour of programs.
 //!
 //! The expected counts never come from Syncline's code, but from the programs under test: a program
 //! in `programs/` counts what it does and prints the counts. A test compares each count with the

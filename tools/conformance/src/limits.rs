@@ -34,7 +34,7 @@ pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Runs the command until it ends.
+/// Runs the command until it ends, and returns its outcome.
 ///
 /// # Panics
 /// If the command can't be started, or is still running after `limit`. The message contains the

@@ -1,9 +1,8 @@
 //! How tests start MariaDB.
 
-/// A shell script that makes the tables of a server in the folder that is its first argument, and
-/// then becomes the server. When a server starts, it removes the temporary tables that other
-/// servers have left in its folder for temporary files. So each server gets its own folder for
-/// them.
+/// A shell script that makes a server's tables in the folder that is the script's first argument,
+/// and then becomes the server. When a server starts, it removes all temporary tables in its folder
+/// for temporary files, even another server's. So each server gets its own such folder.
 pub const MARIADB: &str = "
     export TMPDIR=\"$1/temporary\"; mkdir \"$TMPDIR\"
     mariadb-install-db --no-defaults --force --datadir=\"$1/data\" --user=root \

@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use crate::paths::syncline;
 
-/// Which number of a row is meant.
+/// One of the counts in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Counter {
     /// Calls that succeeded.
     Calls,
-    /// Operations without waiting (try operations) that were refused.
+    /// Try operations that were refused.
     Refused,
     /// Waits that ended because their time was up.
     Timeouts,
@@ -29,7 +29,7 @@ pub struct Recording {
     folder: TempDir,
 }
 
-/// The sum for each process, operation, counter and lock.
+/// The sum of each counter for each process, operation and lock.
 pub type Sums = BTreeMap<(u32, Op, Counter, u64), u64>;
 
 impl Recording {
@@ -141,8 +141,8 @@ impl Recording {
         rows.filter(|r| r.op == op && r.counts.lock == lock).collect()
     }
 
-    /// For how many seconds the timed acquisitions of a row have held the lock, and how many timed
-    /// acquisitions there are.
+    /// The total time, in seconds, for which the timed acquisitions of a row held the lock, and the
+    /// number of these acquisitions.
     pub fn held(&self, row: &syncline_recording::Row) -> (f64, u64) {
         let Row { held_ticks, held_samples, .. } = row.counts;
         let waited = row.waits.as_ref().map_or((0, 0), |w| (w.held_ticks, w.held_samples));
@@ -150,7 +150,8 @@ impl Recording {
         (seconds, u64::from(held_samples) + waited.1)
     }
 
-    /// The threads for which a row's waits have waited.
+    /// The holders for which a row's waits have waited: for each its thread and stack, and the
+    /// waits.
     pub fn blockers(row: &syncline_recording::Row) -> Vec<Blocker> {
         let all: [Blocker; BLOCKERS] = match &row.waits {
             Some(waits) => waits.blockers,

@@ -6,7 +6,8 @@ use syncline_recording::{Op, Primitive};
 
 use crate::recording::{Counter, Recording};
 
-/// A fact that a line states: how often a process, or one of its threads, has made an operation.
+/// A fact that a line of the output states: how often a process, or one of its threads, has made an
+/// operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// The process.
@@ -15,11 +16,12 @@ pub struct Fact {
     pub tid: u32,
     /// The operation.
     pub op: Op,
-    /// Which operations are counted: all that succeeded, were refused, or timed out.
+    /// Which of the operations are counted: those that succeeded, that were refused, or that timed
+    /// out.
     pub counter: Counter,
     /// The lock, or `None` for all locks.
     pub lock: Option<u64>,
-    /// How many of these operations there were.
+    /// The number of these operations.
     pub count: u64,
     /// Whether the recording may have a larger number.
     pub at_least: bool,
@@ -66,7 +68,7 @@ impl Truth {
         *self.values.get(name).unwrap_or_else(|| panic!("the program printed no @{name}"))
     }
 
-    /// Checks that the program has stated a fact.
+    /// Checks that the program has stated at least one fact.
     ///
     /// # Panics
     /// If the program has stated no fact, since then any comparison would succeed.

@@ -1,6 +1,6 @@
-//! The records, besides counts and times, from which a report names causes: which lock was held
-//! when another was taken, which wake-ups found nothing to do, and whether a holder was on a
-//! processor.
+//! Tests of the records, other than counts and times, by which a report explains waits: which lock
+//! was held when another was taken, which wake-ups found nothing to do, and whether a holder was on
+//! a processor.
 
 use syncline_conformance::{Both, Case, Program, Recording};
 use syncline_recording::layout::{NestRecord, WaitRecord};
@@ -72,7 +72,7 @@ fn futile_wake_ups_are_counted() {
     let (found, done) = (futile(&both, "moved"), both.truth.value("futile"));
     assert!(done > 500, "{done}: there was no herd");
     // A thread that is preempted between its wake-up and its next wait seems to have done some
-    // work.
+    // work, so its wake-up may not be recorded as futile.
     assert!(found <= done && found * 10 >= done * 9, "{found} recorded, {done} done");
     assert_eq!(futile(&both, "passed0") + futile(&both, "passed1"), 0, "each passed the turn on");
     assert_eq!(futile(&both, "job"), 0, "each did work");
@@ -110,8 +110,8 @@ fn holders_off_their_processors_are_counted() {
     assert!(sum(&sleeper, |w| u64::from(w.held_slept)) >= looked_at, "it slept in each");
 
     // `own` is the share of the holds' time in which the thread, by the program's own clock, was
-    // off its processor. The recorder does not examine the first holds, so its share differs a
-    // little.
+    // off its processor. The recorder does not examine the first holds, so the recorded share
+    // differs a little.
     let computer = waits(&both, "computed_under");
     let (off, held, looked_at) = off_processor(&both.recording, &computer);
     let own = value("off_processor_us") / (value("off_processor_us") + value("on_processor_us"));
@@ -120,7 +120,7 @@ fn holders_off_their_processors_are_counted() {
     let preempted = sum(&computer, |w| u64::from(w.held_preempted));
     assert!(preempted > 0 || off < held * 0.05, "off its processor, and never preempted");
 
-    // The wait on the condition variable belongs neither to the hold nor to its sleep.
+    // The wait on the condition variable counts neither as part of the hold nor as sleep in it.
     let waiter = waits(&both, "waited_under");
     let (off, held, looked_at) = off_processor(&both.recording, &waiter);
     let around = value("off_around_wait_us") / looked_at as f64;

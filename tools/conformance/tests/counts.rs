@@ -1,5 +1,4 @@
-//! Every operation is counted exactly, and has the effect and the result that it has without
-//! recording.
+//! Recording counts every operation exactly, and changes neither its effect nor its result.
 //!
 //! Each program prints the results of its calls and the bytes of its objects, which must be the
 //! same under recording. It also prints how often it did each operation, and the recording must
@@ -75,7 +74,8 @@ fn threads_and_their_destructors() {
     Case::new(&Program::compile("threads.c")).arg("3").exact();
 }
 
-/// The last round of destructors may run after the thread's counting has ended.
+/// The last round of destructors may run after the thread's counting has ended. Its operations then
+/// count as dropped.
 #[test]
 fn locks_in_the_last_round_of_destructors() {
     let both = Case::new(&Program::compile("threads.c")).arg("4").both();

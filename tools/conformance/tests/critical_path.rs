@@ -1,4 +1,5 @@
-//! Tests the critical path of a run. The program itself measures what the end of its run waits for.
+//! Compares the critical path of a run with the program's own figures: the program measures what
+//! the end of its run waits for.
 
 use serde_json::Value;
 use syncline_conformance::{Case, Program};
@@ -27,7 +28,7 @@ fn the_critical_path_matches_the_program() {
     };
     near(seconds(&["running", "ready"], "parse"), both.truth.value("parsed_us"));
     near(seconds(&["sleep"], "send"), both.truth.value("slept_us"));
-    // The first thread waits for the end of the idle thread, which has ended by then.
+    // At its end the first thread wakes the idle thread and joins it, which takes only a moment.
     let idle = seconds(&["running", "ready", "sleep", "unknown"], "idle");
     assert!(idle < 0.02, "{idle} s: {path}");
     let all: f64 = parts.iter().map(|part| part["seconds"].as_f64().expect("seconds")).sum();

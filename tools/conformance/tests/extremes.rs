@@ -1,4 +1,5 @@
-//! Signals, thousands of threads and locks, foreign stacks, other allocators.
+//! Recording programs with signals, thousands of threads and locks, stacks of their own, or other
+//! allocators.
 
 use std::path::Path;
 
@@ -9,8 +10,8 @@ fn case(source: &str, mode: &str) -> Case {
     Case::new(&Program::compile(source)).arg(mode)
 }
 
-/// Each operation of a handler is counted: as itself or, if the handler interrupted the recorder,
-/// as an interrupted operation. The operation that the handler interrupted is always counted.
+/// Each operation of a handler is counted as itself or, if the handler interrupted the recorder, as
+/// an "interrupted operation". The operation during which the handler ran is always counted.
 #[test]
 fn signal_handlers_that_post_and_trylock() {
     let both = case("signals.c", "post").both();
@@ -41,7 +42,8 @@ fn siglongjmp_out_of_the_recorder() {
     assert_eq!(both.recording.only().header.interrupted_operations, 0);
 }
 
-/// Checks that totals stay exact when threads take over the records of ended threads.
+/// Runs a program that starts `total` threads, and checks that totals stay exact although new
+/// threads take over the records of ended threads.
 #[track_caller]
 fn threads(mode: &str, total: u64) -> Both {
     let both = case("many.c", mode).exact();
@@ -88,9 +90,9 @@ fn a_few_hundred_mutexes_are_counted_exactly() {
     case("many.c", "few").exact();
 }
 
-/// If a call site has thousands of locks, their total is exact, but the count of each lock is an
-/// estimate. Here the count of a lock that is taken 1.5 million times is estimated from some 12,000
-/// samples.
+/// If a call site has thousands of locks, the total of its acquisitions is exact, but the count of
+/// each lock is an estimate. Here the count of a lock that is taken 1.5 million times is estimated
+/// from some 12,000 samples.
 #[test]
 fn acquisitions_of_one_lock_of_thousands_are_estimated() {
     let both = case("many.c", "uneven").exact();
@@ -107,8 +109,8 @@ fn acquisitions_of_one_lock_of_thousands_are_estimated() {
     assert!(rows < 40_000, "{rows} rows");
 }
 
-/// A program may have a condition variable in each of its objects and hardly ever wait for one, so a
-/// call that creates many has few rows for them. All are counted.
+/// A program may have a condition variable in each of its objects and hardly ever wait for one. So
+/// a call that creates many of them has few rows for them, which nevertheless count all of them.
 #[test]
 fn fifty_thousand_condition_variables() {
     let both = case("many.c", "conditions").exact();
@@ -148,7 +150,7 @@ fn malloc_of_glibc() {
     Case::new(&Program::compile("allocations.c")).exact();
 }
 
-/// Runs four programs with another allocator preloaded before recording starts.
+/// Runs four programs with another allocator in `LD_PRELOAD`, with and without recording.
 #[track_caller]
 fn with_allocator(library: &str) {
     let path = Path::new("/usr/lib/x86_64-linux-gnu").join(library);

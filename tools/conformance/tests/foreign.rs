@@ -1,6 +1,6 @@
 //! Tests of `syncline-foreign`, which compares other projects' test suites with and without
-//! Syncline. It runs a suite of known programs: each gets the right verdict, and the processes that
-//! programs leave behind are ended.
+//! Syncline. Here the suite consists of programs whose right verdicts are known. Processes that the
+//! programs leave behind must be ended.
 
 use std::fs;
 use std::path::Path;

@@ -13,7 +13,8 @@ use syncline_recording::folder::files;
 use syncline_recording::{Class, Error, Op, ProcessFile, process_files};
 
 const CHILDREN: usize = 2000;
-/// The number of the first program and of the special children together.
+/// The number of process images other than the small children: the first program, the special
+/// children, the program that one of them executes, and the child of another.
 const OTHERS: usize = 7;
 
 fn family(children: usize) -> Case {
@@ -70,8 +71,8 @@ fn thousands_of_children_are_counted_exactly() {
     }
 }
 
-/// A parent that takes no lock has no file. Its children have a file each, until there are many of
-/// them.
+/// A parent that takes no lock has no file at first, so each child makes its own. After several
+/// children the parent gets a file, in which later children begin.
 #[test]
 fn children_of_a_parent_that_counts_nothing() {
     let both = Case::new(&Program::compile("idle_parent.c")).arg("200").exact();
@@ -99,7 +100,7 @@ fn watch(recording: &Path, ended: &AtomicBool) -> (usize, usize) {
                     let then = before.insert(path, now).unwrap_or(0);
                     assert!(now >= then, "{then} calls were counted, then {now}");
                 }
-                // Another process is just creating the file.
+                // A process is just creating this file.
                 Err(Error::Foreign(_) | Error::NoRoom(_)) => {}
                 Err(error) => panic!("{error}"),
             }

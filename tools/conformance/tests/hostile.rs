@@ -1,6 +1,6 @@
-//! While root records, other users can't put anything into the recording's folder. If a file is
-//! planted there nevertheless, no process hangs because of it, no link is followed, and the file is
-//! not taken for a recording.
+//! While root records, other users can't put anything into the recording's folder. If another
+//! user's file is in the folder nevertheless, no process hangs because of it, no link is followed,
+//! and the file is not taken for a recording.
 
 use std::ffi::CString;
 use std::fs::{self, Permissions};
@@ -31,7 +31,7 @@ fn record_while_changing(folder: &Path, change: impl FnOnce(&Path) + Send) -> Ou
     run_while_changing(&["record"], folder, change)
 }
 
-/// Like [`record_while_changing`], under another command than `record`.
+/// Like [`record_while_changing`], but with `command` in place of `record`.
 fn run_while_changing(
     command: &[&str],
     folder: &Path,
@@ -124,7 +124,8 @@ fn the_subfolder_for_others_is_closed_afterwards_with_what_is_in_it() {
     assert_ne!(list.status, 0, "another user could look into it");
 }
 
-/// A user who may write to the parent folder puts another folder in the place of the recording.
+/// A user who may write to the parent folder moves the recording away and puts another folder in
+/// its place.
 #[test]
 fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     let folder = scratch();
@@ -138,8 +139,8 @@ fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     assert_eq!(moved.len(), 1, "what was recorded before");
 }
 
-/// The folder gets a second name (a hard link) of a file that is elsewhere. That file would be
-/// truncated if it were taken for a file of this recording.
+/// The folder gets a hard link to a file that is elsewhere. That file would be truncated if it were
+/// taken for a file of this recording.
 #[test]
 fn a_hard_linked_file_stays_unchanged() {
     let folder = scratch();

@@ -1,9 +1,9 @@
 //! `syncline kernel` on Debian's kernel, in QEMU.
 //!
 //! The expected counts come from the load: it is known how many files each of its processes makes,
-//! reads, renames and removes, and how often it uses pipes. The kernel takes certain locks once for
-//! each of these operations. The waits are compared with the kernel's own count. If QEMU or a
-//! kernel is missing, the tests are skipped; `./x setup --kernel` installs both.
+//! reads, renames and removes, and how often each process uses pipes. For each of these operations,
+//! the kernel takes certain locks once. The waits are compared with the kernel's own count. If QEMU
+//! or a kernel is missing, the tests are skipped; `./x setup --kernel` installs both.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ use syncline_trace::Trace;
 use syncline_trace::layout::WAITED;
 
 const LIMIT: Duration = Duration::from_secs(240);
-/// The processes of the load `small`.
+/// The number of processes of the load `small`.
 const PROCESSES: u64 = 8;
 const ROUNDS: u64 = 20;
 
@@ -42,8 +42,7 @@ impl Rows {
         Rows(document["report"]["rows"].as_array().expect("rows").clone())
     }
 
-    /// How often locks were taken in these functions, which are one function under its names in
-    /// different kernels.
+    /// How often locks were taken in any of `functions`, of which each kernel has one.
     fn taken_in(&self, functions: &[&str]) -> u64 {
         let sites = self.0.iter().filter_map(|row| row["sites"].as_array()).flatten();
         let own = sites.filter(|site| {
@@ -74,8 +73,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     assert_eq!(document["counts"]["dropped"], 0);
     assert_eq!(document["report"]["acquisitions"], document["counts"]["sections"]);
 
-    // Each process, in each round, in each of two folders: one file is made, renamed, read and removed,
-    // and the folder is listed, which takes two calls.
+    // In each round, each process makes, renames, reads and removes a file in each of two folders.
+    // It also lists each folder, which takes two calls.
     let files = 2 * PROCESSES * ROUNDS;
     let rows = Rows::of(&document);
     for (functions, times) in [
@@ -84,8 +83,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
         (&["iterate_dir"], 2 * files),
         (&["__fdget_pos", "fdget_pos"], 2 * files),
         (&["d_move"], files),
-        // The chain of the names that are being looked up, a bit spinlock: a file that is made is
-        // looked up first.
+        // The bit spinlock of a chain of `in_lookup_hashtable`: before a file is made, its name is
+        // looked up.
         (&["d_alloc_parallel"], files),
         // Each call takes the pipe's mutex and, for the one buffer that is filled or emptied, the
         // lock of the readers' queue.
@@ -94,12 +93,12 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     ] {
         assert_eq!(rows.taken_in(functions), times, "{functions:?}");
     }
-    // A file that is made, moved or removed enters a chain of names, or leaves it. The chain's lock
-    // is one bit of a pointer, and the other bits are data.
+    // A file that is made, moved or removed enters or leaves a chain of names. The chain's lock is
+    // one bit of the chain's first pointer, and the other bits are data.
     let chains = rows.class("dentry_hashtable[]");
     assert!(chains["acquisitions"].as_u64() >= Some(4 * files), "{chains}");
     assert_eq!(rows.class("in_lookup_hashtable[]")["conflicts"], 1.0);
-    // A process that reads a folder changes the file's position, under a lock that guards nothing
+    // Listing a folder changes the position in the open folder, under a lock that guards nothing
     // else.
     let position = rows.class("file.f_pos_lock");
     assert_eq!(position["conflicts"], 1.0);
@@ -107,7 +106,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     assert_eq!(rows.class("mm_struct.mmap_lock")["handed_over"], 0);
     assert!(rows.class("rq.__lock")["handed_over"].as_u64() > Some(0), "no switch was seen");
 
-    // The kernel counts waits from a little before the first marker to a little after the last.
+    // The kernel counts waits from a little before the load's first marker to a little after its
+    // last, so it may count a few that the plugin does not see.
     let waits = &document["of_kernel"];
     assert!(waits["missed"].as_u64() <= Some(3), "{waits}");
 
@@ -122,11 +122,11 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     assert_eq!(again["report"]["window"], 50);
 }
 
-/// Checks that no set has words of the section's own stack. `filldir64` gets a folder's entries,
-/// under the lock of the file's position, and reaches its state, which is on its caller's stack,
-/// through a pointer. Other tasks' stacks may be in a set: a waiter's queue node is there.
+/// Checks that no section's set has words of the section's own stack. `filldir64` runs under the
+/// lock of the file's position, and reaches its state, which is on its caller's stack, through a
+/// pointer. A set may have words of another task's stack, such as a waiter's queue node.
 fn no_stack_in_the_sets(out: &Path) {
-    /// The range of addresses that contain stacks.
+    /// The range of addresses in which the kernel maps stacks, among other memory.
     const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
     let symbols = std::fs::read_to_string(out.join("kernel/kallsyms")).expect("symbols");
     let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();
@@ -175,7 +175,7 @@ const TIMES: usize = 200;
 /// A section's set: the address of each word, with masks of the bytes that were read and written.
 type Set = Vec<(u64, u8, u8)>;
 
-/// A module with sections for each kind of lock, which two tasks run at the same time. The bytes
+/// Two tasks of a kernel module run sections under each kind of lock at the same time. The bytes
 /// that each section accesses are known.
 #[test]
 fn sections_of_a_module_are_followed_to_the_byte() {
@@ -249,7 +249,7 @@ fn sections_of_a_module_are_followed_to_the_byte() {
         .sections
         .iter()
         .filter(|section| section.record.lock == wanted && section.record.flags & WAITED != 0);
-    // The second task waits each time, unless it was stopped for long before it tried.
+    // The second task waits each time, unless it was kept from running for long before it tried.
     assert!(waited.count() >= TIMES / 10, "waits were not seen");
 
     let mut read = Command::new(syncline());

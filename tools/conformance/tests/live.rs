@@ -1,5 +1,5 @@
 //! A recording can be read at any moment while its program runs. Its counts never decrease, except
-//! that calls are briefly missing while the recorder moves them to another row.
+//! that some calls are briefly missing while the recorder moves them to another row.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,9 +9,9 @@ use std::time::Duration;
 use syncline_conformance::{Case, Program, scratch};
 use syncline_recording::{Class, Error, ProcessFile, process_files};
 
-/// The most calls that are being moved at a time. At a call site with many locks, the recorder
-/// counts calls for the call site, and moves those since the last sample to the row of one lock. A
-/// reader that comes in between sees these calls in neither.
+/// The most calls that can be on the move at a time. At a call site with many locks, the recorder
+/// counts calls for the call site. At each sample it moves the calls since the last sample to the
+/// row of the sampled lock. A reader that comes in between sees these calls in neither row.
 const MOVING: u64 = 128;
 
 /// Reads the recording repeatedly until the program has ended. Returns how often that succeeded.
@@ -26,7 +26,7 @@ fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
                 assert!(now + MOVING >= before, "{before} calls were counted, then {now}");
                 (reads, before) = (reads + 1, now);
             }
-            // The recorder creates the file, and then sets its size, and then its magic.
+            // The recorder creates the file, then sets its size, and writes its magic number last.
             Err(Error::Foreign(_) | Error::NoRoom(_)) if reads == 0 => {}
             Err(e) => panic!("after {reads} reads: {e}"),
         }

@@ -25,7 +25,7 @@ fn timed_waits(both: &Both) -> Vec<&EventRecord> {
     of_kind(waiter, EVENT_WAIT).filter(|event| event.op == Op::SemTimedwait as u8).collect()
 }
 
-/// Checks that these are the events of the last of `waits` waits, in order.
+/// Checks that `events` belong to the last of the program's `waits` waits, in order.
 #[track_caller]
 fn assert_in_order(both: &Both, events: &[&EventRecord], waits: u64) {
     let value = |name| both.truth.value(name);
@@ -125,9 +125,9 @@ fn a_timeline_has_every_hold() {
     }
 }
 
-/// Checks that holds of one mutex by several threads do not overlap: each hold is noted after the
-/// acquisition and before the release. Clocks are read without a fence and on different processors,
-/// so two holds may seem to overlap by some tens of nanoseconds.
+/// Checks that holds of one mutex by several threads do not overlap: the recorded hold begins after
+/// the acquisition and ends before the release. Clocks are read without a fence and on different
+/// processors, so two holds may seem to overlap by some tens of nanoseconds.
 #[track_caller]
 fn assert_never_held_by_two(process: &ProcessFile, lock: u64) {
     let holds = process.threads.iter().flat_map(|thread| of_kind(thread, EVENT_HOLD));
@@ -193,7 +193,7 @@ fn events_name_the_thread_that_ended_the_wait() {
     assert!(who == NOBODY || u32::from(who) == waker, "{who}, and it was {waker}");
 }
 
-/// Signal handlers that lock thousands of times a second, and interrupt the recorder while it logs.
+/// Signal handlers lock thousands of times a second, and interrupt the recorder while it logs.
 #[test]
 fn a_timeline_under_signals() {
     let case = Case::new(&Program::compile("signals.c")).arg("post").option("--timeline");
@@ -217,8 +217,8 @@ fn each_forked_process_has_a_log_of_its_own() {
     }
 }
 
-/// The file's contents are complete even if the process was killed, and even if thousands of
-/// threads have used its records one after another.
+/// The log is complete even if the process was killed, and even if thousands of threads have used
+/// the file's records one after another.
 #[test]
 fn timelines_of_killed_processes_and_of_many_threads() {
     let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");
@@ -227,10 +227,10 @@ fn timelines_of_killed_processes_and_of_many_threads() {
     case("signals.c", "jump").exact();
 }
 
-/// Waits for a lock whose sections are brief are counted only after the release. None may be
-/// missing: not in the row, its holds, the locks that were already held, or the log, even if the
-/// thread waits for something else within the section. On a busy machine a section may be long, so
-/// the program runs again in that case.
+/// A wait for a lock whose sections are brief is counted only after the release. No wait may be
+/// missing in the row, in the row's holds, among the locks that were already held, or in the log,
+/// even if the thread waits for something else within the section. On a busy machine a section may
+/// be long, so the program runs again in that case.
 #[test]
 fn waits_before_brief_sections_are_complete() {
     let were_brief = || {
@@ -240,7 +240,8 @@ fn waits_before_brief_sections_are_complete() {
     assert!((0..5).any(|_| were_brief()), "all holds were measured, so none counted as brief");
 }
 
-/// The number of holds that were measured, and the number of all holds.
+/// Runs the program once, and checks that no wait is missing. Returns the number of holds that were
+/// measured, and the number of all holds.
 fn waits_are_complete() -> (u64, u64) {
     let both = Case::new(&Program::compile("brief.c")).exact();
     let value = |name| both.truth.value(name);

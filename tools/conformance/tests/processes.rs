@@ -65,8 +65,9 @@ fn quick_exit_from_a_thread() {
     dies("quick_exit", 5, PROCESS_EXITED);
 }
 
-/// Runs `ends MANNER`. The process that waits for another sees both ends. A program that executed
-/// another one has no end.
+/// Runs `ends MANNER`, and checks that the report knows the ends of the program and of its
+/// children. A program that executed another one has no end: `programs` were run, and
+/// `programs_that_ended` of them have an end.
 #[track_caller]
 fn ends(manner: &str, programs_that_ended: usize, programs: usize) {
     let both = Case::new(&Program::compile("ends.c")).arg(manner).both();
@@ -86,7 +87,8 @@ fn an_end_by_a_system_call() {
     ends("exec", 1, 2);
 }
 
-/// How the processes of a recording ended, in the order in which they began.
+/// The process numbers of a recording, each with how the process ended, in the order in which the
+/// processes began.
 fn states(folder: &Path) -> Vec<(u32, State)> {
     let options = syncline_analysis::Options::default();
     let analysis = syncline_analysis::Analysis::load(folder, &options).expect("a recording");
@@ -95,9 +97,9 @@ fn states(folder: &Path) -> Vec<(u32, State)> {
     processes.iter().map(|process| (process.pid, process.state)).collect()
 }
 
-/// A child that ends by a system call of its own code, or by a signal, has no end in its own file.
-/// It gets the end that its parent learned from `wait`. The program itself checks what it learns
-/// from `wait`.
+/// If a child ends by a system call in its own code, or by a signal, its file does not say how it
+/// ended. The report then shows the end that the parent learned from `wait`. The program itself
+/// checks what it learns from `wait`.
 #[test]
 fn an_end_that_only_the_parent_sees() {
     let both = Case::new(&Program::compile("reaps.c")).both();
@@ -118,7 +120,8 @@ fn an_end_that_only_the_parent_sees() {
         let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
         assert_eq!(own, [state], "{how}");
     }
-    // The first program has not ended, since it executed the second one, which has ended.
+    // This process ran two programs. The first has no end, since it executed the second one, which
+    // ended with status 10.
     let pid = both.truth.value("exec") as u32;
     let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
     assert_eq!(own, [State::Unknown, exited(10)]);
@@ -127,8 +130,7 @@ fn an_end_that_only_the_parent_sees() {
     assert_eq!(states.iter().filter(|s| s.1 == State::Unknown).count(), 2);
 }
 
-/// A shell uses no lock, so it has no file of its own in which it could note the ends of its
-/// children.
+/// A shell uses no lock, so it has no file of its own in which to note how its children ended.
 #[test]
 fn an_end_that_a_shell_sees() {
     let program = Program::compile("ends.c");
@@ -258,7 +260,7 @@ fn the_children_of_a_shell_script() {
     assert_eq!(assert_one_file_each(&both), 3);
 }
 
-/// Each process of a recording has the machine's data, even a forked child.
+/// In a report, each process has the number of the machine's processors, even a forked child.
 #[test]
 fn children_had_the_same_processors() {
     let leaf = Program::compile("spawns.c");

@@ -16,14 +16,15 @@ fn each_python_function_that_waits_has_its_name() {
     let program = program("sleepers.py");
     let report = report(&program);
     let process = &report["processes"][0];
-    // The program says where threads wait most: at the lines of `with`, `sleep` and `get`.
+    // The program's functions wait at the lines with `with`, the sleep and `get`; the program's
+    // source has the lines' numbers.
     let source = std::fs::read_to_string(&program).expect("the program");
     let line = |text: &str| 1 + source.lines().position(|line| line.trim() == text).expect(text);
     for (function, text, least) in [
-        // While one of three threads sleeps for 20 ms, 60 times in all, two wait.
+        // One of three threads sleeps for 20 ms while the other two wait, 60 times in all.
         ("ask", "with line:", 1.0),
         ("rest", "time.sleep(1.5)", 1.4),
-        // Each of three answers comes 400 ms after the one before.
+        // Three answers come, each 400 ms after the one before.
         ("fetch", "return answers.get()", 0.8),
     ] {
         let place = format!("{function} at {}:{}", program.display(), line(text));

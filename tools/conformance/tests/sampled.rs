@@ -1,5 +1,6 @@
-//! Loops that only wait, and sleeps in the kernel. Neither makes a call that the recorder could
-//! count, so both are found by sampling. The program measures them by its own clocks.
+//! Tests of loops that only wait, and of sleeps in the kernel. Neither makes a call that the
+//! recorder could count, so both are found by sampling. The program measures their times by its own
+//! clocks.
 
 use serde_json::Value;
 use syncline_conformance::{Case, Program};

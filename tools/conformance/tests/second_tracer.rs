@@ -2,10 +2,10 @@
 //! translates the program in another way and knows nothing of locks.
 //!
 //! The program has fixed addresses, with all its data in one object and the code of all its
-//! sections in one part of the file (`programs/compared.c`). The accesses that lackey reports
-//! there, between the return of the locking call and the next access to the lock, make a critical
-//! section. Both tracers must have the same sections, with the same bytes read and written, and
-//! with equal counts for each instruction.
+//! sections in one part of the file (`programs/compared.c`). The accesses that lackey reports in
+//! these ranges, between the return of the locking call and the next access to the lock, make a
+//! critical section. Both tracers must have the same sections, with the same bytes read and
+//! written, and with equal counts for each instruction.
 //!
 //! Memory of the C library and of the stack is not compared: under valgrind it has other addresses,
 //! and the library takes other paths on the processor that valgrind emulates. Lackey lists a string

@@ -12,8 +12,8 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use syncline_conformance::{Case, Program, preload_library, scratch, syncline};
 
-/// The threads that can't go on in the report on a program that was ended by an alarm. Each entry
-/// has the kind of problem, the number of threads, and the explanation.
+/// Records `stuck MODE`, which an alarm ends. Returns the problems that the report has about
+/// threads that can't go on: for each its kind, the number of threads, and the explanation.
 fn stuck(mode: &str) -> Vec<(String, usize, String)> {
     let folder = scratch();
     // The status as in a shell: 128 plus the number of SIGALRM.
@@ -77,7 +77,8 @@ fn a_lock_of_the_programs_own_stops_everything() {
     assert!(why.contains("waits at main  stuck.c:"), "{why}");
 }
 
-/// `timeout` ends the program. Only the process that started the program knows how long it waited.
+/// `timeout` ends the program. Only the process that started the program knows how long the program
+/// waited.
 #[test]
 fn a_deadlock_is_reported_after_another_process_ended_the_program() {
     let folder = scratch();
@@ -176,7 +177,8 @@ fn a_program_that_hangs_has_waited_until_now() {
     let (before, moment) = (waited(), Instant::now());
     sleep(Duration::from_millis(500));
     let passed = moment.elapsed().as_secs_f64();
-    // Two threads wait, so up to twice the time passes, and running the report takes time too.
+    // Two threads wait, so their waits grow by up to twice the time that passes, and running the
+    // report takes time too.
     let more = waited() - before;
     assert!((passed..2.0 * moment.elapsed().as_secs_f64() + 0.5).contains(&more), "{more} s");
 }

@@ -1,5 +1,5 @@
-//! Libraries that are opened and closed, and limits on resources. If Syncline can't record, it does
-//! not disturb the program.
+//! Recording programs that open and close libraries, and programs with limited resources. If
+//! Syncline can't record, it does not disturb the program.
 
 use std::fs;
 use std::process::Command;
@@ -90,7 +90,7 @@ fn a_removed_recording_folder() {
     assert_eq!(plain.behaviour(), case.recorded_to(folder.path()).behaviour());
 }
 
-/// Valgrind unmaps the vDSO, whose address the kernel still gives.
+/// Valgrind unmaps the vDSO, although the kernel has passed its address to the program.
 #[test]
 fn a_program_under_valgrind() {
     let program = Program::compile("mutex_kinds.c");

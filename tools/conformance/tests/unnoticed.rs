@@ -1,5 +1,5 @@
-//! Recording must not change anything that the process can notice, and must make no system calls at
-//! known call sites.
+//! Recording must not change anything that the process can notice. At call sites that the recorder
+//! knows already, it must make no system calls.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,16 +14,17 @@ fn recording_leaves_the_process_unchanged() {
     Case::new(&Program::compile_with("footprint.c", &["-lm"])).exact();
 }
 
-/// The kernel kills the program's thread at any system call except write and exit.
+/// The kernel kills the program at any system call of its thread except write and exit.
 #[test]
 fn known_call_sites_need_no_system_call() {
     Case::new(&Program::compile("sandbox.c")).exact();
 }
 
-/// The functions that each library takes from other libraries, and why it may. The program can
-/// replace all of them, so each further function has to be examined: it must not take a lock,
-/// allocate, call the loader, or call the program. System calls bypass the program (`go_around`),
-/// and functions that the libraries interpose are looked up (`real!`).
+/// The functions and variables that all of Syncline's libraries may take from other libraries, and
+/// why they may. The program can replace all of these, so a function must be examined before it is
+/// added here: it must not take a lock, allocate, call the loader, or call the program. System
+/// calls bypass the program (`go_around`), and functions that the libraries interpose are looked up
+/// (`real!`).
 const BY_ALL: &[(&str, &str)] = &[
     (
         "__errno_location memcpy memmove memset bcmp strlen",

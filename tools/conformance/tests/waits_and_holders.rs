@@ -1,5 +1,6 @@
-//! Which thread held a lock, for how long other threads waited for it, and at which call sites. The
-//! recording is compared with the program's own clock and with the addresses that `nm` prints.
+//! Tests that a recording says which thread held a lock, for how long other threads waited for the
+//! lock, and at which call sites. Times are compared with the program's own clock, call sites with
+//! the addresses that `nm` prints.
 
 use std::path::Path;
 
@@ -59,7 +60,8 @@ fn the_holder_is_blamed_and_times_are_right() {
     assert!(bounds.contains(&mean), "held for {mean} us, not {bounds:?}");
 }
 
-/// The time of a yield counts as polling, or as a wait for the threads that ran meanwhile.
+/// The time of a yield counts either as polling or as a wait for the threads that ran meanwhile, so
+/// both are added here.
 #[test]
 fn yields_and_sleeps_take_their_time() {
     let program = Program::compile("pause.c");
@@ -92,8 +94,8 @@ fn a_sleeping_thread_is_not_blamed_for_a_released_lock() {
     assert!(blamed.iter().all(|function| function == "others"), "{blamed:?}");
 }
 
-/// The recorder stores the scheduler's counts at a thread's end, some time after the program's
-/// thread has read them.
+/// The recorder reads the scheduler's counts at a thread's end, a little after the thread itself
+/// has printed them, so the recorded times are at least the printed ones.
 #[test]
 fn ready_time_differs_from_running_and_sleeping() {
     let both = Case::new(&Program::compile("ready.c")).both();
@@ -136,9 +138,9 @@ fn uncontended_holds_are_timed() {
 }
 
 /// The more often a lock was taken, the fewer of its acquisitions are timed, and the more
-/// acquisitions each timed one stands for. So holds that were long at first do not count for more
-/// than there were. The longest hold is left out. The scheduler may make another hold long, so the
-/// program runs three times, and one ratio must be right.
+/// acquisitions each timed one stands for. So long holds at the beginning do not weigh more than
+/// their number warrants. The longest hold is left out. The scheduler may make another hold long,
+/// so the program runs three times, and one ratio must be right.
 #[test]
 fn holds_that_become_short_are_not_overestimated() {
     let program = Program::compile("phases.c");
@@ -160,8 +162,9 @@ fn holds_that_become_short_are_not_overestimated() {
     assert!(ratios.iter().any(is_right), "{ratios:?} of what the program measured");
 }
 
-/// Two stacks of a call site that have the same depth are not confused. This holds for the first
-/// locks of the call site, each of which gets a row, and for locks that are found by sampling.
+/// Two stacks of a call site are distinguished even if they have the same depth. This holds for the
+/// first locks of the call site, each of which gets a row, and for locks that are found by
+/// sampling.
 #[test]
 fn stacks_of_one_depth_are_distinguished() {
     let program = Program::compile("paths.c");

@@ -2,7 +2,7 @@
 //! the preload library.
 //!
 //! The stand-in, `library.c`, does only what the command needs from the library: it writes its
-//! environment variables to a file, and leaves a process file with a header. So these tests test
+//! environment variables to a file, and leaves a process file with a header. So these tests cover
 //! the command alone.
 
 #![allow(dead_code, reason = "each test file uses its part of this")]

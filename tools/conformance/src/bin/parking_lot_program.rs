@@ -1,5 +1,5 @@
-//! A program to be recorded: it uses the locks of `parking_lot`. Waits for these are visible if
-//! they block.
+//! A program to be recorded, which uses the locks of `parking_lot`. A recording shows only those
+//! waits for these locks that sleep in the kernel.
 
 use parking_lot::{Condvar, Mutex, ReentrantMutex, RwLock};
 use std::thread;
@@ -32,7 +32,8 @@ fn contend() {
     println!("mutex {}, rwlock {:?}", mutex.into_inner(), rwlock.into_inner());
 }
 
-/// Has waits that block for certain, because the holder of the lock sleeps.
+/// Waits in ways that certainly sleep in the kernel: for a lock whose holder sleeps, and for a
+/// condition.
 fn block() {
     let (mutex, condvar) = (Mutex::new(0), Condvar::new());
     thread::scope(|scope| {

@@ -85,9 +85,9 @@ fn a_library_that_is_opened_later() {
     asked.ends();
 }
 
-/// Calls of functions that the program gets from `dlsym` during a recording are counted in that
-/// recording and in each later one, even if a thread calls them all the time. Between recordings,
-/// these calls go to the C library.
+/// If the program gets functions from `dlsym` during a recording, calls of these functions are
+/// counted in that recording and in each later one. Between recordings, the calls go to the C
+/// library. Syncline can attach and detach even while a thread calls such functions all the time.
 #[test]
 fn functions_found_with_dlsym() {
     let program = Program::compile("fetches.c");
@@ -129,8 +129,8 @@ fn functions_found_with_dlsym() {
     asked.ends();
 }
 
-/// A lock that was acquired before recording began is not recorded until it is released. The report
-/// says that there was one.
+/// If a lock was acquired before recording began, this hold of it is not recorded. The report says
+/// that there was such a lock.
 #[test]
 fn a_lock_that_is_held_already() {
     let program = Program::compile("locks_when_asked.c");
@@ -151,8 +151,7 @@ fn a_lock_that_is_held_already() {
     asked.ends();
 }
 
-/// What Syncline has read about a program is not used for the next program that the process
-/// executes.
+/// Syncline does not use what it has read about one program when the process executes another.
 #[test]
 fn a_process_that_executes_other_programs() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/executes.sh");
@@ -171,8 +170,8 @@ fn a_process_that_executes_other_programs() {
         let status = process.wait().expect("it ends");
         assert!(status.success(), "after {milliseconds} ms: {status}; {said}");
     };
-    // All processes run at the same time: the last program sleeps for longer than everything else
-    // takes.
+    // All processes run at the same time, since each spends most of its time asleep in its last
+    // program.
     scope(|all| {
         for milliseconds in [10, 20, 30, 40, 50, 60] {
             let attached_after = &attached_after;

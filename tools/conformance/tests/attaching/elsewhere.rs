@@ -73,7 +73,7 @@ fn samples_of_processes_in_another_namespace() {
     let recording = folder.path().join("recording");
     let command = attach(child_of(asked.child.id()), &recording, &[]);
     assert_eq!((asked.ask(b'f'), asked.ask(b'r')), ("1".to_owned(), "2".to_owned()));
-    // Both wait in `read` from now on.
+    // From now on, both processes wait in `read`.
     sleep(Duration::from_secs(3));
     command.end();
     let samples = Samples::read(&recording).expect("samples").expect("there are some");

@@ -79,7 +79,8 @@ impl Running {
         assert_eq!(self.line(), (self.rounds * ROUND).to_string());
     }
 
-    /// The lines of the program's own mappings, and the contents of the read-only ones.
+    /// The lines of `/proc/PID/maps` for the program's own file, and the contents of those mappings
+    /// that are read-only.
     fn tables(&self) -> (Vec<String>, Vec<u8>) {
         let pid = self.pid;
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its maps");
@@ -273,7 +274,7 @@ fn a_command_that_is_killed_is_mended_by_the_next() {
     assert!(!stopped(running.pid), "no thread is left stopped");
 }
 
-/// Whether a thread of a process is stopped or traced.
+/// Whether any thread of a process is stopped or traced.
 fn stopped(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
     threads.map(|thread| thread.expect("a thread").path().join("status")).any(|status| {

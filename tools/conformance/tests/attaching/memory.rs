@@ -33,8 +33,8 @@ fn memory_does_not_grow_with_each_recording() {
     assert!(after[7] < after[1] + SOME, "kilobytes after each: {after:?}");
 }
 
-/// The touched pages of the recorder's data and code stay in memory; the tables in which the
-/// recorder searched do not.
+/// After the first recording, the pages of the recorder's data and code that were used stay in
+/// memory. The tables in which the recorder searched do not.
 #[test]
 fn little_memory_is_taken_by_the_first_recording() {
     let folder = scratch();

@@ -26,8 +26,8 @@ fn processes_that_have_the_loaders_lock_for_ever() {
     assert!(with > Duration::from_secs(2) && with > without, "{with:?}, else {without:?}");
 }
 
-/// The time that Syncline takes to detach from a process and from the three processes that it has
-/// forked while it held the loader's lock.
+/// The time that Syncline takes to detach from a process and from its three children, which it has
+/// forked while one of its threads held the loader's lock.
 fn time_to_leave(program: &mut Command) -> Duration {
     let folder = scratch();
     let mut asked = Asked::start(program);
@@ -52,7 +52,7 @@ fn time_to_leave(program: &mut Command) -> Duration {
 }
 
 /// Syncline makes a page writable while it changes the page's contents. If the process forks at
-/// that moment, the page is nevertheless read-only in the child in the end.
+/// that moment, the page must nevertheless be read-only in the child after Syncline has detached.
 #[test]
 fn a_page_that_was_open_when_a_process_was_forked() {
     let program = Program::compile("opens_later.c");

@@ -47,9 +47,10 @@ fn is_missing(path: &str) -> bool {
     missing
 }
 
-/// Attaches to a process and detaches, again and again, while it is under load. Each call of
-/// `client` makes some requests and returns their number. It panics if a request fails, whether
-/// Syncline is attached or not.
+/// Attaches to a process and detaches, again and again, while the process is under load. Each of
+/// `clients` threads calls `client` with the thread's index, again and again. A call makes some
+/// requests and returns their number. It panics if a request fails, whether Syncline is attached or
+/// not.
 fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
     let (ends, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     let thorough = std::env::var_os("SYNCLINE_ATTACH_TIMES").is_some();
@@ -77,7 +78,8 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
         };
         more();
         let before = thorough.then(measure);
-        // A failure here ends the clients as well.
+        // A failure in this closure is returned as an error, so that the clients end before the
+        // test fails.
         let attach = || -> Result<(), String> {
             let mut attached = 0;
             for time in 0..times(2) {
@@ -114,7 +116,7 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
     })
 }
 
-/// How long a server is observed for its speed and memory.
+/// The time for which a server's speed is measured.
 const SAMPLE: Duration = Duration::from_secs(10);
 
 /// The processor time that a process has used, and when that was read.
@@ -295,7 +297,7 @@ fn mariadb() {
     assert_eq!(sum, asked.load(Relaxed).to_string());
 }
 
-/// Syncline attaches to one of the server's processes while that serves a client.
+/// Syncline attaches to one of the server's processes while this process serves a client.
 #[test]
 fn postgresql() {
     let folders = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
@@ -340,8 +342,8 @@ fn postgresql() {
     let pid = eventually("a client", || query(backend).filter(|pid| !pid.is_empty()));
     let count =
         || query("select count(*) from pgbench_history").and_then(|n| n.parse::<u64>().ok());
-    // The server forks a process for each session. It has one thread, whose stack still has what
-    // `fork` left there.
+    // The server forks a process for each session. Such a process has one thread, whose stack still
+    // has what `fork` left there.
     under_load(pid.parse().expect("a number"), 1, |_| {
         let before = count().expect("an answer");
         eventually("a transaction", || count().filter(|&n| n > before)) - before
@@ -374,8 +376,8 @@ fn text(name: &str) -> std::path::PathBuf {
 
 #[test]
 fn cpython() {
-    // If `python3` is a script of a version manager, it would start the interpreter as another
-    // process.
+    // `python3` may be a script of a version manager, which starts the interpreter as another
+    // process. So the interpreter is asked for its path.
     let real = ["/usr/bin/python3", "python3"].into_iter().find_map(|python| {
         let asked = Command::new(python).args(["-c", "import sys; print(sys.executable)"]).output();
         asked.ok().filter(|output| output.status.success()).map(|output| output.stdout)

@@ -1,5 +1,5 @@
-//! Windows of time (`record --every`): each has its own counts, all of them together have all
-//! counts, and they outlive the command and the program.
+//! Windows of time (`record --every`): each has its own counts, together they have all counts, and
+//! they outlive the command and the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,8 @@ fn old_windows_go_and_the_last_seconds_are_shown() {
     let kept = paths(&recording);
     assert_eq!(kept.len(), 3, "{kept:?}");
     assert!(!recording.join("window-next").exists());
-    // More than is kept: all windows that are kept, whose last one has ended with the recording.
+    // `--last` asks for more than was kept, so all kept windows are shown. The last of them ended
+    // with the recording.
     let length = |window: &PathBuf| {
         let session = Session::read(window).expect("it can be read").expect("a session");
         session.seconds.expect("it has ended")

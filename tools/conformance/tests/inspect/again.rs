@@ -16,12 +16,14 @@ const INSTRUCTIONS: [&[(u64, u64, bool, bool)]; 6] = [
     &[(0, 8, false, true)],
     &[(0, 16, true, false)],
     &[(0, 2, true, true)],
-    // The accesses of this instruction and of the one before it, whose own step is not checked.
+    // The access of this instruction, and that of the instruction before it, whose own step is not
+    // checked.
     &[(24, 4, false, true), (0, 8, true, false)],
     &[(0, 1, false, true)],
 ];
 
-/// What an instruction did outside of the stack, and how often it ran.
+/// How often an instruction ran, how often it accessed memory outside of the stack, and the lowest
+/// and the highest address of these accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     times: u32,
@@ -30,7 +32,8 @@ struct Step {
     high: u64,
 }
 
-/// What a section should have accessed.
+/// The bytes that a section must have read and written, and the steps of its instructions by their
+/// numbers.
 #[derive(Clone, Default)]
 struct Expected {
     set: Set,
@@ -115,7 +118,7 @@ fn skipping_known_accesses_changes_no_section() {
     for (i, (section, expected)) in sections[&inner].iter().zip(&expected).enumerate() {
         expected.assert_is(section, &memory, &instructions, &format!("section {i}"));
     }
-    // Each outer section contains three inner sections, and has accessed what these did.
+    // Each outer section contains three inner sections, and has their accesses.
     assert_eq!(sections[&outer].len() * 3, expected.len());
     for (i, (section, three)) in sections[&outer].iter().zip(expected.chunks(3)).enumerate() {
         let mut all = Expected::default();

@@ -5,10 +5,11 @@ use syncline_trace::layout::{AFTER_WAIT, BEFORE_WAIT, CountRecord};
 
 use crate::traced::{Traced, trace_with};
 
-/// Selects a call site that does not exist, so that nothing is traced.
+/// Environment variables that select a call site that does not exist, so nothing is traced.
 const NOWHERE: [(&str, &str); 1] = [("SYNCLINE_INSPECT_SITES", "site - 0x1 0x2")];
 
-/// A budget of ten times the program's own time. Sections are chosen at random, but enough of them.
+/// A budget of ten times the program's own time. The traced sections are still chosen at random,
+/// but there are enough of them.
 const AMPLE: u32 = 10_000;
 
 fn run(what: &str, budget: u32, environment: &[(&str, &str)]) -> (Truth, Traced) {
@@ -17,7 +18,7 @@ fn run(what: &str, budget: u32, environment: &[(&str, &str)]) -> (Truth, Traced)
     (Truth::read(&traced.outcome.stdout), traced)
 }
 
-/// The counts of the lock that is called `outer`.
+/// The counts of the program's lock `outer`.
 fn of_outer<'a>(truth: &Truth, traced: &'a Traced) -> Vec<&'a CountRecord> {
     let lock = truth.value("outer");
     let counts = traced.traces.iter().flat_map(|trace| &trace.counts).map(|(_, count)| count);
@@ -39,7 +40,7 @@ fn call_sites_are_counted_apart() {
     }
 }
 
-/// A hold that is timed ends with its own lock's release.
+/// A timed hold ends at the release of its own lock, not of another.
 #[test]
 fn a_hold_lasts_until_its_own_release() {
     let (truth, traced) = run("holds", 0, &NOWHERE);
@@ -82,7 +83,7 @@ fn the_kernels_time_is_the_programs() {
     assert!(cost < kernel as f64 / 4.0, "{cost} us, of which the kernel had {kernel}");
 }
 
-/// The counts until shortly before the program was killed are kept.
+/// A killed program's counts are kept, except those of its last moments.
 #[test]
 fn a_killed_program_leaves_its_counts() {
     for budget in [0, 1] {

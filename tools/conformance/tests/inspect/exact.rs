@@ -8,7 +8,7 @@ use syncline_trace::layout::{HANDLER, STOP_FORK, STOP_NONE};
 
 use crate::traced::{Set, by_lock, trace};
 
-/// A critical section with the sets that the program has printed for it.
+/// A critical section, with the sets of addresses that the program has printed for it.
 struct Expected {
     process: u32,
     name: String,

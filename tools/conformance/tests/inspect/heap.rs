@@ -34,7 +34,7 @@ fn words_lie_in_the_blocks_that_the_program_says() {
     assert_eq!(serial("over"), serial("kept"), "the same block");
 }
 
-/// One `operator new` calls another, and the last one calls `malloc`. The block's call site is
+/// One `operator new` calls another, and the last of them calls `malloc`. The block's call site is
 /// where the program calls the first.
 #[test]
 fn a_block_of_an_operator_new_is_from_where_the_program_calls_it() {

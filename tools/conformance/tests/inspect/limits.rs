@@ -5,12 +5,12 @@ use syncline_conformance::{Case, Program};
 
 use crate::traced::{Traced, trace_with};
 
-/// Bytes of stack that are left where locks are used. The C library's own functions take less than
-/// 256.
+/// The bytes of stack that are left where the program uses locks. The C library's own lock
+/// functions need less than 256.
 const LEFT: &str = "1024";
 
-/// The program, linked so that the loader looks up no function at its first call: the look-up takes
-/// more stack than locks do.
+/// The program, linked so that the loader looks up all functions at the start: a look-up takes more
+/// stack than locks do.
 fn small_stack() -> Program {
     Program::compile_with("small_stack.c", &["-Wl,-z,now"])
 }
@@ -37,7 +37,8 @@ fn a_kilobyte_of_stack_is_enough_for_a_recorded_program_and_for_other_locks() {
     }
 }
 
-/// Memory that was mapped for threads that have ended is reused for later threads.
+/// The memory that Syncline maps for a thread is reused for later threads when the thread has
+/// ended.
 #[test]
 fn a_program_with_many_short_threads_maps_no_more_each_time() {
     let traced = trace_with(Program::compile("inspect_rounds.c").path(), [""; 0], 0, &[]);
@@ -51,16 +52,17 @@ fn a_program_with_many_short_threads_maps_no_more_each_time() {
     assert!(after(3) < after(0) + (64 << 10), "{said}");
 }
 
-/// The program enters a sandbox in each possible way. There, the kernel ends the program at any
-/// system call other than the program's own.
+/// The program enters a sandbox in each possible way. In most of these sandboxes, the kernel ends
+/// the program at any system call other than the program's own. With `refused` such a call only
+/// fails, and with `counter` only reading the time stamp counter is forbidden.
 #[test]
 fn a_program_that_forbids_itself_system_calls_is_left_alone() {
     let program = Program::compile("sandboxed.c");
     let ways = ["prctl", "strict", "syscall", "threads", "section", "counter"];
     for way in ways.into_iter().chain(["instruction", "outside", "refused"]) {
         for budget in [0, 100] {
-            // A system call by an instruction is only seen if all sections are traced, that is,
-            // without a budget.
+            // A system call by an instruction is seen only in a traced section, and only without a
+            // budget (0) are all sections traced.
             if way == "instruction" && budget != 0 {
                 continue;
             }

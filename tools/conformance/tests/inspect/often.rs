@@ -1,4 +1,5 @@
-//! Acquisitions that are so frequent that the tracer skips most of them to keep within a budget.
+//! Tests the estimates of counts if acquisitions are so frequent that the tracer skips most of them
+//! to keep within its budget.
 
 use syncline_conformance::{Program, Truth};
 use syncline_trace::Trace;
@@ -23,7 +24,7 @@ fn traced_sections_stand_for_skipped_ones() {
         traced.traces.iter().partition(|trace| u64::from(trace.header.pid) != truth.value("child"));
     let ([parent], [child]) = (&parents[..], &children[..]) else { panic!("one trace each") };
 
-    // Five standard deviations of the estimate for a call site.
+    // The largest allowed error: five standard deviations of the estimate for a call site.
     let off = truth.value("often") / 25;
     for lock in ["mutex", "rwlock", "spin"] {
         let counted = counted(parent, truth.value(lock));

@@ -24,8 +24,8 @@ fn assert_same_behaviour(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
     traced.traces
 }
 
-/// The trace of a program, which has at least `sections` sections. If several processes ran the
-/// program, the trace with the most sections.
+/// The trace of a program; if several processes ran it, the trace with the most sections. Checks
+/// that the trace has at least `sections` sections, and that few of them were stopped early.
 #[track_caller]
 fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     let found = traces.iter().filter(|t| t.executable().ends_with(program));
@@ -47,7 +47,8 @@ fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     trace
 }
 
-/// A program whose allocator, `close`, `getenv`, `dlsym` and others lock.
+/// The program has functions of its own that acquire locks: an allocator, `close`, `getenv`,
+/// `dlsym` and others.
 #[test]
 fn functions_of_the_program_that_lock() {
     let (program, library) = Program::with_library("own_functions.cpp");
@@ -111,7 +112,8 @@ fn memcached() {
     });
     let traces = read(&traces);
     let trace = of(&traces, "memcached", 4 * KEYS);
-    // Items are in the heap, or in memcached's own slabs of it.
+    // Memcached's items are in blocks of the heap, either each in its own or together in
+    // memcached's slabs.
     assert!(trace.sections.iter().any(|s| !s.objects.is_empty()), "no block of the heap");
 }
 
@@ -235,7 +237,7 @@ fn programs_of_this_suite() {
 #[test]
 fn acquisitions_beyond_the_budget_are_counted() {
     let program = Program::compile("mutex_threads.c");
-    // A thousandth of the time.
+    // The budget is a thousandth of the program's time.
     let some = trace_with(program.path(), [""; 0], 1, &[]);
     let stdout = String::from_utf8_lossy(&some.outcome.stdout);
     let stated = stdout.lines().filter_map(|line| {
@@ -274,7 +276,8 @@ fn counts_within_a_budget_are_nearly_right() {
     let program = Program::compile("many.c");
     let counted = counts(&trace_with(program.path(), ["distinct"], 1, &[]).traces);
     let all = counted.values().sum::<u64>();
-    // Six times the standard deviation of the estimate, which is 0.31 % of all acquisitions.
+    // The bound is six times the standard deviation of the estimate, which is 0.31 % of all
+    // acquisitions.
     assert!(all.abs_diff(500_000) < 500_000 * 19 / 1000, "{all} of 500000");
     assert_ne!(all, 500_000, "nothing was estimated");
 }

@@ -1,5 +1,5 @@
-//! What begins a section and what ends it: nested and recursive locks, waits, jumps, and other
-//! kinds of locks.
+//! Tests where traced sections begin and end: with nested and recursive locks, waits, jumps, and
+//! all kinds of locks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::traced::{Set, by_lock, trace, trace_with};
 /// The number of `getppid` on x86-64.
 const GETPPID: u32 = 110;
 
-/// The numbers of the program's words that a section wrote.
+/// The indices of the words that a section wrote completely, in the program's array at `words`.
 fn written(section: &Section, words: u64) -> Vec<u64> {
     const WORDS: u64 = 32;
     let set = Set::of(section);
@@ -30,7 +30,7 @@ fn addresses(outcome: &Outcome) -> BTreeMap<String, u64> {
     facts.map(|(name, value)| (name.to_owned(), value.parse().expect("an address"))).collect()
 }
 
-/// The sections of a program, by the names that it prints.
+/// A traced run of a program, and the addresses that the program printed, by name.
 struct Run {
     address: BTreeMap<String, u64>,
     traces: Vec<Trace>,
@@ -69,7 +69,7 @@ fn sections_begin_and_end_with_their_lock() {
     assert_eq!(of("inner")[0].record.outer, address["outer"]);
     assert_eq!(of("outer")[0].record.outer, 0);
 
-    // Hand over hand.
+    // Hand over hand: `hand2` is acquired before `hand1` is released.
     assert_eq!(wrote("hand1"), [[3, 4]]);
     assert_eq!(wrote("hand2"), [[4, 5]]);
 
@@ -100,7 +100,7 @@ fn sections_begin_and_end_with_their_lock() {
     assert_eq!(wrote("tried"), [[24]]);
     assert_eq!(of("tried")[0].record.op, Op::MutexTrylock as u32);
 
-    // A section that becomes too large: tracing stops, and the program continues.
+    // Tracing stops when a section becomes too large, and the program continues.
     assert_eq!(wrote("filling"), [[26, 27]]);
     assert_eq!(of("filling")[0].record.stopped, STOP_LIMIT);
 
@@ -133,8 +133,8 @@ fn signal_handlers_do_not_belong_to_sections() {
     assert_eq!(handled, [false, true], "it calls while libc waits, and between instructions");
 }
 
-/// The kernel knows restartable sequences by their addresses, so they must run untraced, and the
-/// rest of the section does too.
+/// A restartable sequence must run untraced, because the kernel recognises it by the addresses of
+/// its code. The rest of the section runs untraced too.
 #[test]
 fn restartable_sequences_end_the_trace() {
     let run = Run::of("inspect_rseq.c");
@@ -170,7 +170,8 @@ fn tiles_are_as_without_tracing() {
     assert!(run.of_lock("across")[0].record.instructions > 10_000);
 }
 
-/// A library that is opened while the program runs, which ends without a notice.
+/// A library is opened while the program runs. The program ends by `_exit`, which the tracer does
+/// not see, so what the trace says about the library was written at once.
 #[test]
 fn files_of_code_that_was_loaded_later_are_known_at_once() {
     let library = Program::compile_with("plugin.c", &["-shared", "-fPIC"]);

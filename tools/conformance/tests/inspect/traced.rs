@@ -12,7 +12,7 @@ use syncline_trace::{Section, Trace, trace_files};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A run under the library.
+/// The results of a run with the library preloaded.
 pub struct Traced {
     /// The outcome of the program.
     pub outcome: Outcome,
@@ -27,7 +27,7 @@ pub fn preloaded(program: &Path, folder: &Path, budget: u32) -> Command {
     command.env("LD_PRELOAD", inspect_library()).env("SYNCLINE_TRACE", folder);
     command.env("SYNCLINE_INSPECT_BUDGET", budget.to_string());
     command.env("SYNCLINE_MAX_SIZE", (1u64 << 30).to_string());
-    // The monotonic clock, whose rate need not be measured.
+    // This is the monotonic clock, whose rate need not be measured.
     command.env("SYNCLINE_CLOCK", syncline_recording::layout::CLOCK_MONOTONIC.to_string());
     command.env("SYNCLINE_TICKS_PER_SECOND", "1000000000");
     command.env("SYNCLINE_FILTERS", filters());
@@ -70,17 +70,17 @@ pub fn read(folder: &Path) -> Vec<Trace> {
     files.iter().map(|file| Trace::open(file).expect("a whole trace")).collect()
 }
 
-/// Bytes that were read, and bytes that were written.
+/// Sets of bytes that a section read and wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
-    /// Their addresses.
+    /// The addresses of the bytes that were read.
     pub read: BTreeSet<u64>,
-    /// Their addresses.
+    /// The addresses of the bytes that were written.
     pub written: BTreeSet<u64>,
 }
 
 impl Set {
-    /// The set of a section, which includes words on its stack.
+    /// The bytes that a section read and wrote, including those on its stack.
     pub fn of(section: &Section) -> Set {
         let mut set = Set::default();
         for word in &section.words {
@@ -106,7 +106,7 @@ impl Set {
     }
 }
 
-/// The sections of a trace by lock, each in the order in which they acquired it.
+/// The sections of a trace by lock. Those of a lock are in the order in which they acquired it.
 pub fn by_lock(trace: &Trace) -> BTreeMap<u64, Vec<&Section>> {
     let mut by_lock: BTreeMap<u64, Vec<&Section>> = BTreeMap::new();
     for section in &trace.sections {

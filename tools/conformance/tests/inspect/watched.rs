@@ -8,7 +8,7 @@ use crate::traced::{Traced, trace_with};
 
 /// The command's default budget: a tenth of the program's time, in thousandths.
 const DEFAULT: u32 = 100;
-/// The number of sections that a report needs.
+/// The number of traced sections that a report needs of a lock.
 const ENOUGH: usize = 200;
 
 /// One acquisition in 512 is of the lock that threads wait for. If sections were chosen at random,
@@ -39,6 +39,6 @@ fn sections_of_a_watched_lock_are_drawn_with_equal_probability() {
     sites.sort_unstable();
     let all = sites.len();
     let rarer = sites.chunk_by(|a, b| a == b).map(<[u64]>::len).min().expect("sections");
-    // The rarer call site has one section in 16.
+    // One section in 16 is of the rarer call site.
     assert!(all >= ENOUGH && rarer * 8 < all, "{rarer} of {all}");
 }

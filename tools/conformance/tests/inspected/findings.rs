@@ -1,5 +1,5 @@
-//! The findings of a recording, without and with a trace of its sections. The workloads are those
-//! of SyncPerf's table whose kinds counts alone can't distinguish.
+//! The findings of a recording, without and with a trace of its sections. The workloads have those
+//! problems from SyncPerf's table that counts alone can't tell from each other.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -123,7 +123,8 @@ fn too_much_data_is_a_question_that_a_trace_answers() {
     assert!(evidence(finding, "pieces of data that traced sections access") > 1000.0);
     assert!(evidence(finding, "pairs of traced sections that are independent") > 0.9);
     assert!(after.iter().all(|f| f["rule"] != "too-long-section"), "{after:#?}");
-    // The text and the HTML page show it too, and `--trace` may name another trace.
+    // The text and the HTML page show the number of pieces too, and `--trace` may name another
+    // trace.
     let told = text(&workload.run("report", &["recording"]).stdout);
     assert!(told.contains("pieces of data"), "{told}");
     workload.run("report", &["recording", "--html", "page.html"]);
@@ -151,8 +152,8 @@ fn a_too_long_section_names_lines_that_could_be_outside() {
     assert!(after.iter().all(|f| f["rule"] != "too-much-data"), "{after:#?}");
 }
 
-/// Data that is local to the function but accessed in functions that it calls, which the
-/// instructions of the function alone do not show.
+/// A section's data is local to its function, but other functions access it. The function's own
+/// instructions don't show that.
 #[test]
 fn local_data_is_recognised_behind_calls() {
     let workload = Workload::compile("local-data.c", &["-fno-inline"]);
@@ -166,7 +167,7 @@ fn local_data_is_recognised_behind_calls() {
 }
 
 /// If a program was recorded several times, its trace is in the folder of the first run but holds
-/// for all runs. So a finding that the trace decides does not count as a finding of one run.
+/// for all runs. So a finding that the trace decides counts as a finding of every run.
 #[test]
 fn a_trace_is_of_all_runs() {
     let workload = Workload::compile("local-data.c", &["-fno-inline"]);

@@ -1,5 +1,5 @@
-//! The reports of `syncline inspect` on locks whose sections are known. The program has one lock
-//! for each of several kinds of advice, and one lock whose sections print.
+//! The reports of `syncline inspect` on locks whose sections are known. For each of several kinds
+//! of advice, the program has a lock; the sections of another lock print.
 
 mod agree;
 mod ended;
@@ -16,8 +16,8 @@ use syncline_conformance::{Outcome, Program, inspect_library, run_limited, scrat
 /// The longest run on a loaded machine, with every section traced.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// The most runs. Whether threads wait in one short run is random, but they do wait in one of so
-/// many.
+/// The most runs of a test that needs waits. In a single short run it is random whether threads
+/// wait, but in 12 runs they do at least once.
 const RUNS: usize = 12;
 
 fn inspect(folder: &Path, words: &[&str]) -> Outcome {
@@ -85,8 +85,8 @@ fn a_table_under_one_lock_is_64_pieces_and_to_be_sharded() {
     let conflicting = number(&lock["window"]["conflicting"]);
     assert!((0.01..0.025).contains(&conflicting), "{conflicting}");
     // Each section accesses an entry's two words, and the word with the table's address. In one
-    // section the loader looks a function up, and on the way there the program reads two words of
-    // its own.
+    // section the loader looks up a function, for which the program's own code reads two more
+    // words.
     let site = &lock["sites"][0];
     assert_eq!(number(&site["words_written"]), 2.0, "{site:#}");
     assert!((3.0..=3.0 + 2.0 / 2400.0).contains(&number(&site["words"])), "{site:#}");
@@ -162,8 +162,8 @@ fn the_mean_over_all_locks_is_in_json_and_text() {
     for said in ["4800\n", "split all_changes", "in 64 pieces", "held longest (window 128)"] {
         assert!(text.contains(said), "no {said:?} in\n{text}");
     }
-    // On a busy machine, threads also wait for the locks that were not selected, and a sentence
-    // names the lock with the longest wait.
+    // On a busy machine, threads also wait for the locks that were not selected. A sentence of the
+    // report then names the lock with the longest wait.
     let words: Vec<&str> = text.split_whitespace().collect();
     let of_locks = words.join(" ").replace("longest for table_lock", "");
     assert!(!of_locks.contains("table_lock"), "another lock than the one that was named:\n{text}");
@@ -172,8 +172,8 @@ fn the_mean_over_all_locks_is_in_json_and_text() {
 }
 
 /// The paper's Figure 1 and Table 1: of the three sections of a round, the first and the second are
-/// independent, and both conflict with the third on the root's pointer. Each also conflicts with
-/// itself in another round.
+/// independent. Both conflict with the third on the root's left pointer, which the third writes.
+/// Each section also conflicts with itself in another round.
 #[test]
 fn the_papers_tree_conflicts_on_the_roots_pointer() {
     const POINTER: &str = "0x10001032";
@@ -190,8 +190,8 @@ fn the_papers_tree_conflicts_on_the_roots_pointer() {
     assert_eq!(lock["pieces"], 1);
     let cause = &lock["causes"][0];
     assert_eq!(cause["field"], POINTER, "{cause:#}");
-    // The cause has 18 pairs of a third section with another section, and 3 pairs of third
-    // sections. The other conflicting pairs are pairs of first sections and pairs of second
+    // The cause is in 18 pairs of a third section with another section, and in 3 pairs of third
+    // sections. The other 6 conflicting pairs are pairs of first sections and pairs of second
     // sections.
     assert_eq!(number(&cause["share"]), 21.0 / 27.0);
     let elsewhere = "memory that is no variable's and no block's";
@@ -216,7 +216,7 @@ fn data_on_a_stack_is_named_by_its_frame_and_variable() {
     }
 }
 
-/// The report says what was not traced. The command's status says what ended the program.
+/// The report says which locks were not traced. The command's status says how the program ended.
 #[test]
 fn untraced_locks_are_reported() {
     let folder = scratch();

@@ -1,6 +1,6 @@
 //! Large programs run ten times each in three ways: as they are, under `syncline record`, and with
-//! other locks. They must print the same each time, and leave no process behind. `./x matrix` runs
-//! this test.
+//! other locks. A program must print the same each time, and leave no process behind. `./x matrix`
+//! runs this test.
 //!
 //! Each program is started by a script in `programs/large`. Everything that the script starts, even
 //! clients, runs in the same way. A process that outlives its parent becomes a child of the test,
@@ -83,7 +83,8 @@ fn in_a_folder(text: &str, run: fn(&Case) -> Outcome) -> String {
     run(&case).behaviour()
 }
 
-/// Ends the processes that still run, and returns their command lines.
+/// Waits for processes that are ending, and kills those that still run after [`TO_END`]. Returns
+/// the numbers and command lines of the killed processes.
 fn left_behind() -> Vec<String> {
     let deadline = Instant::now() + TO_END;
     loop {
@@ -109,7 +110,7 @@ fn children() -> Vec<Pid> {
     words.map(|word| Pid::from_raw(word.parse().expect("a number"))).collect()
 }
 
-/// Ends a process, and says which it was.
+/// Kills a process, and returns its number and its command line.
 fn end(process: Pid) -> String {
     let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     // The process may have ended by itself.

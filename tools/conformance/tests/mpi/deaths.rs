@@ -24,7 +24,8 @@ const SCHEMES: [&str; 6] = [
     "hierarchical",
 ];
 
-/// Runs a scene under a scheme, and returns the verdict that the program writes to a file.
+/// Runs a scene under a scheme, and returns the verdict that the program writes to a file. `after`
+/// is the program's last argument: the microseconds of the scene `anywhere`, or `reader`, or empty.
 fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> String {
     let folder = scratch();
     let file = folder.path().join("file");
@@ -55,8 +56,9 @@ fn everywhere(ranks: u32, scene: &str, after: &str) {
     }
 }
 
-/// Waits for the text that the program writes at the beginning of the file, and returns it. It can
-/// come late, because the launcher may end before the program does. Waits at most for [`LIMIT`].
+/// Waits for the text that the program writes at the beginning of the file, and returns it. The
+/// text may come late, because the launcher may end before the program does. Returns an empty text
+/// if none comes within [`LIMIT`].
 pub fn verdict(file: &std::path::Path) -> String {
     let start = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! Fortran programs, with each of the three ways to use MPI: the schemes apply to their windows
-//! too.
+//! The schemes apply to the windows of Fortran programs too, with each of the three ways to use
+//! MPI.
 
 use std::process::Command;
 

@@ -12,8 +12,8 @@ use syncline_conformance::{Program, run_limited, scratch};
 use crate::deaths::verdict;
 use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed, side_by_side};
 
-/// A PID namespace: the process that keeps it alive, and the number of the namespace's first
-/// process.
+/// A PID namespace: the process that keeps it alive, and the process number, outside of the
+/// namespace, of its first process.
 struct Host(Child, u32);
 
 impl Host {
@@ -97,7 +97,8 @@ fn a_waiter_drives_the_progress_that_the_holder_needs() {
 }
 
 /// A rank dies on another host than the one that has the window's memory. The rank that waits for
-/// the lock of that memory gets it, with an error that says that the holder died.
+/// the lock of that memory gets the lock; if the dead rank held it exclusively, with an error that
+/// says so.
 #[test]
 fn locks_of_a_rank_killed_on_another_host_are_released() {
     let Some(host) = Host::new() else { return };

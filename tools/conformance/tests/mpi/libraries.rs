@@ -12,7 +12,8 @@ use tempfile::TempDir;
 /// The most time that a scene may take, while half a dozen scenes run at a time.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// The names of the schemes, and `library`, which leaves a window's locks to the MPI library.
+/// The names of Syncline's schemes, and `library`, which leaves a window's locks to the MPI
+/// library.
 pub const SCHEMES: [&str; 9] = [
     "full-support",
     "best-effort",
@@ -25,7 +26,8 @@ pub const SCHEMES: [&str; 9] = [
     "library",
 ];
 
-/// An MPI library, with the suffix of its commands' names and the arguments of its starter.
+/// An MPI library. `flags` are the arguments that its starter, `mpirun`, always gets. If the
+/// library is one of Debian's packages, `name` is the suffix of its commands' names.
 pub struct Mpi {
     pub name: &'static str,
     /// The folder of a library that `./x setup --mpi` has fetched, and the name of the compiler in
@@ -84,7 +86,8 @@ pub fn on_each(test: impl Fn(&Mpi) + Sync) {
     side_by_side(&all(), test);
 }
 
-/// Calls a function for each element, three at a time, since starters sleep for most of a run.
+/// Calls a function for each element, three at a time, since a command that starts ranks sleeps for
+/// most of a run.
 pub fn side_by_side<T: Sync>(all: &[T], test: impl Fn(&T) + Sync) {
     let test = &test;
     for three in all.chunks(3) {
@@ -120,7 +123,8 @@ impl Mpi {
         self.newer.map_or_else(packaged, |(folder, compiler)| Mpi::fetched(folder, compiler))
     }
 
-    /// A command that runs `syncline mpi` with these options, and the program on this many ranks.
+    /// A command that runs `syncline mpi` with these options, and under it the program on `ranks`
+    /// ranks.
     pub fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
         self.command_of(options, &Program::compile_by(&self.compiler(), program), ranks, words)
     }
@@ -159,7 +163,7 @@ impl Mpi {
         }
     }
 
-    /// What a scene prints under a scheme.
+    /// Runs a scene under a scheme, and returns what it prints.
     pub fn scene(&self, scheme: &str, ranks: u32, words: &[&str]) -> String {
         let mut command = self.command(&["--scheme", scheme], "mpi_scenes.c", ranks, words);
         printed(&mut command)

@@ -1,5 +1,5 @@
-//! `syncline mpi` on real MPI libraries: programs with window locks have the same results under
-//! every scheme, and misuse is an error.
+//! `syncline mpi` on real MPI libraries: programs that lock windows have the same results under
+//! every scheme, and misuse of a window's lock is an error.
 //!
 //! The scenes are in `programs/mpi_scenes.c`. Ranks outnumber processors here, as on any machine
 //! that tests run on. The tests use Debian's Open MPI and MPICH, and newer ones if `./x setup
@@ -123,9 +123,9 @@ handled: 15
     });
 }
 
-/// Runs the scene `key`, in which each of three ranks gives a window the scheme in `keys` (`-` for
-/// no key). Windows without a key have the scheme `default`. Returns what the scene prints, and the
-/// library's messages.
+/// Runs the scene `key`, in which each of three ranks names a scheme for a window with an `info`
+/// key. `keys` has the three schemes, with `-` for no key. A window without a key has the scheme
+/// `default`. Returns what the scene prints, and the library's messages.
 fn keyed(mpi: &Mpi, default: &str, keys: &str) -> (String, String) {
     let mut command = mpi.command(&["--scheme", default], "mpi_scenes.c", 3, &["key", "6"]);
     let outcome = run_limited(command.env("KEYS", keys), LIMIT);

@@ -1,5 +1,5 @@
-//! Windows whose memory Syncline shares between the ranks, without the program's knowledge.
-//! Programs have the same results, but puts and gets are plain copies.
+//! Windows whose memory Syncline shares between the ranks, without the program's knowledge, so that
+//! puts and gets are plain copies. Programs have the same results.
 //!
 //! The scenes are in `programs/mpi_memory.c`.
 
@@ -25,8 +25,8 @@ fn scene(mpi: &Mpi, scheme: &str, ranks: u32, words: &[&str]) -> Command {
 
 #[test]
 fn window_attributes_are_those_of_the_creation() {
-    // With windows over messages, the scene could not create its second window, which is a shared
-    // one.
+    // With windows over messages, the scene could not create its second window, which must have
+    // shared memory.
     for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in SCHEMES {
             if mpi.name != "openmpi" && scheme == "library" {
@@ -48,7 +48,7 @@ fn elements_of_all_types_are_transferred() {
 
 #[test]
 fn a_flush_completes_before_the_next_get() {
-    // In windows over messages, nothing is copied.
+    // With windows over messages, puts and gets are not copies, so there is nothing to test.
     for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in ["full-support", "fair"] {
             let printed = printed(&mut scene(mpi, scheme, 2, &["flags", "50000"]));

@@ -2,7 +2,7 @@
 //!
 //! Messages are JSON, each ended by a zero byte; the browser reads them from descriptor 3 and
 //! writes them to descriptor 4. Crates with a type for each message are older than the installed
-//! browser and depend on a hundred other crates. So here a message is a [`Value`].
+//! browser and depend on a hundred other crates. So here a message is just a [`Value`].
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 const NAMES: [&str; 5] =
     ["chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome"];
 
-/// The height of a picture in points. A longer page has several pictures.
+/// The greatest height of a picture, in points. A longer page is stored as several pictures.
 const PIECE: u32 = 1600;
 
 /// The longest wait for an answer.
@@ -151,7 +151,8 @@ impl Browser {
 
     /// The value of a JavaScript expression in the page, as JSON.
     ///
-    /// # Panics If the expression throws.
+    /// # Panics
+    /// If the expression throws.
     #[track_caller]
     pub fn evaluate(&self, script: &str) -> Value {
         let options = json!({"expression": script, "returnByValue": true, "awaitPromise": true});
@@ -162,7 +163,8 @@ impl Browser {
 
     /// Waits until a JavaScript expression is true in the page.
     ///
-    /// # Panics If the expression does not become true within 20 seconds.
+    /// # Panics
+    /// If the expression does not become true within 20 seconds.
     #[track_caller]
     pub fn until(&self, condition: &str) {
         let until = Instant::now() + Duration::from_secs(20);
@@ -207,8 +209,8 @@ impl Browser {
         self.call("Input.insertText", json!({"text": text}));
     }
 
-    /// The errors and warnings since the page was opened, and the requests for anything other than
-    /// the page.
+    /// The errors, warnings and other console messages since the page was opened, and the requests
+    /// for anything other than the page.
     pub fn complaints(&self) -> Vec<String> {
         self.call("Browser.getVersion", json!({}));
         let events = self.events.borrow();

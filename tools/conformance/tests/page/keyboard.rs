@@ -96,7 +96,7 @@ fn a_filter_keeps_the_rows_that_have_the_words() {
     browser.until("document.querySelectorAll('#p0-call-sites tbody tr').length === 3");
     let shown = browser.evaluate("document.querySelector('#p0-call-sites output').textContent");
     assert_eq!(shown, "3 of 7 call sites");
-    // A link to a row that the filter hides shows the row again.
+    // If a link leads to a row that the filter hides, following the link shows the row again.
     browser.evaluate("document.querySelector(\".graph a[href='#p0-site-3']\").focus()");
     browser.press("Enter");
     browser.until("document.querySelector('#p0-site-3 details')?.open === true");

@@ -1,4 +1,4 @@
-//! Pages of large recordings stay small, open at once and can be used.
+//! Pages of large recordings stay small, open quickly and can be used.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,8 @@ const LOCKS: usize = 26_000;
 /// The largest page that an e-mail can carry, in bytes.
 const LARGEST: usize = 10_000_000;
 
-/// The longest time that a browser on a busy machine may take, ten times what it should need.
+/// The longest time that a browser on a busy machine may take to open or sort a page: ten times
+/// what it should need.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn large() -> Process {
@@ -74,9 +75,9 @@ fn twenty_six_thousand_locks_open_quickly() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// The page has the first rows of a table as text, and the script formats the others; both must
-/// format alike. The script has five digits of each number, so a number may round differently from
-/// the one that the page shows.
+/// The page has the first rows of a table as text, and the script formats the others. The formats
+/// must be the same. The script has only five digits of each number, so a number may round
+/// differently from the one in the page's text.
 #[test]
 fn the_script_writes_numbers_as_the_page_does() {
     let browser = Browser::start();

@@ -16,8 +16,10 @@ fn the_page_is_readable_in_light_and_dark_wide_and_narrow() {
     assert_readable(&page, 500, "td details", "");
 }
 
-/// Checks that a page with at least `texts` texts is readable in light and in dark, wide and
-/// narrow. Stores pictures of the page, in which the details that match `closed` are closed.
+/// Checks that a page is readable in light and in dark, wide and narrow: it must fit the window,
+/// and the contrast of more than `texts` pieces of text is checked. Stores pictures of the page, in
+/// which the `details` elements that match the selector `closed` are closed. The pictures' names
+/// begin with `picture`.
 pub fn assert_readable(page: &str, texts: u64, closed: &str, picture: &str) {
     let browser = Browser::start();
     for (dark, scheme) in [(false, "light"), (true, "dark")] {

@@ -14,7 +14,7 @@ fn opened() -> Browser {
     browser
 }
 
-/// The seconds of the run at which the shown part begins and ends.
+/// The times at which the shown part of the run begins and ends, in seconds.
 fn range(browser: &Browser) -> (f64, f64) {
     let read = |what| {
         let script = format!("Number(document.querySelector('.view').dataset.{what}) / 1e9");

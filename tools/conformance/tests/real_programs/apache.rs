@@ -1,5 +1,5 @@
-//! Apache with threads, under the load generator that it comes with: every request succeeds.
-//! Apache's children give up root's privileges after their start.
+//! Apache with threads, under its own load generator, `ab`: every request succeeds. Apache's
+//! children give up root's privileges after their start.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -82,7 +82,7 @@ fn client(folder: &Path, address: &str) -> Vec<String> {
     answers
 }
 
-/// Runs `ab` with this many requests, eight at a time.
+/// Runs `ab` with `requests` requests, at most eight at a time.
 fn load(url: &str, requests: u32) -> Outcome {
     let (requests, at_once) = (requests.to_string(), requests.min(8).to_string());
     let mut command = Command::new("/usr/bin/ab");

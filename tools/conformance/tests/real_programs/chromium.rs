@@ -1,5 +1,5 @@
-//! Chromium without a screen prints the same page to a pipe as without Syncline. The pipe closes,
-//! and none of Chromium's dozen processes is left running.
+//! Chromium without a screen prints the same page to a pipe with and without Syncline. Then the
+//! pipe closes, and none of Chromium's dozen processes is left running.
 //!
 //! Chromium interposes functions of its own, such as an allocator and `close`, and these acquire
 //! Chromium's locks. The first lock of its crash handler is acquired in one of these functions.
@@ -40,8 +40,8 @@ const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no
 /// `| cat` ends when no process can write to the pipe any longer.
 const STEPS: &str = "set -o pipefail; \"$@\" | cat";
 
-/// Checks that Chromium prints the same page by itself and under the command with these words. If
-/// the last word is `-o`, a folder is appended.
+/// Checks that Chromium prints the same page by itself and under the Syncline command with these
+/// words, whose own output may follow the page. If the last word is `-o`, a folder is appended.
 fn assert_same_page(words: &[&str]) {
     let plain = page(|_| Vec::new());
     assert!(plain.contains("made by a script"), "{plain}");
@@ -57,7 +57,8 @@ fn assert_same_page(words: &[&str]) {
     assert_eq!(plain, ours[..plain.len().min(ours.len())]);
 }
 
-/// The page that Chromium prints in the end.
+/// Runs Chromium under the command that `under` returns for a folder, or by itself if that is
+/// empty. Returns the output, which begins with the page as Chromium's script has left it.
 fn page(under: impl FnOnce(&Path) -> Vec<std::ffi::OsString>) -> String {
     let chromium = installed("/usr/bin/chromium", "chromium");
     let folder = scratch();

@@ -17,7 +17,8 @@ use syncline_recording::Op;
 
 /// A program that a package installs.
 ///
-/// # Panics If the program is not installed.
+/// # Panics
+/// If the program is not installed.
 fn installed(path: &str, package: &str) -> Program {
     assert!(Path::new(path).exists(), "{path} of package {package} is missing: run ./x setup");
     Program::installed(path)
@@ -42,8 +43,8 @@ fn serve<T: Send>(
     })
 }
 
-/// Runs a server twice at the same time, alone and recorded, each time with the same client. Checks
-/// that both clients get the same answers. Returns the recording.
+/// Runs a server alone and, at the same time, another one recorded, each with a client of its own
+/// that does the same. Checks that both clients get the same answers. Returns the recording.
 fn serve_both<T: Send + PartialEq + std::fmt::Debug>(
     server: impl Fn(&Path) -> Case + Sync,
     client: impl Fn(&Path) -> T + Send + Sync,

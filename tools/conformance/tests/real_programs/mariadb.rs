@@ -21,7 +21,7 @@ fn mariadb() {
     assert_locks(&recording, "mariadbd", 10_000);
 }
 
-/// Runs one client, whose work is the same each time, so the tables must be the same after it. Then
+/// Runs one client, whose work is the same each time, so the tables must then be the same. Then
 /// runs four clients at the same time, whose work may differ, so only the number of rows must be
 /// the same.
 fn client(folder: &Path) -> Vec<String> {
@@ -40,8 +40,7 @@ fn client(folder: &Path) -> Vec<String> {
     vec![filled, after_one, rows, checked]
 }
 
-/// Makes a table in the form that sysbench needs, since the contents of sysbench's own tables are
-/// random.
+/// Makes a table in the form that sysbench needs. Sysbench itself would fill it with random values.
 const FILLED: &str = "use sbtest;
     create table TABLE (id int primary key auto_increment, k int not null,
     c char(120) not null, pad char(60) not null, key (k));

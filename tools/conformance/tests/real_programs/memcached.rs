@@ -36,7 +36,8 @@ fn connect(socket: &Path) -> BufReader<UnixStream> {
     BufReader::new(eventually("memcached", || UnixStream::connect(socket).ok()))
 }
 
-/// Stores values, reads them back, increments and deletes. Returns a sum over the values read.
+/// Stores values, reads them back, increments them, and deletes some. Returns the sum of the values
+/// that it has read back.
 fn client(socket: &Path, number: u64) -> u64 {
     let mut server = connect(socket);
     let mut ask = |question: String| {

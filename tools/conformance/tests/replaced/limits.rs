@@ -1,5 +1,5 @@
-//! The memory that replaced locks take, the objects that stay with the C library, and the requests
-//! that are refused.
+//! Tests of the memory that replaced locks take, of the objects that keep the C library's locks,
+//! and of requests that are refused.
 
 use std::fs;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn three_hundred_thousand_mutexes_cost_next_to_nothing() {
 }
 
 /// The memory that a thread keeps for queues is reused by other threads after the thread's end. The
-/// C library keeps the threads' stacks, so these do not count.
+/// stacks of ended threads, which the C library keeps, are in both figures that are compared.
 #[test]
 fn twelve_thousand_short_threads_leave_nothing_behind() {
     let case = Case::new(&Program::compile("replaced_short.c")).limit(60);
@@ -90,7 +90,7 @@ fn large_locks_are_limited_in_number() {
 }
 
 /// Locks work in a process that may not map memory: an object whose lock would have to be allocated
-/// stays entirely with the C library.
+/// keeps the C library's lock.
 #[test]
 fn programs_that_may_map_nothing() {
     let program = Program::compile("replaced_confined.c");
@@ -117,7 +117,7 @@ fn more_readers_than_a_lock_can_count_are_refused() {
     }
 }
 
-/// The text that `exec --report` prints about a program, and the program's outcome.
+/// Runs a program under `exec --report`. Returns the text of the report, and the program's outcome.
 fn report(program: &Program, option: &str, value: &Path) -> (String, Outcome) {
     replace_library();
     let mut command = Command::new(syncline());
@@ -149,7 +149,7 @@ fn locks_left_to_the_c_library_are_reported() {
     }
 }
 
-/// Runs with `--lock`, and with a policy that names the same locks.
+/// The counts must be exact with `--lock`, and with a policy that names the same locks.
 #[test]
 fn acquisitions_of_unreplaced_locks_are_counted_exactly() {
     let program = Program::compile("replaced_left.c");

@@ -25,14 +25,14 @@ fn replacements(shared: bool) -> Vec<&'static str> {
     forms.iter().map(|form| form.name).collect()
 }
 
-/// The names of those forms whose waiters sleep.
+/// Like [`replacements`], but only the forms whose waiters sleep.
 fn parking(shared: bool) -> Vec<&'static str> {
     let mut names = replacements(shared);
     names.retain(|name| !name.ends_with("-spin") && !name.ends_with("-yield"));
     names
 }
 
-/// Every lock for mutexes, each with one for reader-writer locks, as `LOCK+SHARED`.
+/// Every form that can replace a mutex, each with one for reader-writer locks, as `LOCK+SHARED`.
 fn pairs() -> Vec<String> {
     let shared = replacements(true);
     let pair = |(lock, shared): (&str, &&str)| format!("{lock}+{shared}");

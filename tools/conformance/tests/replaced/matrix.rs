@@ -3,8 +3,8 @@
 //!
 //! If a run hangs, or differs from the run without Syncline, the test notes that and continues with
 //! the other runs. It also notes the processor time of each run, relative to the run without
-//! Syncline, but does not fail because of it. Other work of the machine changes processor time
-//! little, and processor time shows whether a lock collapses, by spinning or by switching between
+//! Syncline, but does not fail because of it. Processor time hardly depends on other work of the
+//! machine, and it shows whether a lock collapses under load, by spinning or by switching between
 //! threads.
 
 use std::io::Write as _;
@@ -26,10 +26,11 @@ const ALONE: usize = 3;
 /// set, all programs run.
 const CHOSEN: &str = "SYNCLINE_MATRIX";
 /// The environment variable with the minutes for which passes are repeated. The pass that is
-/// running when they are over is the last. If the variable isn't set, there is one pass.
+/// running when this time is over is the last. If the variable isn't set, there is one pass.
 const MINUTES: &str = "SYNCLINE_MATRIX_MINUTES";
 
-/// Runs a program with this many threads, and with these locks or its own. Returns the output.
+/// Runs a program with a number of threads, and with the named locks or, if `None`, its own.
+/// Returns the output.
 type Run = fn(usize, Option<&str>) -> String;
 
 const PROGRAMS: [(&str, Run); 6] = [
@@ -75,10 +76,10 @@ fn processor_seconds() -> f64 {
     (usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6
 }
 
-/// The output of a program with its own locks, which must be the same each time, and the median of
-/// the processor time. On a busy machine Apache's own client once waited for its server without
-/// success, even without any of our locks. Such a failure is printed and the run repeated, up to
-/// [`ALONE`] times.
+/// Runs a program [`ALONE`] times with its own locks. Returns its output, which must be the same
+/// each time, and the median of the processor time in seconds. On a busy machine Apache's own
+/// client once waited for its server without success, even without any of our locks. Such a failure
+/// is printed and the run repeated, up to [`ALONE`] times.
 fn alone(run: Run, threads: usize, mut done: impl FnMut(f64)) -> (String, f64) {
     let mut runs: Vec<(String, f64)> = Vec::new();
     let mut wrong = 0;

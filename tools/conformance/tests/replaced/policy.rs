@@ -1,8 +1,9 @@
 //! `syncline exec --policy`: each object gets the lock that the rules choose, even in a program
 //! that was stripped or rebuilt. Rules that no longer match anything are reported.
 //!
-//! The program reads from its own objects which lock each of them got. Locks are numbered in the
-//! order in which the policy first names them.
+//! The program reads from its own objects which lock each of them got. Locks are numbered from 1 in
+//! the order in which the rules first name them, and the default comes last; 0 stands for no lock
+//! yet, and 31 for the C library's own.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -37,7 +38,8 @@ fn sites() -> Program {
     Program::compile("replaced_sites.c")
 }
 
-/// A function that returns an object's lock number for the object's name.
+/// A function that takes an object's name and returns the lock numbers that the program has printed
+/// for the object.
 fn numbers(outcome: &Outcome) -> impl Fn(&str) -> String {
     let text = outcome.behaviour();
     move |name: &str| {
@@ -77,11 +79,11 @@ fn every_object_gets_the_lock_of_its_most_precise_rule() {
     let (outcome, _folder) = run(sites().path(), &all_rules());
     let of = numbers(&outcome);
     assert_eq!(errors(&outcome), "");
-    // Rules match by name, by the call site that creates the object, and by the call site that
-    // acquires it first.
+    // Rules match by the object's name, by the call site that creates the object, and by the call
+    // site that first acquires it.
     assert_eq!((of("table"), of("heap"), of("local")), ("1".into(), "1".into(), "6".into()));
     assert_eq!(of("row"), "6 0 5");
-    // Call sites in an inlined function, and behind a wrapper.
+    // These call sites are in an inlined function and behind a wrapper.
     assert_eq!((of("taken"), of("inner")), ("2".into(), "3".into()));
     assert_eq!((of("waited"), of("again")), ("4".into(), "4".into()));
     // No rule matches these objects. Their locks are not chosen when they are created, since a rule
@@ -193,7 +195,8 @@ fn a_file_that_is_no_policy_is_refused_with_its_line() {
     }
 }
 
-/// Different objects of one process have different locks, several of them behind pointers.
+/// The objects of one process have different locks. Several of these locks are outside of the
+/// object, behind a pointer.
 #[test]
 fn locks_of_all_kinds_stand_side_by_side_under_pressure() {
     let policy = [

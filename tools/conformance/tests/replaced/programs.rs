@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use syncline_conformance::{Case, Program, scratch};
 
-/// The default lock, a queue lock inside the object, one behind a pointer, and a lock like the C
-/// library's.
+/// The default lock, a queue lock that fits into the object, a queue lock behind a pointer, and a
+/// lock like the C library's.
 const LOCKS: [&str; 4] = ["gate+rw_readers", "mcs-park", "hmcs-park", "futex+rw_compact"];
 /// The numbers of threads: 1 and 32 for each of two processors.
 const THREADS: [usize; 2] = [2, 64];
@@ -30,13 +30,14 @@ pub fn script(text: &str, folder: &Path, threads: usize) -> Case {
     shell.arg(folder).arg(threads.to_string()).limit(120)
 }
 
-/// The output of a case with these locks, or with its own.
+/// The output of a case with these locks, or with the program's own if `locks` is `None`.
 pub fn behaviour(case: &Case, locks: Option<&str>) -> String {
     let outcome = locks.map_or_else(|| case.plain(), |locks| case.replaced(locks));
     outcome.behaviour()
 }
 
-/// Checks that a program's output with each of [`LOCKS`] equals its output with its own locks.
+/// Checks that a program prints the same with each of [`LOCKS`] as with its own locks. `run` gets
+/// the number of threads and the locks.
 fn assert_same_output(run: fn(usize, Option<&str>) -> String) {
     for threads in THREADS {
         let plain = run(threads, None);
@@ -58,7 +59,8 @@ fn pbzip2() {
     assert_same_output(pbzip2_bytes);
 }
 
-/// The checksum of the file that pbzip2 packs, and whether unpacking gives the original.
+/// The checksum of the file that pbzip2 packs. The run fails if unpacking does not give the
+/// original.
 pub fn pbzip2_bytes(threads: usize, locks: Option<&str>) -> String {
     installed("/usr/bin/pbzip2");
     let folder = scratch();

@@ -39,8 +39,8 @@ fn assert_same_outcomes(program: &str, locks: &[&str]) {
     }
 }
 
-/// One lock of each form: inside the object with and without a queue node, behind a pointer, and
-/// with waiters that can or can't give up.
+/// A lock of each kind: in the object with and without a queue node, behind a pointer, and with
+/// waiters that can or can't give up.
 const FORMS: [&str; 5] = ["gate", "mcs-yield", "ticket-spin", "hmcs-park", "clh_timed-park"];
 
 #[test]
@@ -54,7 +54,8 @@ fn errno_and_c11_mutexes_under_every_lock() {
     assert_same_outcomes("c11.c", &parking(false));
 }
 
-/// Each error that POSIX defines in its manual pages, and each error that only the C library has.
+/// The program provokes each error that POSIX defines in its manual pages, and each error that only
+/// the C library has.
 #[test]
 fn every_error_under_every_lock() {
     let shared = replacements(true).into_iter().map(|lock| format!("gate+{lock}"));
@@ -65,8 +66,8 @@ fn every_error_under_every_lock() {
     assert_same_outcomes("posix_errors.c", &names);
 }
 
-/// Deadlines before 1970, several mutexes for one condition variable, reader-writer locks that
-/// prefer writers, and all keys of thread-specific data.
+/// The program uses deadlines before 1970, several mutexes for one condition variable,
+/// reader-writer locks that prefer writers, and all keys of thread-specific data.
 #[test]
 fn rarer_calls_under_every_lock_that_can_be_shared() {
     let pairs = replacements(true).into_iter().zip(FORMS.iter().cycle());
@@ -74,8 +75,9 @@ fn rarer_calls_under_every_lock_that_can_be_shared() {
     assert_same_outcomes("posix_corners.c", &locks.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
-/// The only outcome that differs, as `docs/exec.md` says. A condition variable that processes share
-/// belongs either to our locks or to the C library's while a thread waits for it.
+/// The only outcome that differs from the C library's, as `docs/exec.md` says. While a thread waits
+/// for a condition variable that processes share, all mutexes with which threads wait must be
+/// Syncline's, or all must be the C library's.
 #[test]
 fn a_second_mutex_of_the_other_kind_is_refused_while_processes_share() {
     let case = |outcome| Case::new(&Program::compile("cond_shared.c")).arg(outcome).limit(20);
@@ -141,13 +143,15 @@ fn threads_that_the_c_library_does_not_know() {
     assert_same_outcomes("own_threads.c", &names);
 }
 
-/// The program has its own allocator, which locks. Our memory must not come from it.
+/// The program has its own allocator, which locks. Syncline's memory must not come from this
+/// allocator.
 #[test]
 fn allocators_that_lock() {
     assert_same_outcomes("own_malloc.c", &["gate", "ttas-yield", "mcs-park", "clh_timed-park"]);
 }
 
-/// A program whose allocator, `close`, `getenv`, `dlsym` and others lock.
+/// The program has functions of its own that acquire locks: an allocator, `close`, `getenv`,
+/// `dlsym` and others.
 #[test]
 fn functions_of_the_program_that_lock() {
     let (program, library) = Program::with_library("own_functions.cpp");
@@ -173,7 +177,7 @@ fn unreplaced_objects_keep_their_bytes() {
     for locks in ["gate", "mcs-yield", "hmcs-park"] {
         let replaced: Vec<String> = left(&case.replaced(locks));
         for (plain, replaced) in plain.iter().zip(&replaced) {
-            // The text of the last one also has the static mutexes, which are replaced.
+            // The text of the last mutex is followed by the static mutexes, which are replaced.
             let end = |text: &str| text.split("static ").next().map(str::to_owned);
             assert_eq!(end(plain), end(replaced), "{locks}");
         }

@@ -10,10 +10,10 @@ use syncline_conformance::{Case, scratch};
 
 use crate::programs::{behaviour, installed, script};
 
-/// The server starts on fresh tables. One client does the same work each time. Then several clients
-/// work at the same time, after which only the number of rows is the same. The folder for temporary
-/// tables is the server's own, since a server that starts removes all tables in that folder, even
-/// another server's.
+/// The server starts on fresh tables. First a single client does the same work in each run. Then
+/// several clients work at the same time, after which only the number of rows is the same in each
+/// run. The folder for temporary tables is the server's own, since a server that starts removes all
+/// tables in that folder, even another server's.
 pub const MARIADB: &str = r#"
     cd "$1"; threads=$2; rm -rf data
     export TMPDIR="$1/temporary"; mkdir -p "$TMPDIR"
@@ -98,7 +98,7 @@ pub const ROCKSDB: &str = r#"
     rm -rf "$1/db"
     echo done"#;
 
-/// A case that runs a server's script with this many threads.
+/// A case that runs a server's script with `threads` threads.
 pub fn server(text: &str, folder: &Path, threads: usize) -> Case {
     const PROGRAMS: [&str; 5] =
         ["sbin/mariadbd", "bin/sysbench", "sbin/apache2", "bin/ab", "bin/db_bench"];
@@ -118,7 +118,7 @@ pub fn answers(text: &str, threads: usize, locks: Option<&str>) -> String {
     answers
 }
 
-/// Checks that the answers with these locks equal those with the server's own locks.
+/// Checks that a server answers the same with these locks as with its own.
 fn same_answers(text: &str, threads: usize, locks: &str) {
     thread::scope(|scope| {
         let plain = scope.spawn(|| answers(text, threads, None));

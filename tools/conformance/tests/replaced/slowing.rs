@@ -1,8 +1,8 @@
 //! `syncline whatif`, on a program for which the effect of each call site is known by construction.
 //!
 //! The program prints how long it would have taken on an idle machine (`programs/slowed.c`), so the
-//! measured figure does not depend on other work of the machine. The length of the delays does
-//! depend on it, and is part of the outcome.
+//! measured figure does not depend on other work of the machine. `whatif` chooses the length of its
+//! delays by the real run time, which does depend on other work; [`arrives`] corrects for this.
 
 use std::fs;
 use std::io::Read;
@@ -39,7 +39,8 @@ fn done(command: &mut Command) -> Output {
     output
 }
 
-/// The result for each of these call sites, which are named by the comments of their lines.
+/// Runs `whatif`, and returns its result for each of these call sites. A call site is given by the
+/// comment at the end of its line.
 fn measured(what: &str, runs: &str, places: &[&str]) -> Vec<Value> {
     let names: Vec<String> = places.iter().map(|comment| place(comment)).collect();
     let mut options = vec!["--json", "-n", runs];
@@ -52,9 +53,9 @@ fn measured(what: &str, runs: &str, places: &[&str]) -> Vec<Value> {
     found
 }
 
-/// The share of each added nanosecond that shows in the run time: low, median, high. `whatif` chose
-/// the delays for the measured run time, which differs from the run time that the program prints,
-/// so the share is scaled.
+/// The share of each added nanosecond by which the run becomes longer: low, median, high. `whatif`
+/// chose the delays in proportion to the real run time, but the figure is the run time that the
+/// program prints, so the share is scaled by the ratio of the two.
 fn arrives(of: &Value, what: &str) -> [f64; 3] {
     let plain = Command::new(Program::compile("slowed.c").path()).arg(what).output().expect("runs");
     let text = String::from_utf8_lossy(&plain.stdout).into_owned();
@@ -107,7 +108,7 @@ fn delays_of_successive_waits_add_up_and_parallel_ones_do_not() {
     let meetings = measured("barrier", "7", &["meeting"]);
     assert_eq!(meetings[0]["times"], 400.0, "two threads, two hundred times");
     let [_, half, _] = arrives(&meetings[0], "barrier");
-    // If other programs use the processors, threads wait for less of the delay.
+    // If other programs use the processors, less than half of the delay arrives.
     assert!((0.15..0.8).contains(&half), "half of it arrives, and not {half}");
 }
 
@@ -129,8 +130,8 @@ fn failing_and_unreached_delays_are_reported() {
     assert!(errors.contains("`nothing.c:1` is not a call site"), "{errors}");
 }
 
-/// `whatif --from` takes the call sites from a recording's findings or other waiting, and the
-/// recording's report shows the results.
+/// `whatif --from` chooses the call sites by a recording's findings and its other waiting, and then
+/// the recording's report shows the results.
 #[test]
 fn a_report_shows_what_was_measured() {
     let folder = scratch();
@@ -198,7 +199,8 @@ fn an_interrupt_leaves_nothing_behind() {
     assert!(!is_running("slowed", folder.path()), "a program runs on");
 }
 
-/// Whether a process of this name runs whose counts go to a file in this folder.
+/// Whether a process of this name runs that has the folder's path in its environment, as the path
+/// of the file for its counts.
 fn is_running(name: &str, folder: &Path) -> bool {
     let wanted = folder.to_string_lossy().into_owned();
     fs::read_dir("/proc").expect("processes").flatten().any(|process| {

@@ -50,8 +50,8 @@ fn sixty_four_threads_under_every_parking_lock() {
     }
 }
 
-/// After a thread has acquired an object for the last time, it may destroy it and unmap its memory,
-/// even if the previous holder's unlock has not returned yet.
+/// The thread that acquires an object last may destroy the object and unmap its memory, even if the
+/// previous holder's unlock has not returned yet.
 #[test]
 fn objects_may_be_unmapped_after_the_last_unlock() {
     let program = Program::compile("replaced_gone.c");
@@ -63,8 +63,8 @@ fn objects_may_be_unmapped_after_the_last_unlock() {
 }
 
 /// A process forks while its threads wait for locks that the forking thread holds, as with handlers
-/// of `pthread_atfork`. The child has none of these waiters, and must be able to use the locks with
-/// threads of its own.
+/// of `pthread_atfork`. These waiters do not exist in the child, which must be able to use the
+/// locks with threads of its own.
 #[track_caller]
 fn forks(locks: &str, children: u32, threads: u32, rounds: u32) {
     let library = Program::compile_with("replaced_fork_library.c", &["-shared", "-fPIC"]);

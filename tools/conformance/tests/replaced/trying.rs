@@ -1,4 +1,5 @@
-//! `syncline try`: verdicts on locks that are faster or not, and the result after an interrupt.
+//! `syncline try`: the verdicts on faster, slower and equally fast locks, and what is printed after
+//! an interrupt.
 
 use std::io::Read;
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! `syncline tune`, and `syncline try` with other settings than locks and with a load, on programs
-//! whose best choice is known.
+//! `syncline tune`, on a program whose best lock is known, and `syncline try` with settings other
+//! than locks, and with a load.
 
 use std::fs;
 use std::path::Path;
@@ -21,9 +21,9 @@ fn text(output: &[u8]) -> String {
     String::from_utf8_lossy(output).into_owned()
 }
 
-/// Threads spin while a holder sleeps, so a lock whose waiters sleep is faster. `tune` writes a
-/// policy that has this lock and its measurement, and running the program under the policy has the
-/// measured effect.
+/// Threads spin while a holder sleeps, so a lock whose waiters sleep needs less processor time.
+/// `tune` writes a policy with this lock and its measurement, and the program runs under that
+/// policy.
 #[test]
 fn a_lock_that_sleeps_is_found_where_others_spin() {
     let folder = scratch();
@@ -36,8 +36,8 @@ fn a_lock_that_sleeps_is_found_where_others_spin() {
     outcome.assert_status(0);
     let said = text(&outcome.stdout);
     let gate = said.lines().find(|line| line.trim().starts_with("gate")).expect("the lock");
-    // There are two experiments, one with the only target and one with all targets together. Both
-    // verdicts must be right.
+    // There are two experiments, one with the only target and one with all targets together. The
+    // confidence is in both verdicts together, so six rounds are too few.
     assert!(gate.contains("too few runs") && said.contains("--at-most 7"), "{said}");
 
     // Six of 24 rounds are too few for a verdict, so the search continues, but it ends before all
@@ -70,8 +70,8 @@ fn tune_tries_nothing_if_no_lock_costs_time() {
     assert!(text(&output.stdout).contains("nothing was tried"), "{output:?}");
 }
 
-/// The server is a shell script. The load is another command, which prints the figure, and the
-/// figure depends on the server's locks.
+/// The server is a shell script, and the load is another command. The load prints the figure, which
+/// depends on the server's locks.
 #[test]
 fn a_servers_load_gives_the_figure() {
     let folder = scratch();

@@ -1,8 +1,8 @@
 //! The file of expected differences. It has a line, `program | ways | reason`, for each.
 //!
-//! A program is named by the end of its path (`pthread_kill/6-1`), or by its suite and path. Ways
-//! to run it are named by their names, with commas between them. `*` stands for any characters.
-//! Empty lines and lines that begin with `#` are ignored.
+//! The field `program` is the end of a program's path (`pthread_kill/6-1`), or its suite and path.
+//! The field `ways` has the names of ways to run it, with commas between them. `*` stands for any
+//! characters. Empty lines and lines that begin with `#` are ignored.
 
 use std::fs;
 use std::path::Path;
@@ -49,7 +49,8 @@ impl Expectations {
         self.0.iter().find(|line| line.is_about(program, way))
     }
 
-    /// The lines that match some of these rows although none of these rows differs any more.
+    /// The lines that match at least one verdict of these rows, and only verdicts that are
+    /// [`Verdict::Same`].
     pub fn no_longer<'a>(&'a self, rows: &[Row], ways: &[Way]) -> Vec<&'a Expectation> {
         let tried = |line: &&Expectation| {
             let cells = rows.iter().flat_map(|row| {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const EXECUTABLE: u32 = 0o111;
 const SETUID_OR_SETGID: u32 = 0o6000;
-/// The number of bytes at the beginning of a file in which its program headers are looked for.
+/// The number of bytes at the beginning of a file that are searched for its program headers.
 const HEADERS: u64 = 4096;
 
 /// A program to run.

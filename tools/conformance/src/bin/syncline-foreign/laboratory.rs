@@ -51,8 +51,8 @@ impl Laboratory {
         Laboratory { folder: scratch(), least_limit }
     }
 
-    /// Runs the program in this way, or without Syncline if `way` is `None`. The duration with the
-    /// way is the time that the program took without Syncline.
+    /// Runs the program in this way, or without Syncline if `way` is `None`. The duration beside
+    /// the way is the time that the program took without Syncline, which sets the time limit.
     ///
     /// # Panics
     /// If the system can't make a file or start a process.
@@ -60,7 +60,7 @@ impl Laboratory {
         let folder = self.folder.path();
         let (work, output) = (folder.join("work"), folder.join("output"));
         for old in [&work, &output, &folder.join("output.old")] {
-            // An error is ignored: usually the file does not exist.
+            // An error is ignored: usually the folder does not exist.
             let _ = fs::remove_dir_all(old);
         }
         fs::create_dir(&work).expect("a new folder");

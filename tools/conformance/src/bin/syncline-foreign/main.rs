@@ -1,6 +1,6 @@
 //! `syncline-foreign`: runs test programs from other projects, which are built already, with and
-//! without Syncline. It lists the programs that end differently. `./x foreign DIR...` runs it;
-//! docs/foreign.md has the rules and the last results.
+//! without Syncline. It lists the programs that end or print differently. `./x foreign DIR...` runs
+//! it; docs/foreign.md has the rules and the last results.
 //!
 //! - `find` finds the test programs in a folder;
 //! - `ways` has the commands of Syncline under which a program is run;
@@ -44,8 +44,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns status 0 if all programs end as they do without Syncline, or as expected. Otherwise
-/// returns 1.
+/// Runs all programs, and prints the report. Returns status 0 if no program differs, or if all
+/// differences are expected; otherwise 1. The error is a sentence.
 fn compare(arguments: &Arguments) -> Result<ExitCode, String> {
     let expectations = Expectations::read(&arguments.expected)?;
     let ways = ways::chosen(&arguments.ways)?;

@@ -1,4 +1,4 @@
-//! What is printed: progress during the runs, then a table, the differences, and a line of JSON.
+//! Prints the progress during the runs, and then a table, the differences, and a line of JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,7 +42,7 @@ impl Counts {
 /// Everything that is printed after the runs.
 #[derive(Debug)]
 pub struct Report {
-    /// The counts for each suite and each way, by the way's number.
+    /// The counts for each suite and each way; the key has the way's index in `ways`.
     table: BTreeMap<(String, usize), Counts>,
     ways: Vec<String>,
     /// The differences that are not in the file of expected ones.

@@ -1,10 +1,10 @@
 //! Runs one command with a time limit, and ends all processes that it leaves.
 //!
-//! For each run, this is done by a separate process, the supervisor. It adopts the orphans among
-//! its descendants (`PR_SET_CHILD_SUBREAPER`). So everything that the program starts remains a
-//! descendant of the supervisor, also daemons and processes that leave their group or session. When
-//! the supervisor has no child any more, no process is left. If the process that compares the runs
-//! ends, the supervisor ends the run as well.
+//! Each run has a process of its own for this, the supervisor. It adopts the orphans among its
+//! descendants (`PR_SET_CHILD_SUBREAPER`). So everything that the program starts remains a
+//! descendant of the supervisor, even daemons and processes that leave their group or session. When
+//! the supervisor has no child any more, no process of the run is left. If the process that
+//! compares the runs ends, the supervisor ends the run as well.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -36,9 +36,10 @@ pub struct Supervised {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It ended by itself, with this status. After signal N, that is 128 + N.
+    /// The program ended by itself, with this status: after signal N, it is 128 + N, and if the
+    /// program could not be started, it is 127.
     Status(i32),
-    /// It was ended, because its time was up.
+    /// The program was killed, because its time was up.
     Hang,
 }
 
@@ -134,7 +135,7 @@ fn descendants() -> Vec<Pid> {
             continue;
         };
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        // The fields come after the last parenthesis: before it is the process's name, which may
+        // The fields come after the last parenthesis. The process's name comes before it, and may
         // contain any character.
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
         if let Some(parent) = fields.split_whitespace().nth(1).and_then(|field| field.parse().ok())

@@ -3,11 +3,12 @@
 //!
 //! The comparison covers how the program ends and, if all native runs print the same, the lines of
 //! its standard output. If there is a difference, the program is run again, in turn with native
-//! runs. A difference that occurs in each of these runs is reported. If it occurs only in some of
-//! them, further native runs are made. If all of these end alike, the difference is reported;
-//! otherwise the program is unstable natively, and nothing can be concluded. The same holds for
-//! differences in the output: a program that prints one of two texts at random may print the same
-//! one in a few native runs.
+//! runs. If it ends differently in each of these runs, the difference is reported. If it ends
+//! differently only in some of them, or if only the output differs, further native runs are made: a
+//! program that prints one of two texts at random may print the same one in a few native runs. If
+//! native runs then end in different ways, the program is unstable natively, and nothing can be
+//! concluded. If they only print differently, the output is not compared any more. A difference
+//! that remains is reported.
 
 use std::time::Duration;
 
@@ -18,19 +19,19 @@ use crate::ways::Way;
 
 /// The number of native runs before the first comparison.
 const FIRST: usize = 2;
-/// How often a program is run again in a way, if the first run differs.
+/// The number of runs under a command if the first one differs.
 const REPEATS: usize = 3;
-/// The number of further native runs, if not every repeated run differs.
+/// The number of further native runs, if not every run under a command ends differently.
 const MORE: usize = 6;
 
 /// The verdict on one program under one command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It ends and prints as it does natively.
+    /// The program ends and prints as it does natively.
     Same,
-    /// It ends or prints differently.
+    /// The program ends or prints differently.
     Differs(Difference),
-    /// Natively it does not always end in the same way, or does not end in time.
+    /// Natively the program does not always end in the same way, or does not end in time.
     Unstable,
 }
 
@@ -54,14 +55,15 @@ pub struct Difference {
     pub last_line: String,
     /// Whether the program exceeded the time limit.
     pub hangs: bool,
-    /// In how many runs there was a difference.
+    /// The number of runs under the command that differed.
     pub times: usize,
-    /// How many runs were made under the command.
+    /// The number of all runs under the command.
     pub of: usize,
 }
 
-/// Finds the verdict on one program under each command. `run` runs the program under a command, or
-/// natively if it gets none.
+/// Finds the verdict on one program under each command. `run` gets a command and the time of the
+/// longest native run, and runs the program under that command. If it gets `None`, it runs the
+/// program natively.
 pub fn examine<'a>(
     ways: &'a [Way],
     mut run: impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
@@ -171,8 +173,8 @@ mod tests {
         Outcome { end, output, last_line, took: Duration::from_millis(1) }
     }
 
-    /// The verdict if native runs, and runs under a command, end one after another as these lists
-    /// say. Further runs end like the last entry of a list.
+    /// The verdict if successive native runs end and print as `natively` lists, and successive runs
+    /// under a command as `ours` lists. Further runs end like the last entry of the list.
     fn verdict(natively: &[(i32, &str)], ours: &[(i32, &str)]) -> Verdict {
         let (mut native_runs, mut our_runs) = (0, 0);
         let ways = [Way::Record];

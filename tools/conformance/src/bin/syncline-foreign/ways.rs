@@ -33,7 +33,7 @@ impl Way {
         let output = || output.into();
         match self {
             Way::Record => vec!["record".into(), "-o".into(), output(), "--".into()],
-            // No report is made, since the program's run is over by then.
+            // No report is made, since the program has ended before the report would be made.
             Way::Inspect => {
                 let options = ["--budget", "0", "--trace-only", "-o"].map(OsString::from);
                 ["inspect".into()]
@@ -71,9 +71,9 @@ pub fn chosen(names: &[String]) -> Result<Vec<Way>, String> {
     Ok(ways)
 }
 
-/// Names for `exec`. Each is a lock that can replace mutexes and sleeps while it waits, together
-/// with a lock for readers and writers; these are used in turn. The C library's own locks with
-/// spinning come last.
+/// The names of the locks for `exec`. Each is a lock that can replace mutexes, together with a
+/// reader-writer lock; the reader-writer locks are used in turn. Waiters of these locks sleep. The
+/// C library's own locks with spinning come last.
 fn pairs() -> Vec<String> {
     let shared = replacements(true);
     let exclusive = replacements(false).into_iter().enumerate();

@@ -165,8 +165,8 @@ pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> 
     Thread { times: known.divided(), ..known }
 }
 
-/// Writes a source for each frame of a process, and the program, to a folder in which the page
-/// finds them. Returns the process with their paths.
+/// Writes a source file for each frame of a process, and a file for the program, to a folder.
+/// Returns the process with the paths of these files, so that the page finds them.
 pub fn with_sources(mut process: Process, folder: &Path) -> Process {
     fs::create_dir_all(folder.join("src")).expect("a folder");
     for frame in &mut process.frames {
