@@ -18,6 +18,7 @@
 //! in [`Layout::of`]. The thread must sleep, since only then does the list stay as it is.
 
 use std::collections::HashMap;
+use std::io::IoSliceMut;
 use std::ops::Range;
 
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
@@ -61,7 +62,7 @@ struct Layout {
     /// In `PyCodeObject`: file, qualified name, first line, table of lines, instructions.
     code: [usize; 5],
     /// The sizes of the two headers of a string: of one in ASCII, and of any other.
-    string: (usize, usize),
+    string: (u64, u64),
 }
 
 /// The next thread, in `PyThreadState`.
@@ -138,7 +139,7 @@ impl Python {
     /// The interpreter at `place`; `None` if its version is none that is known.
     pub fn new(pid: u32, place: Place) -> Option<Python> {
         let memory = Memory(pid);
-        let version = memory.word(place.version)?;
+        let version = memory.word(place.version, 0)?;
         let layout = Layout::of((version >> 16) & 0xff).filter(|_| version >> 24 == 3)?;
         Some(Python { memory, place, layout, threads: HashMap::new(), codes: HashMap::new() })
     }
@@ -175,26 +176,26 @@ impl Python {
             return Some(known);
         }
         self.threads.clear();
-        let interpreter = self.memory.word(self.place.runtime + self.layout.interpreter)?;
-        let mut at = self.memory.word(interpreter.checked_add(self.layout.first_thread)?)?;
+        let interpreter = self.memory.word(self.place.runtime, self.layout.interpreter)?;
+        let mut at = self.memory.word(interpreter, self.layout.first_thread)?;
         while at != 0 && self.threads.len() < THREADS {
             let number = self.number(at)?;
             self.threads.insert(u32::try_from(number).ok()?, at);
-            at = self.memory.word(at.checked_add(NEXT_THREAD)?)?;
+            at = self.memory.word(at, NEXT_THREAD)?;
         }
         self.threads.get(&tid).copied()
     }
 
     /// The kernel's number of a thread, by its state.
     fn number(&self, thread: u64) -> Option<u64> {
-        self.memory.word(thread.checked_add(self.layout.number)?)
+        self.memory.word(thread, self.layout.number)
     }
 
     fn current(&self, thread: u64) -> Option<u64> {
         let (at, within) = self.layout.current;
-        let found = self.memory.word(thread.checked_add(at)?)?;
+        let found = self.memory.word(thread, at)?;
         match within {
-            Some(offset) => self.memory.word(found.checked_add(offset)?),
+            Some(offset) => self.memory.word(found, offset),
             None => Some(found),
         }
     }
@@ -221,21 +222,21 @@ impl Python {
     }
 
     fn object_of_bytes(&self, at: u64) -> Option<Vec<u8>> {
-        let length = self.memory.word(at.checked_add(LENGTH)?)?;
-        self.memory.vector(at + BYTES, usize::try_from(length).ok().filter(|&n| n <= TABLE)?)
+        let length = self.memory.word(at, LENGTH)?;
+        self.memory.vector(at, BYTES, usize::try_from(length).ok().filter(|&n| n <= TABLE)?)
     }
 
     /// A string. Only the characters up to U+00FF are read, which names nearly always consist of.
     fn string(&self, at: u64) -> Option<String> {
-        let length = self.memory.word(at.checked_add(LENGTH)?)?;
+        let length = self.memory.word(at, LENGTH)?;
         let length = usize::try_from(length).ok().filter(|&n| n <= NAME)?;
-        let state = self.memory.word(at + STATE)? as u32;
+        let state = self.memory.word(at, STATE)? as u32;
         if state & COMPACT == 0 || state & KIND != 1 << 2 {
             return Some("<name not readable>".to_owned());
         }
         let (ascii, other) = self.layout.string;
         let header = if state & ASCII != 0 { ascii } else { other };
-        let characters = self.memory.vector(at + header as u64, length)?;
+        let characters = self.memory.vector(at, header, length)?;
         Some(characters.into_iter().map(char::from).collect())
     }
 }
@@ -288,8 +289,8 @@ fn word_at(bytes: &[u8], offset: usize) -> u64 {
 struct Memory(u32);
 
 impl Memory {
-    fn word(&self, at: u64) -> Option<u64> {
-        Some(u64::from_ne_bytes(self.bytes(at)?))
+    fn word(&self, at: u64, offset: u64) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.bytes(at.checked_add(offset)?)?))
     }
 
     fn bytes<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
@@ -298,9 +299,9 @@ impl Memory {
         Some(bytes)
     }
 
-    fn vector(&self, at: u64, length: usize) -> Option<Vec<u8>> {
+    fn vector(&self, at: u64, offset: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
-        self.fill(at, &mut bytes)?;
+        self.fill(at.checked_add(offset)?, &mut bytes)?;
         Some(bytes)
     }
 
@@ -311,7 +312,7 @@ impl Memory {
         let length = bytes.len();
         let from = [RemoteIoVec { base: usize::try_from(at).ok()?, len: length }];
         let pid = Pid::from_raw(self.0 as i32);
-        let read = process_vm_readv(pid, &mut [std::io::IoSliceMut::new(bytes)], &from).ok()?;
+        let read = process_vm_readv(pid, &mut [IoSliceMut::new(bytes)], &from).ok()?;
         (read == length).then_some(())
     }
 }

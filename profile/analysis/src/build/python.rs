@@ -64,7 +64,8 @@ impl PythonStacks {
         let mut sums: BTreeMap<Key, BTreeMap<Vec<u64>, u64>> = BTreeMap::new();
         let mut add = |key: Option<Key>, stack: Vec<u64>, nanoseconds: u64| {
             if let Some(key) = key {
-                *sums.entry(key).or_default().entry(stack).or_default() += nanoseconds;
+                let sum: &mut u64 = sums.entry(key).or_default().entry(stack).or_default();
+                *sum = sum.saturating_add(nanoseconds);
             }
         };
         for thread in &process.threads {
@@ -112,17 +113,18 @@ impl PythonStacks {
 /// The stack in which threads slept longest, of those with the place at which they slept longest;
 /// `None` if that place has less than half of the time. Each stack comes with its nanoseconds.
 fn most(sums: BTreeMap<Vec<u64>, u64>, symbols: &mut Symbols) -> Option<Stack> {
-    let all: u64 = sums.values().sum();
+    let all = sums.values().fold(0_u64, |all, &time| all.saturating_add(time));
     let named = sums.into_iter().map(|(addresses, time)| (symbols.stack(&addresses), time));
     let mut stacks: Vec<(Stack, u64)> = named.collect();
     let mut places: BTreeMap<Option<usize>, u64> = BTreeMap::new();
     for (stack, time) in &stacks {
-        *places.entry(stack.place).or_default() += time;
+        let sum = places.entry(stack.place).or_default();
+        *sum = sum.saturating_add(*time);
     }
     let (place, time) = places.into_iter().max_by_key(|&(_, time)| time)?;
     stacks.retain(|(stack, _)| stack.place == place);
     let (stack, _) = stacks.into_iter().max_by_key(|&(_, time)| time)?;
-    (2 * time >= all).then_some(stack)
+    (time >= all - time).then_some(stack)
 }
 
 #[cfg(test)]
