@@ -15,13 +15,13 @@ TEST_PACKAGES=(
     cmake 'pkgconf|pkg-config'
     libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64'
     'libomp5-14|libomp5-18|libomp5-16|libomp5'
-    golang-go
+    golang-go python3
     'chromium|chromium-browser'
     'libhwloc15|libhwloc15t64'
 )
 # Too large for every machine that runs the tests.
 MATRIX_PACKAGES=(
-    libreoffice-writer-nogui libreoffice-calc-nogui python3
+    libreoffice-writer-nogui libreoffice-calc-nogui
     'openjdk-17-jdk-headless|openjdk-21-jdk-headless' libglib2.0-tests libsdl2-tests
     'libpython3-testsuite|libpython3.11-testsuite|libpython3.12-testsuite'
 )
