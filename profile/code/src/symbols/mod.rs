@@ -108,21 +108,19 @@ impl Symbols {
     /// `None` if the stack is empty.
     fn shown(&mut self, addresses: &[u64]) -> Option<(u64, usize)> {
         let is_python = |&address: &u64| address >= SampledProcess::PYTHON;
-        if let Some(from) = addresses.iter().position(is_python) {
-            let functions = &addresses[from..];
-            let frames: Vec<usize> =
-                functions.iter().flat_map(|&at| self.frames_at(at).to_vec()).collect();
-            let own = place::pythons_own(frames.iter().map(|&frame| &self.frames[frame]))?;
-            return Some((functions[own], frames[own]));
-        }
+        let python = addresses.iter().position(is_python);
         let mut frames = Vec::new();
-        for &address in addresses {
+        for &address in &addresses[python.unwrap_or(0)..] {
             let returned = self.returned(address);
             let here = self.frames_at(address).iter().enumerate();
             frames.extend(here.map(|(n, &frame)| (address, frame, n < returned)));
         }
         let names = frames.iter().map(|&(_, frame, returned)| (&self.frames[frame], returned));
-        let (address, frame, _) = frames[place::users_own(names, &self.modules)?];
+        let own = match python {
+            Some(_) => place::pythons_own(names.map(|(frame, _)| frame)),
+            None => place::users_own(names, &self.modules),
+        };
+        let (address, frame, _) = frames[own?];
         Some((address, frame))
     }
 
