@@ -66,11 +66,9 @@ pub struct SampledThread {
     /// time if samples were rarer when it was taken.
     pub seen: Vec<(u32, u64)>,
     /// Where the thread slept: the number of the frame, the number of the system call in which it
-    /// slept, and for how many nanoseconds. The thread is looked at some ten times a second.
-    pub slept: Vec<(u32, u32, u64)>,
-    /// Of this, the sleep of Python functions in futexes: the number of the frame, the futex's
-    /// address, and the nanoseconds.
-    pub python_slept: Vec<(u32, u64, u64)>,
+    /// slept, the address of the futex if a Python function slept in one (else 0), and for how many
+    /// nanoseconds. The thread is looked at some ten times a second.
+    pub slept: Vec<(u32, u32, u64, u64)>,
 }
 
 impl Samples {

@@ -35,26 +35,22 @@ struct Process {
     seen: HashMap<(u32, u32), u64>,
     /// The processor time that all samples of a thread stand for, in nanoseconds.
     covered: HashMap<u32, u64>,
-    /// How long a thread slept at a frame in a system call, in nanoseconds. The key is the thread,
-    /// the frame and the call.
-    slept: HashMap<(u32, u32, u32), u64>,
-    /// How long Python functions of a thread slept at a frame in a futex, in nanoseconds. The key
-    /// is the thread, the frame and the futex's address.
-    python_slept: HashMap<(u32, u32, u64), u64>,
+    /// How long a thread slept, in nanoseconds.
+    slept: HashMap<(u32, Slept), u64>,
     /// The positions in Python functions, and the index of each.
     python: Vec<PythonFrame>,
     python_numbers: HashMap<PythonFrame, u64>,
 }
 
 /// Where a thread sleeps.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slept {
     /// The frame.
     pub frame: u32,
     /// The system call.
     pub call: u32,
-    /// The address of the futex, if a Python function sleeps in one.
-    pub python_futex: Option<u64>,
+    /// The address of the futex if a Python function sleeps in one, else 0.
+    pub python_futex: u64,
 }
 
 impl Gathered {
@@ -79,7 +75,7 @@ impl Gathered {
         let process = self.processes.entry(thread.0).or_default();
         let sample = Sample { ip, sp, bp: 0, stack, outer: None };
         process.mapped.stack(thread.0, &sample, &mut self.files, &mut self.cache, &mut self.stack);
-        let mut python_futex = None;
+        let mut python_futex = 0;
         if let Some(python) = process.mapped.python()
             && let Some(at) = self.stack.iter().position(|&address| python.evaluates(address))
             && let Some(functions) = python.frames(own)
@@ -90,7 +86,7 @@ impl Gathered {
             for function in functions {
                 self.stack.push(process.python(function)?);
             }
-            python_futex = (i64::from(call) == SYS_futex).then_some(argument);
+            python_futex = if i64::from(call) == SYS_futex { argument } else { 0 };
         }
         Some(Slept { frame: process.innermost(&self.stack)?, call, python_futex })
     }
@@ -103,12 +99,8 @@ impl Gathered {
 
     /// Adds time that a thread slept at a frame in a system call, in nanoseconds.
     pub fn sleep(&mut self, (pid, tid): Thread, slept: Slept, nanoseconds: u64) {
-        let Slept { frame, call, python_futex } = slept;
         let process = self.processes.entry(pid).or_default();
-        *process.slept.entry((tid, frame, call)).or_default() += nanoseconds;
-        if let Some(futex) = python_futex {
-            *process.python_slept.entry((tid, frame, futex)).or_default() += nanoseconds;
-        }
+        *process.slept.entry((tid, slept)).or_default() += nanoseconds;
     }
 
     /// Adds a number of lost samples.
@@ -183,11 +175,9 @@ impl Process {
         for ((tid, frame), nanoseconds) in self.seen {
             threads.entry(tid).or_default().seen.push((frame, nanoseconds));
         }
-        for ((tid, frame, call), nanoseconds) in self.slept {
-            threads.entry(tid).or_default().slept.push((frame, call, nanoseconds));
-        }
-        for ((tid, frame, futex), nanoseconds) in self.python_slept {
-            threads.entry(tid).or_default().python_slept.push((frame, futex, nanoseconds));
+        for ((tid, Slept { frame, call, python_futex }), nanoseconds) in self.slept {
+            let slept = (frame, call, python_futex, nanoseconds);
+            threads.entry(tid).or_default().slept.push(slept);
         }
         let mut own_pid = None;
         let mut numbered = Vec::new();
@@ -197,7 +187,6 @@ impl Process {
             thread.tid = tid;
             thread.seen.sort_unstable();
             thread.slept.sort_unstable();
-            thread.python_slept.sort_unstable();
             numbered.push(thread);
         }
         let (frames, python) = (self.frames, self.python);
@@ -224,9 +213,11 @@ mod tests {
         gathered.see((PID, 1), other, 6);
         gathered.see((PID, 2), one, 7);
         gathered.see((PID, 3), one, 8);
-        let slept = Slept { frame: one, call: 7, python_futex: None };
+        let slept = Slept { frame: one, call: 7, python_futex: 0 };
         gathered.sleep((PID, 2), slept, 10);
-        gathered.sleep((PID, 2), Slept { python_futex: Some(0x40), ..slept }, 20);
+        for nanoseconds in [20, 30] {
+            gathered.sleep((PID, 2), Slept { python_futex: 0x40, ..slept }, nanoseconds);
+        }
         gathered.lose(3);
         gathered.cover((PID, 1), 15);
         let samples = gathered.finish(None, |thread| (thread.1 != 3).then_some(thread));
@@ -243,8 +234,7 @@ mod tests {
             tid: 2,
             covered: 0,
             seen: vec![(1, 7)],
-            slept: vec![(1, 7, 30)],
-            python_slept: vec![(1, 0x40, 20)],
+            slept: vec![(1, 7, 0, 10), (1, 7, 0x40, 50)],
         };
         assert_eq!(process.threads, [first, second]);
     }

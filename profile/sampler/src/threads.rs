@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn a_thread_that_has_not_run_sleeps_on() {
         let times = Times { cpu: 5, slices: 2 };
-        let slept = Slept { frame: 1, call: 202, python_futex: None };
+        let slept = Slept { frame: 1, call: 202, python_futex: 0 };
         let mut known = Known { times, asleep: Some(slept), ..Known::new(times) };
         assert!(known.sleeps_on(times));
         assert!(!known.sleeps_on(Times { slices: 3, ..times }), "it has run");
@@ -437,8 +437,8 @@ mod tests {
         // The calls of the C library's sleep and of a futex.
         let calls = [nix::libc::SYS_clock_nanosleep, nix::libc::SYS_futex];
         for (call, took) in calls.into_iter().zip(took) {
-            let slept = sleeper.slept.iter().filter(|&&(_, number, _)| number == call as u32);
-            let found = slept.map(|&(_, _, nanoseconds)| nanoseconds as f64 / 1e9).sum::<f64>();
+            let slept = sleeper.slept.iter().filter(|&&(_, number, ..)| number == call as u32);
+            let found = slept.map(|&(.., nanoseconds)| nanoseconds as f64 / 1e9).sum::<f64>();
             let differs = (found - took).abs();
             assert!(differs < longest + 0.1, "call {call}: {found} of {took} s, looks {longest}");
         }

@@ -25,7 +25,7 @@ pub fn find(
     let mut sums: BTreeMap<(u32, String), Sum> = BTreeMap::new();
     for sampled in process.iter().flat_map(|process| &process.threads) {
         let Some(thread) = file.place_of(sampled.tid) else { continue };
-        for &(frame, call, nanoseconds) in &sampled.slept {
+        for &(frame, call, _, nanoseconds) in &sampled.slept {
             let stack = process.map(|process| process.stack(frame)).unwrap_or_default();
             let Some(number) = stacks.add_seen(stack) else { continue };
             let sum = sums.entry((call, stacks.place_name(number))).or_default();

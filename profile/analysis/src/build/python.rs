@@ -62,29 +62,21 @@ impl PythonStacks {
             (lock != 0 && futex - lock < LARGEST_LOCK).then_some(lock)
         };
         let mut sums: BTreeMap<Key, BTreeMap<Vec<u64>, u64>> = BTreeMap::new();
-        let mut add = |key: Option<Key>, stack: Vec<u64>, nanoseconds: u64| {
-            if let Some(key) = key {
-                let sum: &mut u64 = sums.entry(key).or_default().entry(stack).or_default();
-                *sum = sum.saturating_add(nanoseconds);
-            }
-        };
         for thread in &process.threads {
             let Some(place) = file.place_of(thread.tid) else { continue };
-            let in_futex: Vec<u32> = thread.python_slept.iter().map(|&(frame, ..)| frame).collect();
-            for &(frame, futex, nanoseconds) in &thread.python_slept {
-                if let Some(stack) = symbols.from_recorded_call(&process.stack(frame)) {
-                    add(lock_of(futex).map(Key::Lock), stack.to_vec(), nanoseconds);
-                }
-            }
-            for &(frame, _, nanoseconds) in &thread.slept {
+            for &(frame, _, futex, nanoseconds) in &thread.slept {
                 let addresses = process.stack(frame);
-                let is_python = addresses.iter().any(|&at| at >= SampledProcess::PYTHON);
-                if is_python
-                    && !in_futex.contains(&frame)
-                    && let Some(stack) = symbols.from_recorded_call(&addresses)
-                {
-                    add(Some(Key::Call(place, stack[0])), stack.to_vec(), nanoseconds);
+                if !addresses.iter().any(|&at| at >= SampledProcess::PYTHON) {
+                    continue;
                 }
+                let Some(stack) = symbols.from_recorded_call(&addresses) else { continue };
+                let key = match futex {
+                    0 => Some(Key::Call(place, stack[0])),
+                    futex => lock_of(futex).map(Key::Lock),
+                };
+                let Some(key) = key else { continue };
+                let sum: &mut u64 = sums.entry(key).or_default().entry(stack.to_vec()).or_default();
+                *sum = sum.saturating_add(nanoseconds);
             }
         }
         let mut found = HashMap::new();
