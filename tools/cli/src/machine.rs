@@ -28,7 +28,7 @@ pub struct Machine {
     pub simulated: Option<String>,
 
     /// Take fewer samples, for a first look at this machine
-    #[arg(long)]
+    #[arg(long, conflicts_with = "simulated")]
     pub quick: bool,
 
     /// Write a description of the machine, for simulations, to FILE; `-` is standard output

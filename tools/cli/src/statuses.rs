@@ -15,8 +15,13 @@ macro_rules! comparing {
         "  0    done\n  \
          125  Syncline failed, or the unmodified program did\n  \
          126  the program can't be run, or no library can be preloaded into it\n  \
-         127  the program was not found\n  \
-         1    with --from: the recording can't be read\n"
+         127  the program was not found\n"
+    };
+}
+
+macro_rules! recorded {
+    () => {
+        "  1    with --from: the recording can't be read\n"
     };
 }
 
@@ -70,8 +75,10 @@ pub const INSPECTING: &str = concat!(
     "  1    the trace can't be read, or the report can't be written\n",
     wrong!()
 );
-/// For commands that run the program unchanged and changed, and compare.
-pub const COMPARING: &str = concat!("Exit status:\n", comparing!(), wrong!());
+/// For `try`, which runs the program unchanged and changed, and compares.
+pub const TRYING: &str = concat!("Exit status:\n", comparing!(), wrong!());
+/// For `tune` and `whatif`, which compare too, and can begin with a recording.
+pub const COMPARING: &str = concat!("Exit status:\n", comparing!(), recorded!(), wrong!());
 /// For commands that read a recording or measure the machine.
 pub const READING: &str = concat!("Exit status:\n", reading!(), wrong!());
 /// For `top`, which reads a recording or attaches to a process.
@@ -83,6 +90,7 @@ pub const ALL: &str = concat!(
     "  1    `inspect`: the trace can't be read, or the report can't be written\n",
     "Exit status of `try`, `tune` and `whatif`:\n",
     comparing!(),
+    "  1    `tune` and `whatif` with --from: the recording can't be read\n",
     "Exit status of `cluster` and `kernel`: see their `--help`\n",
     "Exit status of the other commands:\n",
     reading!(),

@@ -114,3 +114,14 @@ fn a_failed_rank_ends_the_others() {
     assert_eq!(output.unwrap().status.code(), Some(9));
     assert!(start.elapsed() < Duration::from_secs(30), "the others went on");
 }
+
+/// The reason is not a lack of memory, so the message does not advise a smaller `--memory`.
+#[test]
+fn a_program_that_cannot_be_started_is_said_to_be_the_reason() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.executable("script", b"#!/no/such/interpreter\n");
+    let output = syncline().args(["cluster", "-n", "2", "--"]).arg(&script).output().unwrap();
+    assert_eq!(output.status.code(), Some(126), "{}", errors(&output));
+    let said = errors(&output);
+    assert!(said.contains("a rank can't be started") && !said.contains("--memory"), "{said}");
+}

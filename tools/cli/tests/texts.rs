@@ -90,7 +90,8 @@ fn help_has_the_statuses_of_its_command() {
         assert_eq!(statuses(command), "125 126 127 2", "{command}");
     }
     assert_eq!(statuses("inspect"), "125 126 127 1 2");
-    for command in ["try", "tune", "whatif"] {
+    assert_eq!(statuses("try"), "0 125 126 127 2");
+    for command in ["tune", "whatif"] {
         assert_eq!(statuses(command), "0 125 126 127 1 2", "{command}");
     }
     for command in ["report", "diff", "export", "machine", "study", "bench"] {

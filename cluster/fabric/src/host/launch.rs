@@ -126,7 +126,7 @@ impl Host {
         for rank in 0..ranks {
             let mut command = command(rank);
             command.env(FABRIC, job.name()).env(RANK, rank.to_string());
-            job.children.push(command.spawn()?);
+            job.children.push(command.spawn().map_err(Error::Start)?);
         }
         Ok(job)
     }

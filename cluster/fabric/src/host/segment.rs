@@ -41,6 +41,9 @@ pub enum Error {
     /// The segment could not be made, opened or mapped.
     #[error("the ranks' segment: {0}")]
     Io(#[from] io::Error),
+    /// The process of a rank could not be started.
+    #[error("a rank can't be started: {0}")]
+    Start(io::Error),
     /// The file is not a segment, or is shorter than its header says.
     #[error("this file is not a segment of ranks")]
     NoSegment,

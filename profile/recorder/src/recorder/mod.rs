@@ -71,7 +71,13 @@ static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(null_mut());
 /// The recorder, if it has a file; begins one if that was not tried yet.
 pub fn get() -> Option<&'static Recorder> {
     let recorder = mapped()?;
-    // The first access is a write: a read before it would be one more page fault in a child.
+    // A load first: when recording has ended, or could not begin, every operation comes here, and
+    // an exchange would take the cache line away from the other threads each time.
+    match recorder.stage.load(Ordering::Acquire) {
+        READY => return Some(recorder),
+        OFF => return None,
+        _ => {}
+    }
     let (fresh, starting) = (FRESH, STARTING);
     match recorder.stage.compare_exchange(fresh, starting, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => recorder.begin(),

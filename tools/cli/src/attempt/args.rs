@@ -19,7 +19,7 @@ use syncline_targets::Locks;
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline try [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = statuses::COMPARING
+    after_long_help = statuses::TRYING
 )]
 pub struct Try {
     /// Locks to try, each as for `syncline exec` [default without --mend: gate,mcs,ttas,futex]

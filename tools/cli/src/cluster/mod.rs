@@ -14,9 +14,9 @@ use std::time::Duration;
 use syncline_dsm::program::{JOINED, LEFT, LOST};
 use syncline_dsm::shape::{ASKED_LOCK, Control, Layout};
 use syncline_fabric::Host;
-use syncline_fabric::host::Job;
+use syncline_fabric::host::{Error, Job};
 
-use crate::failure::{Failure, RECORD_FAILED};
+use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 use crate::record::program::find;
 
 /// The time between two checks of the ranks. A death is noticed well within a second.
@@ -45,12 +45,14 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
         unsafe { command.pre_exec(move || end_with(parent)) };
         command
     };
-    let job = Host::launch(args.ranks, layout.bytes, command).map_err(|error| {
-        let failure = Failure::new(RECORD_FAILED, error);
-        let needed = (layout.bytes * args.ranks) >> 20;
-        failure.hint(format!(
-            "all ranks together need {needed} MiB of memory; a smaller --memory needs less"
-        ))
+    let job = Host::launch(args.ranks, layout.bytes, command).map_err(|error| match error {
+        Error::Start(_) => Failure::new(CANNOT_RECORD, error),
+        _ => {
+            let needed = (layout.bytes * args.ranks) >> 20;
+            Failure::new(RECORD_FAILED, error).hint(format!(
+                "all ranks together need {needed} MiB of memory; a smaller --memory needs less"
+            ))
+        }
     })?;
     watch(job, args.ranks, &layout)
 }
