@@ -26,7 +26,7 @@ pub fn text(report: &Report, style: &Style) -> String {
     // Writing to a text never fails.
     let _ = writeln!(text, "{} (process {})", command_line(&report.command), report.pid);
     if let Some(why) = &report.left_alone {
-        let _ = writeln!(text, "  was left alone: {why}");
+        let _ = writeln!(text, "  not traced to its end: {why}");
     }
     if report.traced == 0 {
         let _ =
