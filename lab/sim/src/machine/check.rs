@@ -258,8 +258,8 @@ mod tests {
     fn inconsistent_distances_are_refused() {
         refused("opteron", |d| d.columns_at[1] = 0.0, "columns_at");
         refused("opteron", |d| d.columns_at[3] = f64::INFINITY, "columns_at");
-        refused("opteron", |d| d.distances[3][2] = f64::NAN, "distances: 8 rows");
-        refused("opteron", |d| d.distances.truncate(7), "distances: 8 rows");
+        refused("opteron", |d| d.distances[3][2] = f64::NAN, "distances: must be 8 rows");
+        refused("opteron", |d| d.distances.truncate(7), "distances: must be 8 rows");
         refused("opteron", |d| d.distances[3][2] = 7.0, "1 from node 2 to 3, and 7 back");
         refused("opteron", |d| d.distances[3][3] = 1.0, "from node 3 to itself");
     }
@@ -271,8 +271,8 @@ mod tests {
         refused("opteron", |d| d.load.invalid.clear(), "load.invalid");
         refused("opteron", |d| d.store.owned[0] = -1.0, "store.owned");
         refused("scc", |d| d.store.invalid.clear(), "store.invalid");
-        refused("scc", |d| d.load.shared = vec![1.0; 3], "load.shared: there are no caches");
-        refused("scc", |d| d.swap.invalid = vec![1.0; 3], "swap.invalid: there are no caches");
+        refused("scc", |d| d.load.shared = vec![1.0; 3], "load.shared: must be absent");
+        refused("scc", |d| d.swap.invalid = vec![1.0; 3], "swap.invalid: must be absent");
     }
 
     #[test]
@@ -280,14 +280,14 @@ mod tests {
         refused("opteron", |d| d.levels[0].cycles = 4, "levels: must be 4 at most");
         refused("opteron", |d| d.levels[1].bytes = 1 << 40, "levels: must be 4 at most");
         refused("opteron", |d| d.levels[0].bytes = 63, "but the last from 64 to 16777216 bytes");
-        refused("opteron", |d| d.levels[2].cycles = 1_000_000_000, "each below 1000000000 cycles");
+        refused("opteron", |d| d.levels[2].cycles = 1_000_000_000, "below 1000000000 cycles");
         refused("opteron", |d| d.stays = Some(1.1), "stays: must be a share");
         refused("opteron", |d| d.stays = Some(f64::NAN), "stays: must be a share");
-        refused("opteron", |d| d.under_way = Some(0), "under_way: from 1");
-        refused("opteron", |d| d.under_way = Some(1 << 40), "under_way: from 1");
+        refused("opteron", |d| d.under_way = Some(0), "under_way: must be from 1");
+        refused("opteron", |d| d.under_way = Some(1 << 40), "under_way: must be from 1");
         refused("scc", |d| d.under_way = Some(2), "under_way: not simulated");
-        refused("opteron", |d| d.store_buffer = Some(0), "store_buffer: from 1");
-        refused("opteron", |d| d.store_buffer = Some(1 << 40), "store_buffer: from 1");
+        refused("opteron", |d| d.store_buffer = Some(0), "store_buffer: must be from 1");
+        refused("opteron", |d| d.store_buffer = Some(1 << 40), "store_buffer: must be from 1");
         refused("scc", |d| d.store_buffer = Some(1), "store_buffer: not simulated");
         refused("opteron", |d| d.levels.swap(1, 2), "levels: must be 4 at most");
         refused("scc", |d| d.levels.push(Level { bytes: 64, cycles: 1 }), "levels: there are no");
@@ -302,11 +302,11 @@ mod tests {
         refused("opteron", |d| d.scheduler.near = 0.0, "near");
         refused("opteron", |d| d.scheduler.imbalance = 0.5, "imbalance");
         refused("scc", |d| d.busy = None, "busy: must be there");
-        refused("scc", |d| d.busy.as_mut().unwrap().memory = -1.0, "busy: numbers");
+        refused("scc", |d| d.busy.as_mut().unwrap().memory = -1.0, "busy: must be numbers");
         refused(
             "opteron",
             |d| d.busy = Machine::named("scc").unwrap().description.busy,
-            "busy: only",
+            "busy: is allowed only",
         );
         refused("tilera", |d| d.messages.as_mut().unwrap().room = 0, "messages");
     }

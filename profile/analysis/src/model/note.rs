@@ -85,7 +85,7 @@ impl fmt::Display for Note {
             ),
             Note::AcquiredBefore { count } => write!(
                 f,
-                "{} not counted, because recording began after the acquisition",
+                "{} not counted, since the lock was acquired before recording began",
                 were(*count, "hold")
             ),
             Note::PointersMissed { count } => write!(
