@@ -80,7 +80,7 @@ fn sums(about: &About, report: &Report) -> String {
     }
     if report.left_out > 0 {
         line(format!(
-            "the last {} were left out: they take more memory than is free",
+            "the end of the trace is left out, since memory is short: {}",
             counted(report.left_out as usize, "section")
         ));
     }
@@ -212,8 +212,8 @@ fn detail(row: &Row) -> String {
         let _ = write!(text, " and {}", counted(more, "more function"));
     }
     if row.handed_over > 0 {
-        let handed = count(row.handed_over);
-        let _ = write!(text, "; {handed} sections were ended by another task, and not compared");
+        let handed = counted(row.handed_over as usize, "section");
+        let _ = write!(text, "; not compared: {handed} that another task ended");
     }
     text + "\n"
 }

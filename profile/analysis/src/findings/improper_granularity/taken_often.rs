@@ -151,7 +151,7 @@ mod tests {
         busy.ready(last, 8.0);
         let findings = found(&busy);
         assert_eq!(findings.len(), 1, "2 of the 12 seconds in which they could run");
-        let waited = share("share of its threads' time waited for it", 0.1);
+        let waited = share("share of its threads' time spent waiting for it", 0.1);
         assert_eq!(findings[0].evidence[0], waited, "2 of the 20 seconds for which they lived");
         let site = &mut busy.sites[0].figures.holder;
         (site.seconds, site.off_cpu) = (1.0, 0.6);

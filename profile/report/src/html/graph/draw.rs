@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::layout::Place;
 use super::parts::{Arrow, Node};
 use syncline_present::page::Escaped;
-use syncline_present::page::number::{count, duration};
+use syncline_present::page::number::{counted, duration};
 
 const WIDTH: f64 = 212.0;
 const HEIGHT: f64 = 46.0;
@@ -137,9 +137,9 @@ fn line(svg: &mut String, arrow: &Arrow, corners: &[(f64, f64)], nodes: &[Node],
     };
     let _ = write!(
         svg,
-        "<title>{} waited {} times, {} in all, for {holder}</title></g>",
+        "<title>{} waited {}, {} in all, for {holder}</title></g>",
         Escaped(&nodes[arrow.from].name),
-        count(arrow.waits),
+        counted(arrow.waits as usize, "time"),
         duration(arrow.waited)
     );
 }
