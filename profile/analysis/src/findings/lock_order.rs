@@ -391,13 +391,13 @@ mod tests {
         let whats: Vec<&str> = findings[0].evidence.iter().map(|e| &*e.what).collect();
         assert!(
             whats.contains(
-                &"times that b was taken at b at order0.c:1 with a held, taken at a at order0.c:1"
+                &"times that b was taken at b at order0.c:1 while a, taken at a at order0.c:1, was held"
             ),
             "{whats:?}"
         );
         assert!(
             whats.contains(
-                &"times that a was taken at a at order1.c:1 with b held, taken at b at order1.c:1"
+                &"times that a was taken at a at order1.c:1 while b, taken at b at order1.c:1, was held"
             ),
             "{whats:?}"
         );
