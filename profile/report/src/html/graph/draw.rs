@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::layout::Place;
 use super::parts::{Arrow, Node};
+use syncline_present::number::of_so_many;
 use syncline_present::page::Escaped;
-use syncline_present::page::number::{counted, duration};
+use syncline_present::page::number::{count, duration};
 
 const WIDTH: f64 = 212.0;
 const HEIGHT: f64 = 46.0;
@@ -137,9 +138,10 @@ fn line(svg: &mut String, arrow: &Arrow, corners: &[(f64, f64)], nodes: &[Node],
     };
     let _ = write!(
         svg,
-        "<title>{} waited {}, {} in all, for {holder}</title></g>",
+        "<title>{} waited {} {}, {} in all, for {holder}</title></g>",
         Escaped(&nodes[arrow.from].name),
-        counted(arrow.waits as usize, "time"),
+        count(arrow.waits),
+        of_so_many(arrow.waits as usize, "time"),
         duration(arrow.waited)
     );
 }

@@ -8,8 +8,9 @@ use crate::html::table::{Column, Format, Row, Table, text};
 use syncline_analysis::model::{Lock, Process};
 use syncline_analysis::name;
 use syncline_analysis::name::primitive;
+use syncline_present::number::of_so_many;
 use syncline_present::page::Escaped;
-use syncline_present::page::number::{counted, duration, percent};
+use syncline_present::page::number::{count, counted, duration, percent};
 
 const NAMES: [Column; 2] =
     [("lock", "its name", Format::Text), ("kind", "what it is", Format::Words)];
@@ -41,18 +42,20 @@ fn details(process: &Process, lock: &Lock) -> String {
         let place = name::site(process, &process.sites[used.site]);
         let _ = write!(
             html,
-            "<li>{} at {}: {}, waited {}</li>",
+            "<li>{} at {}: {} {}, waited {}</li>",
             used.op.label(),
             Escaped(&place),
-            counted(used.calls as usize, "call"),
+            count(used.calls),
+            of_so_many(used.calls as usize, "call"),
             duration(used.waited)
         );
     }
     for blocker in lock.blockers.iter().take(LISTED) {
         let _ = write!(
             html,
-            "<li>{}, {} in all, for a thread that had acquired it at {}</li>",
-            counted(blocker.waits as usize, "wait"),
+            "<li>{} {}, {} in all, for a thread that had acquired it at {}</li>",
+            count(blocker.waits),
+            of_so_many(blocker.waits as usize, "wait"),
             duration(blocker.waited),
             Escaped(&name::stack(process, blocker.holder_stack))
         );
