@@ -56,8 +56,8 @@ pub fn text(report: &Report, style: &Style) -> String {
         // Writing to a text never fails.
         let _ = writeln!(
             text,
-            "  the end of the trace is left out, since memory is short: {}; trace less with --site, \
-             --lock or --budget",
+            "  the end of the trace is left out, since memory is short: {}; trace less with \
+             --site, --lock or --budget",
             counted(report.left_out as usize, "section"),
         );
     }
