@@ -179,7 +179,11 @@ pub(crate) const LONG: usize = 0xfff;
 impl Slot {
     pub fn new(entry: Position, words: usize, tag: u64) -> Slot {
         let lines = (entry.at / LINE) as u64;
-        debug_assert!(lines <= mask(32), "`Options` has checked the size of a part");
+        debug_assert!(
+            lines <= mask(32),
+            "byte {} is beyond the reach of a slot: `Options` should have refused the part's size",
+            entry.at
+        );
         Slot(tag << 44 | (words.min(LONG) as u64) << 32 | lines)
     }
 

@@ -78,7 +78,10 @@ impl Document {
         let document: Document = serde_json::from_str(&text)?;
         match document.schema == SCHEMA {
             true => Ok(Some(document)),
-            false => Err(io::Error::new(io::ErrorKind::InvalidData, "another format")),
+            false => {
+                let what = "it has the format of another version of Syncline";
+                Err(io::Error::new(io::ErrorKind::InvalidData, what))
+            }
         }
     }
 }

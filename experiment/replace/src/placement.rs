@@ -33,7 +33,7 @@ pub fn start() {
     if text.is_empty() {
         return;
     }
-    let wrong = || -> ! { fail(&[b"SYNCLINE_PLACE is not what this library reads: ", text]) };
+    let wrong = || -> ! { fail(&[b"this library can't read SYNCLINE_PLACE: ", text]) };
     let (all, list) = match (text.strip_prefix(b"set "), text.strip_prefix(b"each ")) {
         (Some(list), _) => (true, list),
         (_, Some(list)) => (false, list),

@@ -14,6 +14,9 @@ const BOOT: &str = "/boot";
 const PACKAGES: &str = "packages";
 /// The prefix of an image's name.
 const IMAGE: &str = "vmlinuz-";
+/// What to do if a package has no kernel.
+const NO_IMAGE: &str = "a package such as linux-image-amd64 only depends on the one with the \
+                        kernel; name that one, or an image (vmlinuz)";
 /// What to do if there is no kernel.
 const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --kernel` does), or \
                     name an image or a Debian package with --kernel";
@@ -110,8 +113,9 @@ fn unpack(package: &Path, cache: &Path) -> Result<PathBuf, Error> {
         // faster.
         let _ = fs::rename(work.path(), &folder);
     }
-    newest(&boot)
-        .ok_or_else(|| Error::Kernel(format!("there is no kernel in {}", package.display())))
+    newest(&boot).ok_or_else(|| {
+        Error::Kernel(format!("there is no kernel in {}: {NO_IMAGE}", package.display()))
+    })
 }
 
 #[cfg(test)]

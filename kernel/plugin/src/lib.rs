@@ -77,7 +77,9 @@ pub unsafe extern "C" fn qemu_plugin_install(
 
 fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
     if !system {
-        return Err("this follows a kernel, and QEMU emulates a program".to_owned());
+        return Err("this plugin follows a kernel, but this QEMU emulates a single program: load \
+                    the plugin into qemu-system-x86_64, as `syncline kernel` does"
+            .to_owned());
     }
     let value = |name: &str| words.iter().find_map(|w| w.strip_prefix(name)?.strip_prefix('='));
     let number = |name: &str| value(name).and_then(|word| word.parse::<u64>().ok());
@@ -89,9 +91,9 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
         let plan =
             Plan::parse(&text).ok_or("the plan was written by another version of Syncline")?;
         let ram = ram::ram().ok_or("QEMU runs without memory-backend-memfd,share=on")?;
-        let memory = Memory::new(&plan, ram).ok_or("the plan lacks a part")?;
+        let memory = Memory::new(&plan, ram).ok_or("the plan lacks an address or an offset")?;
         if !cpu::prepare(&plan) {
-            return Err("the plan lacks a part".to_owned());
+            return Err("the plan lacks an offset of a task's field".to_owned());
         }
         let trace = value("trace").map_or(folder, Path::new);
         writer::start(trace, folder, number("size").unwrap_or(LARGEST), memory)?;

@@ -143,7 +143,7 @@ impl Bench<'_> {
             let child = Running(child);
             let until = Instant::now() + Duration::from_secs(10);
             while UnixStream::connect(&socket).is_err() {
-                ensure!(Instant::now() < until, "memcached is silent");
+                ensure!(Instant::now() < until, "memcached does not answer");
                 thread::sleep(Duration::from_millis(5));
             }
             Ok((child, socket))

@@ -141,7 +141,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         });
     }
     let rows = compare::run(cases)?;
-    println!("Shared memory over ranks: SIGSEGV and MPI, memcpy, cohort lock or threads; and ours");
+    println!("Shared memory over ranks: peers (SIGSEGV and MPI, memcpy, lock, threads), and ours");
     table::print("the other", "ours", &rows);
     println!();
     summary(&rows)

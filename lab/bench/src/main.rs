@@ -55,7 +55,7 @@ const BENCHMARKS: &[Benchmark] = &[
     },
     Benchmark {
         name: "attach",
-        about: "attaching to a running server: how long its threads stop, and how fast it is while and after",
+        about: "attaching to a running server: how long its threads stop, and its speed while recorded and later",
         fields: attach::FIELDS,
         run: attach::run,
     },

@@ -105,7 +105,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         }
     }
     let rows = compare::run(cases)?;
-    println!("Window locks: an MPI library's own, and `{SCHEME}`, {RANKS} ranks");
+    println!("Window locks of {RANKS} ranks: the MPI library's own, and `{SCHEME}`");
     table::print("its own", "ours", &rows);
     let (starved, longest) = waits(&lab, &folder, &open_mpi)?;
     println!();

@@ -156,7 +156,7 @@ fn reports_on_user_described_programs_are_judged() {
     let output = run(&arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "one can't be run");
-    assert!(errors.contains("in no figure: missing"), "{errors}");
+    assert!(errors.contains("missing is not in the figures"), "{errors}");
     let lines = String::from_utf8_lossy(&output.stdout);
     assert!(errors.contains("\"problems\":3,\"found_first_two\":2"), "{errors}{lines}");
     for name in ["journal", "elsewhere", "itself", "missing"] {

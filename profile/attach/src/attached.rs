@@ -219,7 +219,7 @@ impl Attached {
         let begun = borrowed.call("the recorder's begin", recorder.begin, [room, 0, 0])? as i32;
         close(&mut borrowed, file)?;
         if begun != 0 {
-            let why = format!("it said {begun}");
+            let why = format!("it returned {begun}");
             return Err(Error::Failed { pid, what: "the recorder's begin", why });
         }
         let slots = match point(&mut borrowed, &target, recorder, &found.slots) {

@@ -83,7 +83,7 @@ pub fn leave(
             if Instant::now() > until {
                 let rest =
                     copy.processes().filter(|pid| !others.contains(pid) && is_recorded(*pid));
-                children.going_on.extend(rest.map(|pid| (pid, "there are too many".to_owned())));
+                children.going_on.extend(rest.map(|pid| (pid, "no time was left".to_owned())));
                 return children;
             }
         }

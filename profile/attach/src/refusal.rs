@@ -91,7 +91,7 @@ pub enum Error {
              never released"
     )]
     Held { pid: u32, what: &'static str, seconds: u64 },
-    #[error("{what} did not return within {seconds} s; the thread continues with it")]
+    #[error("{what} did not return within {seconds} s; the thread continues with that call")]
     Slow { what: &'static str, seconds: u64 },
     #[error("{what} failed in process {pid}: {why}")]
     Failed { pid: u32, what: &'static str, why: String },

@@ -224,7 +224,7 @@ fn unreadable(pid: u32, error: &io::Error) -> Error {
             let (why, hint) = match scope.trim() {
                 "3" => (
                     "this system allows no process to attach (kernel.yama.ptrace_scope is 3)",
-                    "restart with 1",
+                    "set it to 1 and restart the system",
                 ),
                 "1" | "2" => (
                     "this system allows only root to attach (kernel.yama.ptrace_scope)",

@@ -152,7 +152,7 @@ fn pairs(compared: &Comparison) -> Pairs {
 
 /// Adds up the data by name: all words of a variable become one entry.
 fn data(touched: &[(Object, Touched)], names: &mut dyn Names) -> Vec<Data> {
-    const ELSEWHERE: &str = "memory that is no variable's and no block's";
+    const ELSEWHERE: &str = "memory outside of variables and blocks";
     let all: u64 = touched.iter().map(|(_, touched)| touched.accesses).sum();
     let mut by_name: FxHashMap<String, Touched> = FxHashMap::default();
     for &(object, touched) in touched {
@@ -233,7 +233,7 @@ fn why_stopped(why: u32) -> &'static str {
         STOP_LIMIT => "too many instructions or too much data",
         STOP_CLONE => "a new thread",
         STOP_UNKNOWN => "an instruction that is not known",
-        _ => "what can't be followed",
+        _ => "something that can't be followed",
     }
 }
 

@@ -78,7 +78,7 @@ impl Source<'_> {
         let own = self.records::<Header>(u64::from(page) * PAGE, 1, "processes")?[0];
         let alike = |h: &Header| (h.magic, h.version, h.byte_order, h.ticks_per_second);
         if alike(&own) != alike(first) {
-            return Err(self.damaged("a page is no process's"));
+            return Err(self.damaged("a page does not begin a process"));
         }
         let region = |own: Region, shared: Region| Region { dropped: own.dropped, ..shared };
         Ok(Header {
@@ -132,7 +132,7 @@ impl Source<'_> {
             return Ok((0..).zip(all).filter(|(_, record)| is_used(record)).collect());
         }
         if header.threads.record_size as usize != size_of::<ThreadRecord>() {
-            return Err(self.damaged("its threads have an unknown size"));
+            return Err(self.damaged("its records of threads have an unexpected size"));
         }
         let count = header.threads.count.min(header.threads.capacity);
         let mut found = BTreeMap::new();
@@ -140,10 +140,10 @@ impl Source<'_> {
         while let Some(index) = next.checked_sub(1) {
             let at = u64::from(index) * size_of::<ThreadRecord>() as u64;
             let offset = header.threads.offset.checked_add(at).filter(|_| index < count);
-            let offset = offset.ok_or_else(|| self.damaged("a thread lies beyond the others"))?;
+            let offset = offset.ok_or_else(|| self.damaged("its list of threads leads out of it"))?;
             let record = self.records::<ThreadRecord>(offset, 1, "threads")?[0];
             if found.insert(index, record).is_some() {
-                return Err(self.damaged("its threads lead to each other"));
+                return Err(self.damaged("its list of threads is a circle"));
             }
             next = record.previous;
         }

@@ -142,7 +142,7 @@ impl Source<'_> {
     /// the file.
     pub fn region<T: Pod>(&self, region: &Region, what: &str) -> Result<Vec<T>, Error> {
         if region.record_size as usize != size_of::<T>() {
-            return Err(self.damaged(format!("its {what} have an unknown size")));
+            return Err(self.damaged(format!("its records of {what} have an unexpected size")));
         }
         self.records(region.offset, region.count.min(region.capacity) as usize, what)
     }

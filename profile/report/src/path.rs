@@ -28,7 +28,7 @@ pub fn remarks(process: &Process) -> Vec<String> {
     let mut remarks = Vec::new();
     if path.hand_overs >= MANY {
         remarks.push(format!(
-            "It goes from one thread to another {} times, every {} on average.",
+            "The path goes from one thread to another {} times, every {} on average.",
             grouped(path.hand_overs),
             duration(path.seconds / path.hand_overs as f64)
         ));
@@ -36,7 +36,7 @@ pub fn remarks(process: &Process) -> Vec<String> {
     if let Some(slept) = process.held_up_by_sleep() {
         let mend = |number: usize| match process.held_while_asleep(number) {
             Some(taken) => format!(
-                "; the threads hold the lock that they take at {} meanwhile: release it before",
+                "; meanwhile the threads hold the lock that they take at {}: release it before",
                 name::site(process, &process.sites[taken])
             ),
             None => format!("; {}", process.sites[number].instead_of_sleeping()),

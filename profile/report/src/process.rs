@@ -141,10 +141,7 @@ impl Processors {
         let (got, could_use) = (of_all(self.ran), self.could_use());
         let all = counted(self.number, "processor");
         match self.had() {
-            Had::Itself => format!(
-                "its threads could use {could_use:.1} processors, and there are {}",
-                self.number
-            ),
+            Had::Itself => format!("the run had only {all}; its threads could use {could_use:.1}"),
             Had::TooFew => {
                 format!("the run got {got} of {all}; its threads could use {could_use:.1}")
             }
@@ -173,7 +170,7 @@ mod tests {
     fn too_many_threads_differ_from_other_programs_and_idle_processors() {
         let in_ten_seconds =
             |ran, ready, idle| Processors { ran, ready, seconds: 10.0, number: 2, idle }.sentence();
-        let whole = "its threads could use 3.9 processors, and there are 2";
+        let whole = "the run had only 2 processors; its threads could use 3.9";
         let busy = "the run got 50.0 % of 2 processors; its threads could use 2.5";
         let others = "the run got 50.0 % of 2 processors; other programs had the rest";
         let idle =

@@ -38,7 +38,7 @@ fn is_nothing(arrives: Range) -> Option<bool> {
 /// By which share of the added time the run gets longer, as text.
 pub fn arrives(whatif: &WhatIf) -> String {
     if let Some(failed) = &whatif.failed {
-        return format!("with delays it {}", failed.lines().next().unwrap_or("failed"));
+        return format!("with delays the program {}", failed.lines().next().unwrap_or("failed"));
     }
     let (Some(follows), Some(slope)) = (whatif.follows, whatif.slope()) else {
         return "too few rounds to say how the run time responds".to_owned();
@@ -160,6 +160,6 @@ mod tests {
         none.follows = None;
         assert!(sentence(&none).contains("too few rounds"));
         none.failed = Some("ended with status 3\nand more".to_owned());
-        assert_eq!(sentence(&none), "with delays it ended with status 3");
+        assert_eq!(sentence(&none), "with delays the program ended with status 3");
     }
 }

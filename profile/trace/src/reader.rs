@@ -146,10 +146,11 @@ impl Trace {
                 RECORD_COUNT => counts.push((
                     thread,
                     bytemuck::try_pod_read_unaligned(bytes)
-                        .map_err(|_| source.damaged("a count has an unknown size"))?,
+                        .map_err(|_| source.damaged("a count's record has an unexpected size"))?,
                 )),
                 RECORD_STACK => stacks.push(
-                    stack(bytes).ok_or_else(|| source.damaged("a stack has an unknown size"))?,
+                    stack(bytes)
+                        .ok_or_else(|| source.damaged("a stack's record has an unexpected size"))?,
                 ),
                 _ => {}
             }

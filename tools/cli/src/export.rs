@@ -19,7 +19,8 @@ use crate::statuses;
 ///
 /// Profiles (pprof, folded) show how long threads waited for locks in the whole run, by call stack.
 /// Traces (perfetto, firefox) show what each thread waited for and when and, if the program was
-/// recorded with `record --timeline`, which locks it held. Of a long run, they cover windows of time.
+/// recorded with `record --timeline`, which locks it held. For a long run, they cover only windows
+/// of time.
 ///
 /// For example: `syncline export --format folded | inferno-flamegraph > waits.svg`
 #[derive(clap::Args)]

@@ -12,9 +12,9 @@ use crate::failure::{Failure, REPORT_FAILED};
 
 /// List the locks of the library
 ///
-/// Prints for each lock the order in which waiters get it, its size and that of an acquisition's
-/// queue node in bytes, whether it has a try and a timeout, whether it is made for NUMA machines, and
-/// when to use it.
+/// Prints for each lock the order in which waiters get it, the sizes in bytes of the lock and of an
+/// acquisition's queue node, whether it has a try and a timeout, whether it is made for NUMA
+/// machines, and when to use it.
 #[derive(clap::Args)]
 pub struct Locks {
     /// Print the Markdown table of docs/locks.md instead

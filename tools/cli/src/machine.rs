@@ -35,7 +35,7 @@ pub struct Machine {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write an HTML page to FILE, which needs no other file and no network
+    /// Write the result to FILE as an HTML page that needs no other file and no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

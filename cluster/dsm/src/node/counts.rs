@@ -37,7 +37,7 @@ impl Counts {
             ("bytes fetched", self.fetched),
             ("first writes", self.first_writes),
             ("pages downgraded", self.downgrades),
-            ("by the write buffer", self.drained),
+            ("pages downgraded by the write buffer", self.drained),
             ("bytes put", self.put),
             ("lines evicted", self.evicted),
             ("lines invalidated", self.invalidated),

@@ -134,7 +134,8 @@ impl GlobalMemory {
     pub fn place(&self, from: *const u8, bytes: usize, rank: usize) -> usize {
         assert!(rank < self.rank.host.ranks(), "there is no rank {rank}");
         let start = self.rank.reserved.offset(from.addr()).expect("an address of shared memory");
-        assert!(bytes <= self.rank.shape.bytes() - start, "beyond the shared memory");
+        let fits = bytes <= self.rank.shape.bytes() - start;
+        assert!(fits, "{bytes} bytes from this address reach beyond the shared memory");
         let lines =
             start / self.rank.shape.line()..(start + bytes).div_ceil(self.rank.shape.line());
         reached(self.rank.inside(|node| node.place(lines, rank)))

@@ -123,7 +123,7 @@ impl Locks {
 
     fn local(&self, number: usize) -> &Local {
         let all = self.local.len();
-        assert!(number < all, "there is no lock {number}: {all} are");
+        assert!(number < all, "there is no lock {number}: the number of locks is {all}");
         self.local[number].get_or_init(|| {
             let place = self.rank.layout.lock(&self.rank.shape, number);
             // SAFETY: only this lock uses the position, and its memory is zero at first.

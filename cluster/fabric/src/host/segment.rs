@@ -155,7 +155,7 @@ impl Segment {
     /// A word of a part.
     #[inline]
     pub(super) fn word(&self, at: Position) -> &AtomicU64 {
-        assert!(at.at.is_multiple_of(8), "{at:?} is no word's");
+        assert!(at.at.is_multiple_of(8), "{at:?} is not the position of a word");
         let address = self.address(at, 8);
         // SAFETY: eight aligned bytes of the mapping, which lives as long as `self`. All accesses
         // to the mapping are atomic accesses to aligned words.

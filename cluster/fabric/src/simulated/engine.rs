@@ -187,7 +187,7 @@ impl Engine {
             let Reverse(event) = event.expect("all ranks wait, and nothing is on its way");
             self.now = event.at;
             if self.now > self.limit {
-                panic!("ranks wait for what does not come: {} ns have passed", self.now);
+                panic!("ranks still wait after {} ns, the limit of the simulation", self.now);
             }
             match event.what {
                 What::Resume(rank, resumed) => {

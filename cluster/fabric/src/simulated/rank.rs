@@ -43,7 +43,7 @@ impl Simulated {
     }
 
     fn check_word(&self, at: Position) {
-        assert!(at.at.is_multiple_of(8), "{at:?} is no word's");
+        assert!(at.at.is_multiple_of(8), "{at:?} is not the position of a word");
         self.check(at, 8);
     }
 }

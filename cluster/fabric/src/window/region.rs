@@ -29,7 +29,7 @@ fn start() -> usize {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: maps new addresses.
         let at = unsafe { libc::mmap(null_mut(), RANKS * STRIDE, libc::PROT_NONE, flags, -1, 0) };
-        assert!(at != libc::MAP_FAILED, "the process may not have addresses for ranks' words");
+        assert!(at != libc::MAP_FAILED, "the process can't reserve addresses for the ranks' words");
         at.expose_provenance()
     })
 }
@@ -63,8 +63,8 @@ fn offset<T>(place: Position) -> usize {
     let fits = rank < RANKS && at <= STRIDE - size_of::<T>();
     assert!(
         fits,
-        "no lock or node of one can lie at byte {at} of rank {rank}'s part: only in the first 4 GiB \
-         of a part, and of the first {RANKS} ranks"
+        "a lock or its node can't be at byte {at} of rank {rank}'s part: it must be in the first \
+         4 GiB of the part of one of the first {RANKS} ranks"
     );
     rank * STRIDE + at
 }

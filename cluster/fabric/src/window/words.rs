@@ -195,7 +195,7 @@ impl<F: Here, T> Data<T> for WindowData<F, T> {
         // `Region::lock` or `Region::value` promises that.
         let bytes: &[u8] =
             unsafe { slice::from_raw_parts((&raw const value).cast(), size_of::<T>()) };
-        assert!(bytes.iter().all(|byte| *byte == 0), "data in a part is zero at first");
+        assert!(bytes.iter().all(|byte| *byte == 0), "data in a part must be zero at first");
         WindowData(Elsewhere::new(value), PhantomData)
     }
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {

@@ -46,7 +46,7 @@ fn a_dead_ranks_part_is_gone_and_survivors_go_on() {
 }
 
 #[test]
-#[should_panic(expected = "ranks wait for what does not come")]
+#[should_panic(expected = "ranks still wait after")]
 fn waiting_for_a_dead_rank_ends_the_run() {
     Simulation::new(2, 4096, 1).dies(VICTIM, 1).run(|fabric| {
         let flag = Position { rank: 0, at: 0 };

@@ -123,7 +123,7 @@ fn is_found(case: impl Fn(u64) -> Result<(), String>) {
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
-            assert!(text.starts_with("ranks wait for what does not come"), "{text}");
+            assert!(text.starts_with("ranks still wait after"), "{text}");
             true
         }
     });

@@ -24,5 +24,5 @@ pub fn processes(count: usize, work: &dyn Fn(usize) -> io::Result<()>) -> Result
         unsafe { libc::waitpid(child, &mut status, 0) };
         failed += u32::from(status != 0);
     }
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} processes failed")) }
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} of the load's processes failed")) }
 }

@@ -7,8 +7,8 @@ use crate::statistics::{not_above, percent};
 /// false alarms of all variants without a problem.
 pub fn print(outcomes: &[Outcome]) {
     println!(
-        "Problems: the rule that is right, recorded runs in which it was found, also of the stripped \
-         program, and the gain of the fix\n"
+        "Problems: the right rule, in how many recorded runs it was found (also of the stripped \
+         program), and the gain of the fix\n"
     );
     println!(
         "  {:<22}{:<28}{:>6}{:>10}{:>11}{:>10}",

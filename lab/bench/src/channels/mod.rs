@@ -194,7 +194,7 @@ fn print(outcomes: &[Outcome]) {
             println!("  {name:<28}{how:<7}{peer:<14}{median:>6.2}   {low:.2} to {high:.2}");
         }
     }
-    println!("\nThe same by where the two processors were, and in how many rounds\n");
+    println!("\nThe same ratios by the distance of the two processors, and in how many rounds\n");
     print!("  {:<35}", "");
     println!("{}", DISTANCES.map(|(name, ..)| format!("{name:>18}")).concat());
     for outcome in outcomes {

@@ -97,7 +97,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let footprints: Vec<_> = all.iter().map(Footprint::of).collect();
     bar.finish_and_clear();
 
-    println!("Locks, ours and others', in turn; medians over the rounds");
+    println!("Our locks and those of other libraries, measured in turn; medians over the rounds");
     table::print("peer", "ours", &versus::uncontended(&timings));
     table::print("by hand", "ours", &versus::handwritten(&timings, &hand_pairs));
     for (load, results) in &under_load {

@@ -66,7 +66,9 @@ fn wait_until_ready(address: &str) -> anyhow::Result<()> {
     loop {
         match TcpStream::connect(address) {
             Ok(_) => return Ok(()),
-            Err(e) if Instant::now() > deadline => return Err(e).context("memcached is silent"),
+            Err(e) if Instant::now() > deadline => {
+                return Err(e).context("memcached does not answer");
+            }
             Err(_) => thread::sleep(Duration::from_millis(2)),
         }
     }

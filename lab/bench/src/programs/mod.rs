@@ -112,7 +112,7 @@ pub fn used(finished: &Finished) -> Vec<f64> {
 
 fn require_same(first: &mut Option<u64>, digest: u64) -> anyhow::Result<()> {
     let first = *first.get_or_insert(digest);
-    anyhow::ensure!(first == digest, "the output is not that of the first run");
+    anyhow::ensure!(first == digest, "the output differs from that of the first run");
     Ok(())
 }
 

@@ -175,7 +175,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
 
 fn sum_up(comparisons: &[Comparison]) {
     let [error, within] = [error_percent(comparisons), within_percent(comparisons, 30.0)];
-    println!("\n  the median difference is {error:.0} %, and {within:.0} % are within 30 %");
+    println!(
+        "\n  the median difference is {error:.0} %, and {within:.0} % of the tests are within 30 %"
+    );
 }
 
 /// A description of this machine, with the state in which the machine was described.

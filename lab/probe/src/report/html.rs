@@ -158,7 +158,7 @@ fn sharers(measurement: &Measurement) -> String {
         let cell = |access| group.iter().find(|s| s.access == access).map(|s| &s.cycles);
         (group[0].sharers.to_string(), ACCESSES.map(cell))
     });
-    let remark = "By the number of sharers besides the one who accesses the line; the nearest.";
+    let remark = "By the number of other threads that share the line, which are the nearest ones.";
     section("sharers", "Lines that several share", remark, &table(measurement, rows))
 }
 

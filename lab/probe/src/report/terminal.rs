@@ -138,7 +138,7 @@ fn sharers(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     if measurement.sharers.is_empty() {
         return Ok(());
     }
-    head(out, "LINES THAT SEVERAL SHARE   by the number of sharers, the nearest")?;
+    head(out, "LINES THAT SEVERAL SHARE   by the number of other sharers, the nearest ones")?;
     let mut numbers: Vec<usize> = measurement.sharers.iter().map(|s| s.sharers).collect();
     numbers.dedup();
     for number in numbers {

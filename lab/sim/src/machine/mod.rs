@@ -65,7 +65,7 @@ impl Machine {
         kinds.sort_by(f64::total_cmp);
         kinds.dedup();
         if kinds.len() > usize::from(u8::MAX) {
-            return Err("distances: more than 255 different ones".to_owned());
+            return Err("distances: there are more than 255 different ones".to_owned());
         }
         let d = &description;
         let tables = cost::tables(d, &kinds);

@@ -116,7 +116,7 @@ pub fn atomics_of_single_sockets(book: &Book) -> Vec<Part> {
             ["fai", "cas-fai", "tas"].map(|name| panel.value(name, all).unwrap_or(f64::NAN));
         let ours = format!("{} and {} Mops/s", number(fai), number(made));
         let same = (fai - made).abs() <= 2.0 * SAME * fai;
-        parts.push(that("niagara: FAI as CAS-based FAI", same, ours, "the same"));
+        parts.push(that("niagara: FAI is as fast as FAI made of CAS", same, ours, "the same"));
         let (name, next) = second(panel, all, "tas");
         let ours = format!("{}, {name} {} Mops/s", number(tas), number(next));
         parts.push(that("niagara: TAS clearly ahead", tas > next * (1.0 + SAME), ours, "ahead"));

@@ -53,7 +53,7 @@ fn published(book: &Book) -> Vec<Part> {
             let ours =
                 points.iter().find(|point| point.label == distance).map_or(f64::NAN, |p| p.y);
             parts.push(near(
-                format!("opteron, {distance}: {name}, cycles, published"),
+                format!("opteron, {distance}: {name}, cycles; paper: later data (ssmp-threads)"),
                 ours,
                 theirs,
                 0.2,

@@ -91,8 +91,9 @@ fn says(panels: &[Panel]) -> String {
     let [spread, central] =
         [SPREAD, CENTRAL].map(|name| number(panel.value(name, all).unwrap_or_default()));
     format!(
-        "on {all} cores of {} a stencil is {spread} times as fast as on one with its synchronization \
-         data next to each core, and {central} times with all of it at one memory controller",
+        "on {all} cores of {} a stencil is {spread} times as fast as on one core if its \
+         synchronization data is next to each core, and {central} times as fast if all of it is at \
+         one memory controller",
         panel.machine
     )
 }

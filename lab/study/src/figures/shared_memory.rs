@@ -20,7 +20,7 @@ pub const SCHEMES: Plan = Plan {
     id: "argo-figure-8",
     title: "Distributed shared memory on four nodes, by how finely pages are classified",
     x: "program",
-    y: "time, of that without classes",
+    y: "time, relative to that without classes",
     kind: Kind::Bars,
     measure: schemes,
     says: say_schemes,
@@ -31,7 +31,7 @@ pub const BUFFERS: Plan = Plan {
     id: "argo-figure-9",
     title: "Distributed shared memory on four nodes, by the size of the write buffer",
     x: "pages of the write buffer",
-    y: "time and pages written back, of those with the largest",
+    y: "time and pages written back, relative to those with the largest",
     kind: Kind::LogLines,
     measure: buffers,
     says: say_buffers,
@@ -164,7 +164,7 @@ fn scaling(lab: &Lab, target: &Target) -> Option<Panel> {
     panel(series.collect())
 }
 
-const NOWHERE: &str = "it is about clusters of the paper's nodes, which are Opterons";
+const NOWHERE: &str = "not measured: this figure is about clusters of the paper's nodes, Opterons";
 
 fn say_schemes(panels: &[Panel]) -> String {
     let Some(panel) = panels.first() else { return NOWHERE.into() };
@@ -174,8 +174,8 @@ fn say_schemes(panels: &[Panel]) -> String {
         least.map_or(String::new(), |point| format!("{} ({})", number(point.y), point.label))
     };
     format!(
-        "of the time without classes, private pages leave {} where they bring most, and classes of \
-         writers as well {}",
+        "at best, a program takes {} of its time without classes if private pages are classified, \
+         and {} if writers are classified as well",
         least("P/S"),
         least("P/S3")
     )
@@ -188,8 +188,8 @@ fn say_buffers(panels: &[Panel]) -> String {
         number(times.clone().filter_map(|series| series.value(size)).fold(0.0, f64::max))
     };
     format!(
-        "with a write buffer of {} pages a program takes up to {} times as long as with {LARGEST}, with \
-         one of 256 up to {} times",
+        "with a write buffer of {} pages, a program takes up to {} times as long as with one of \
+         {LARGEST}; with one of 256 pages, up to {} times as long",
         SIZES[0],
         worst(SIZES[0]),
         worst(256)

@@ -52,7 +52,7 @@ pub const QUARTILES: Plan = Plan {
 /// The plan of the SCC's table 3.
 pub const WRITER: Plan = Plan {
     id: "scc-table-3",
-    title: "A writer puts and unlocks while others wait to share its part",
+    title: "PUT and UNLOCK of a writer while readers wait to lock the same part",
     x: "readers that wait, and bytes",
     y: "microseconds",
     kind: Kind::Table,
@@ -184,7 +184,7 @@ fn says(panels: &[Panel]) -> String {
         format!("{} {} (with 12 processes {})", series.name, at(all), at(12))
     });
     format!(
-        "with {all} processes a pair takes, in microseconds: {}",
+        "with {all} processes a lock and an unlock take, in microseconds: {}",
         told.collect::<Vec<_>>().join(", ")
     )
 }

@@ -87,7 +87,7 @@ pub fn markdown(measured: &Measured) -> String {
         }
         text.push('\n');
     }
-    text.push_str("Measured by others (below the table is explained when a ratio *holds*):\n\n");
+    text.push_str("Measured by others (the text below the table says when a ratio *holds*):\n\n");
     text.push_str(
         "| source | what | threads | published | simulated on | simulated ratio | verdict |\n",
     );

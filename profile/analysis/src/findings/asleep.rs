@@ -9,8 +9,9 @@ use syncline_present::number::{counted, duration, percent};
 const LEAST: f64 = 0.05;
 /// Sleeps of less than this, in seconds, rest on too few samples.
 const FLOOR: f64 = 0.5;
-const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks: \
-                       where regions are short, have fewer threads (OMP_NUM_THREADS) or more work in each";
+const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begins or ends, or for \
+                       tasks: where regions are short, use fewer threads (OMP_NUM_THREADS) or give \
+                       each more work";
 /// Libraries whose threads sleep: how their files' names begin, and why the threads sleep.
 const LIBRARIES: [(&str, &str); 3] =
     [("libgomp", OPEN_MP), ("libomp", OPEN_MP), ("libiomp", OPEN_MP)];
@@ -32,7 +33,7 @@ fn remaining(process: &Process, asleep: &Asleep) -> Option<Remaining> {
     let worked = running(process, &asleep.threads);
     let idle = worked.is_some_and(|worked| worked < IDLE);
     let mut why = format!(
-        "about {}, by {}, besides waits that were recorded",
+        "About {} of sleep, by {}, not counting recorded waits",
         duration(asleep.seconds),
         counted(asleep.threads.len(), "thread")
     );

@@ -180,7 +180,7 @@ impl<'a> Kind<'a> {
             locks: few(&self.hot),
             evidence: vec![
                 count("locks of this kind", self.locks as u64),
-                count("of these locks, hardly ever taken", self.unused as u64),
+                count("locks of this kind that are hardly ever taken", self.unused as u64),
                 count("hot locks", self.hot.len() as u64),
                 count("acquisitions of the least used lock", fewest),
                 count("acquisitions of the median lock", median),

@@ -133,7 +133,7 @@ impl<'a> Graph<'a> {
         }
         let process = self.process;
         let mut evidence =
-            vec![count("locks that can be reached from each other", knot.len() as u64)];
+            vec![count("locks that are part of such a circle", knot.len() as u64)];
         let pairs = edges.iter().filter(|(edge, _)| self.has(edge.1, edge.0));
         evidence.push(count("pairs seen in both orders", pairs.count() as u64 / 2));
         for &(held, taken) in &circle {
@@ -141,7 +141,7 @@ impl<'a> Graph<'a> {
                 continue;
             };
             let what = format!(
-                "times that {} was taken at {} with {} held, taken at {}",
+                "times that {} was taken at {} while {}, taken at {}, was held",
                 process.locks[taken].name,
                 place(process, most.stack),
                 process.locks[held].name,
@@ -391,13 +391,13 @@ mod tests {
         let whats: Vec<&str> = findings[0].evidence.iter().map(|e| &*e.what).collect();
         assert!(
             whats.contains(
-                &"times that b was taken at b at order0.c:1 with a held, taken at a at order0.c:1"
+                &"times that b was taken at b at order0.c:1 while a, taken at a at order0.c:1, was held"
             ),
             "{whats:?}"
         );
         assert!(
             whats.contains(
-                &"times that a was taken at a at order1.c:1 with b held, taken at b at order1.c:1"
+                &"times that a was taken at a at order1.c:1 while b, taken at b at order1.c:1, was held"
             ),
             "{whats:?}"
         );

@@ -84,14 +84,15 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
         why.push(format!("{} went into refused tries", duration(spun)));
     }
     why.push(format!(
-        "{} found it taken, and threads are in its sections for {} of their working time, {} each",
+        "{} of attempts found it taken, and threads are in its sections for {} of their working \
+         time, {} for each section",
         percent(family.contention()),
         percent(of_work.min(1.0)),
         duration(mean_held(held, family.calls()))
     ));
     if let Some(calls) = cost_of_calls(process, family) {
         why.push(format!(
-            "the calls alone take about {}, {} a second: take it less often",
+            "the calls alone take about {}, at {} acquisitions a second: take the lock less often",
             duration(calls),
             grouped(family.calls_per_second() as u64)
         ));
@@ -134,8 +135,8 @@ fn calls(
     }
     let reads = family.reads();
     let mut why = vec![format!(
-        "the calls alone, at about {} each with its release: {} a second, by {}, and {} found it \
-         taken",
+        "The calls alone take this time: about {} for an acquisition and its release, {} times a \
+         second, by {}; {} of attempts found the lock taken",
         duration(PAIR),
         grouped(family.calls_per_second() as u64),
         counted(family.threads(), "thread"),
@@ -143,14 +144,12 @@ fn calls(
     )];
     if reads > 0.0 {
         why.push(format!(
-            "{} only read, but each writes the lock's count, so threads take its cache line from \
-             each other",
+            "{} of acquisitions only read, but each of these writes the lock's count, so threads \
+             take the count's cache line from each other",
             percent(reads)
         ));
     }
-    why.push(
-        "what helps is to take it less often: look up once, and keep what was found".to_owned(),
-    );
+    why.push("take it less often: look up once, and keep the result".to_owned());
     Some(Remaining {
         what: locks_in_words(process, family),
         kind: Kind::Lock,
@@ -181,7 +180,7 @@ fn blockers(process: &Process, family: &Family) -> String {
     let behind = all().filter(|blocker| blocker.holder == Some(holder));
     let share = behind.map(|b| b.waited).sum::<f64>() / family.waited().max(1e-12);
     let holder = name::site(process, &process.sites[holder]);
-    format!(", {} of it while held from {holder}", percent(share.min(1.0)))
+    format!(", {} of this time while it was held from {holder}", percent(share.min(1.0)))
 }
 
 /// A text that says how often holders slept or lost their processor; `None` if no hold was sampled.

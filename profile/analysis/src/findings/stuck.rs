@@ -10,7 +10,7 @@ use syncline_recording::Op;
 use crate::model::{Kind, Process, State, Stuck, Thread, Trap, WaitingNow};
 use crate::name;
 use crate::name::primitive;
-use syncline_present::number::grouped;
+use syncline_present::number::{counted, grouped};
 
 /// A wait that is shorter than this, in seconds, may be about to end.
 const LONG: f64 = 0.1;
@@ -112,7 +112,7 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
             .filter(|used| matches!(used.op, Op::CondSignal | Op::CondBroadcast));
         let signalled = match signals.max_by_key(|used| used.calls) {
             Some(used) => format!(
-                "whose last signal, of {} from {}, came before the wait or woke another",
+                "whose last signal (of {}, from {}) came before the wait or woke another thread",
                 grouped(used.calls),
                 name::site(process, &process.sites[used.site])
             ),
@@ -156,11 +156,11 @@ fn standstill(process: &Process) -> Option<Stuck> {
     };
     let mut lines: Vec<String> = places.iter().take(NAMED).map(line).collect();
     if places.len() > NAMED {
-        lines.push(format!("and at {} more call sites", places.len() - NAMED));
+        lines.push(format!("and at {}", counted(places.len() - NAMED, "more call site")));
     }
     lines.push(
         "a lock that is never given back is often held by a thread that waits here too, or by a \
-         thread that ended while it held it; only another process or a time-out could end these \
+         thread that ended while holding it; only another process or a time-out could end these \
          waits"
             .to_owned(),
     );

@@ -67,8 +67,8 @@ fn futile(process: &Process, number: usize) -> Option<Finding> {
     wakers.dedup();
     let mut evidence = vec![
         share("wake-ups that found nothing to do", futile / woken),
-        rate("of these", futile / process.seconds),
-        share("processor time for them, as a share of the run time (estimate)", cost),
+        rate("such futile wake-ups", futile / process.seconds),
+        share("processor time for futile wake-ups, as a share of the run time (estimate)", cost),
         count("broadcasts", broadcasts),
         count("signals", signals),
     ];
@@ -76,12 +76,13 @@ fn futile(process: &Process, number: usize) -> Option<Finding> {
         evidence.push(times("threads woken by each broadcast", woken / broadcasts as f64));
     }
     let advice = if broadcasts > 0 {
-        "Wake as many threads as there is work for: a signal for each piece in place of the \
-         broadcast. If threads wait for different things, give each thing a condition of its own."
+        "Wake only as many threads as there is work for: send a signal for each piece of work \
+         instead of the broadcast. If threads wait for different things, use a separate condition \
+         variable for each."
     } else {
-        "Look at the code that signals: the condition does not hold yet when threads are woken, \
-         or another thread makes it false before they run. Signal after the change, and give each \
-         thing that is waited for a condition of its own."
+        "Look at the code that signals: the condition does not hold yet when threads are woken, or \
+         another thread makes it false before they run. Signal after the change, and use a \
+         separate condition variable for each thing that threads wait for."
     };
     Some(Finding {
         rule: Rule::FutileWakeUps,
@@ -121,10 +122,13 @@ fn nobody(process: &Process, number: usize) -> Option<Finding> {
         evidence: vec![
             rate("wake-ups", wake_ups / process.seconds),
             share(
-                "share of these that woke a thread, at most",
+                "share of wake-ups that woke a thread, at most",
                 lock.figures.waits as f64 / wake_ups,
             ),
-            share("processor time for the others, as a share of the run time (estimate)", cost),
+            share(
+                "processor time for the other wake-ups, as a share of the run time (estimate)",
+                cost,
+            ),
         ],
         advice: "Note in the word whether a thread sleeps, and call the kernel only then."
             .to_owned(),

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use syncline_code::file::files::REPLACED;
+use syncline_present::number::counted;
 
 /// A limit of a recording that readers of the report should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -60,7 +61,7 @@ impl fmt::Display for Note {
             Note::NoEnd => write!(
                 f,
                 "the process did not say that it ended: it was killed, ran another program in \
-                 its place, or still runs; what it did until then is all here"
+                 its place, or still runs; all that it did until then is here"
             ),
             Note::ShortRun => write!(
                 f,
@@ -72,53 +73,62 @@ impl fmt::Display for Note {
             }
             Note::DroppedOperations { count } => write!(
                 f,
-                "{count} operations were not counted: their threads were not recorded, or there \
-                 was no room; a larger --max-size gives more room"
+                "{} not counted, because a thread was not recorded or there was no room: a larger \
+                 --max-size gives more room",
+                were(*count, "operation")
             ),
             Note::DroppedWaits { count } => write!(
                 f,
-                "{count} waits were neither counted as waits nor measured, for lack of room: \
-                 record with a larger --max-size"
+                "{} neither counted nor measured, for lack of room: record with a larger \
+                 --max-size",
+                were(*count, "wait")
             ),
             Note::AcquiredBefore { count } => write!(
                 f,
-                "{count} releases were of locks that had been acquired before recording began: these \
-                 holds are not counted"
+                "{} not counted, since the lock was acquired before recording began",
+                were(*count, "hold")
             ),
             Note::PointersMissed { count } => write!(
                 f,
-                "{count} pointers to counted functions lay in the data of modules when recording \
-                 began: calls through these are not seen"
+                "{} to counted functions lay in the data of modules when recording began: calls \
+                 through such pointers are not seen",
+                counted(*count as usize, "pointer")
             ),
             Note::InterruptedOperations { count } => write!(
                 f,
-                "{count} operations in signal handlers were not counted: they interrupted the \
-                 recorder itself"
+                "{} not counted, because a signal handler interrupted the recorder itself",
+                were(*count, "operation")
             ),
             Note::DroppedThreads { count } => {
                 write!(
                     f,
-                    "{count} threads were not recorded: there were too many at once, or after \
-                     thousands with other start functions"
+                    "{} not recorded: too many threads lived at once, or thousands with other \
+                     start functions had been recorded before",
+                    were(*count, "thread")
                 )
             }
             Note::DroppedStacks { count } => write!(
                 f,
-                "{count} call stacks were not kept, for lack of room: only their innermost frame \
-                 is shown"
+                "{} not kept, for lack of room: only the innermost frame is shown",
+                were(*count, "call stack")
             ),
+            Note::DroppedModules { count: 1 } => {
+                write!(f, "1 library was not noted: addresses in it have no names")
+            }
             Note::DroppedModules { count } => {
                 write!(f, "{count} libraries were not noted: addresses in them have no names")
             }
             Note::SharedThreadRecords { threads } => write!(
                 f,
-                "{threads} threads are shown added up, each with earlier threads of the same \
-                 start function: there were too many to keep apart"
+                "{} added to sums of earlier threads with the same start function: there were too \
+                 many threads to keep apart",
+                were(*threads, "thread")
             ),
             Note::BrokenStacks { count, stacks } => write!(
                 f,
-                "{count} of {stacks} call stacks end early: code on the way has no unwind \
-                 information"
+                "{count} of {stacks} call stacks {} early: code on the way has no unwind \
+                 information",
+                if *count == 1 { "ends" } else { "end" }
             ),
             Note::ModulesChanged => write!(
                 f,
@@ -133,8 +143,8 @@ impl fmt::Display for Note {
             ),
             Note::OpenMpInside => write!(
                 f,
-                "OpenMP's library waits inside for the end of parallel regions and for tasks: that time \
-                 is \"in the kernel besides\", or on a processor"
+                "OpenMP's library waits inside for the end of parallel regions and for tasks: that \
+                 time is \"other kernel time\", or on a processor"
             ),
             Note::NoSamples { why } => write!(
                 f,
@@ -182,6 +192,12 @@ impl fmt::Display for Note {
             ),
         }
     }
+}
+
+/// How many things there were, as a subject and its verb: "1 wait was", "2 waits were".
+fn were(number: u64, one: &str) -> String {
+    let verb = if number == 1 { "was" } else { "were" };
+    format!("{} {verb}", counted(number as usize, one))
 }
 
 /// Serializes notes, each with its message.

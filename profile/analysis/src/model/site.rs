@@ -59,18 +59,19 @@ impl Site {
     pub fn instead_of_sleeping(&self) -> &'static str {
         match self.repeats {
             Some(true) => {
-                "they are in a loop that checks for something after each sleep, and sees it half a \
-                 sleep too late on average: wait for the event itself (a condition, a semaphore, poll)"
+                "the sleeps are in a loop that checks for something after each sleep, and notices \
+                 it half a sleep too late on average: wait for the event itself (a condition \
+                 variable, a semaphore, poll)"
             }
             Some(false) => {
-                "each sleep belongs to a piece of work: have several under way at a time, with more \
+                "each sleep belongs to a piece of work: do several pieces at a time, with more \
                  threads or more connections"
             }
             None => {
-                "if the program checks for something after each sleep, it sees it half a sleep too \
-                 late on average: wait for the event itself (a condition, a semaphore, poll); if each \
-                 sleep imitates a device or waits for an answer, have several under way at a time, \
-                 with more threads or more connections"
+                "if the program checks for something after each sleep, it notices that half a \
+                 sleep too late on average: wait for the event itself (a condition variable, a \
+                 semaphore, poll); if each sleep imitates a device or waits for an answer, do \
+                 several pieces of work at a time, with more threads or more connections"
             }
         }
     }

@@ -95,7 +95,7 @@ impl Times {
             (self.spinning, "polling"),
             (self.futexes, "waiting in futexes"),
             (self.events, "waiting for events"),
-            (self.kernel, "in the kernel besides"),
+            (self.kernel, "other kernel time"),
             (self.unknown, "not known"),
         ]
     }

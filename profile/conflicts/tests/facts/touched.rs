@@ -98,7 +98,7 @@ fn data_is_named_by_its_variable() {
     let report = named(&trace, &facts(&trace, &options), &options, &mut OneVariable);
     let data = &report.locks[0].data;
     let said: Vec<_> = data.iter().map(|d| (d.what.as_str(), d.blocks, d.words)).collect();
-    let elsewhere = "memory that is no variable's and no block's";
+    let elsewhere = "memory outside of variables and blocks";
     assert_eq!(
         said,
         [("v", 0, 3), ("blocks of 64 bytes from make  a.c:1", 1, 1), (elsewhere, 0, 1)]

@@ -39,7 +39,9 @@ pub fn section(process: &Process) -> String {
     }
     match groups.len().saturating_sub(GROUPS) {
         0 => html,
-        more => format!("{html}<p class=\"empty\">{} more.</p>\n", counted(more, "start function")),
+        more => {
+            format!("{html}<p class=\"empty\">And {}.</p>\n", counted(more, "more start function"))
+        }
     }
 }
 

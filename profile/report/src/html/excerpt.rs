@@ -58,7 +58,7 @@ fn doubt(source: Option<SystemTime>, binary: Option<SystemTime>) -> &'static str
         (Some(_), Some(_)) => {
             " <strong>changed since the program was built: lines may have moved</strong>"
         }
-        _ => " <strong>the program is not there to compare with: lines may have moved</strong>",
+        _ => " <strong>the program's file can't be read: lines may have moved</strong>",
     }
 }
 

@@ -12,7 +12,7 @@ use syncline_analysis::model::{
 };
 use syncline_analysis::name;
 use syncline_present::page::Escaped;
-use syncline_present::page::number::{count, counted, duration, grouped, percent, rate};
+use syncline_present::page::number::{count, counted, duration, percent, rate};
 
 /// The most findings that are written; a program with more has other problems.
 const FINDINGS: usize = 100;
@@ -41,8 +41,8 @@ pub fn section(process: &Process, id: &str) -> String {
     }
     html += "</ol>\n";
     if let Some(more @ 1..) = process.findings.len().checked_sub(FINDINGS) {
-        let more = grouped(more as u64);
-        let _ = writeln!(html, "<p class=\"empty\">{more} more are in the JSON report.</p>");
+        let more = counted(more, "more finding");
+        let _ = writeln!(html, "<p class=\"empty\">The JSON report has {more}.</p>");
     }
     html + &in_other_runs(process)
 }
@@ -69,8 +69,8 @@ fn in_other_runs(process: &Process) -> String {
 pub fn path(process: &Process) -> String {
     let lines = path::lines(process);
     if lines.is_empty() {
-        return "<p class=\"empty\">It is not known: the process had one thread, or did not exit by \
-                itself.</p>"
+        return "<p class=\"empty\">The critical path is unknown: the process had one thread, or \
+                did not exit by itself.</p>"
             .to_owned();
     }
     let mut html = String::from("<ul class=\"remaining\">\n");
@@ -89,7 +89,7 @@ pub fn path(process: &Process) -> String {
 /// sites' rows begin with `rows`.
 pub fn remaining(process: &Process, rows: &str) -> String {
     if process.remaining.is_empty() {
-        return "<p class=\"empty\">Nothing: what findings do not explain takes less.</p>"
+        return "<p class=\"empty\">None: the waits that no finding explains take less time.</p>"
             .to_owned();
     }
     let mut html = String::from("<ul class=\"remaining\">\n");

@@ -21,7 +21,7 @@ pub fn section(process: &Process) -> String {
     let waits = waits(process);
     let mut html = String::from("<div class=\"histograms\">");
     if waits.buckets.is_empty() {
-        html += "<p class=\"empty\">Nobody waited for a lock.</p>";
+        html += "<p class=\"empty\">No thread waited for a lock.</p>";
     } else {
         html += &figure(&waits, "Waits for locks, all together");
     }

@@ -63,14 +63,14 @@ const SECTIONS: [Section; 11] = [
     ),
     (
         "Critical path",
-        "What the end of the run waited for, traced back from it to the start. Only a change that \
-         shortens it makes the run shorter.",
+        "What the end of the run waited for, traced back to the start. Only a change that shortens \
+         this path makes the run shorter.",
         |process, _, _| findings::path(process),
     ),
     (
         "What else takes time",
-        "Waits that take at least 2 % of the time of all threads and that no finding explains; \
-         those with the largest part of the critical path come first, if enough of it is known.",
+        "Waits that take at least 2 % of the time of all threads and that no finding explains. If \
+         enough of the critical path is known, those with the largest part of it come first.",
         |process, _, id| findings::remaining(process, &format!("{id}-site-")),
     ),
     ("Timeline", "What each thread did when.", |process, _, id| {
@@ -78,8 +78,9 @@ const SECTIONS: [Section; 11] = [
     }),
     (
         "Locks",
-        "Most time waited first; locks, then futexes, then events. Open a row for its call \
-         sites and holders. Time held is an estimate from a sample.",
+        "Locks come first, then futexes, then events; in each kind, those with most time waited \
+         come first. Open a row for its call sites and holders. Time held is an estimate from a \
+         sample.",
         |process, _, id| tables::locks(process, format!("{id}-lock-")),
     ),
     (
@@ -110,10 +111,10 @@ const SECTIONS: [Section; 11] = [
     ),
     (
         "Balance",
-        "What the threads of each start function did with their time, the busiest first.",
+        "What the threads of each start function did with their time, the busiest thread first.",
         |process, _, _| balance::section(process),
     ),
-    ("Threads", "Most time lost waiting for locks first.", |process, _, id| {
+    ("Threads", "Those that lost most time waiting for locks come first.", |process, _, id| {
         tables::threads(process, format!("{id}-thread-"))
     }),
 ];

@@ -40,11 +40,12 @@ pub fn cards(process: &Process) -> String {
     };
     let times = &process.times;
     if times.spinning >= LEAST * process.thread_seconds && times.spinning > 0.0 {
-        card(duration(times.spinning), "lost in polling: refused tries, and yields");
+        let what = "lost in polling: refused tries, yields, and loops that only wait";
+        card(duration(times.spinning), what);
     }
     card(duration(times.running), "on a processor");
     if let Some(text) = process::short_of_processors(process) {
-        let what = format!("ready without a processor, also when a wait had ended: {text}");
+        let what = format!("ready without a processor, including after waits had ended: {text}");
         card(duration(process.ready()), &what);
     }
     if times.futexes > 0.0 {
@@ -52,7 +53,7 @@ pub fn cards(process: &Process) -> String {
     }
     card(duration(times.events), "waiting for events, which may be idle");
     if times.kernel >= LEAST * process.thread_seconds && times.kernel > 0.0 {
-        card(duration(times.kernel), "in the kernel besides: asleep, or input and output");
+        card(duration(times.kernel), "other time in the kernel: asleep, or in input and output");
     }
     let quadrants = &process.lock_quadrants;
     card(count((quadrants.q1 + quadrants.q2) as u64), "contended locks (Q1, Q2)");

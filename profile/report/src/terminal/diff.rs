@@ -51,7 +51,7 @@ fn runs(before: &Run, after: &Run, out: &mut impl Write, style: &Style) -> io::R
     let rows = vec![
         row("run time", |run| run.seconds, duration),
         row("waiting for locks, all threads", |run| run.waited, duration),
-        row("of its threads' time", |run| run.lock_share, percent),
+        row("waiting for locks, share of threads' time", |run| run.lock_share, percent),
         row("acquisitions a second", |run| run.acquisitions_per_second, rate),
         row("threads", |run| run.threads as f64, |number| format!("{number}")),
     ];

@@ -38,7 +38,7 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
                 || *number == 0 && lost(process, finding) >= LEAST_LOST
         });
     let remark = match process.runs {
-        _ if large.is_empty() => "none that would bring much",
+        _ if large.is_empty() => "none whose fix would save much",
         Some(_) => "most to gain first; gains are predicted: each is the mean over all runs",
         None if process::had_others(process) => {
             "most to gain first; gains are predicted, for an idle machine"
@@ -103,8 +103,8 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
     let (idle, others): (Vec<_>, Vec<_>) = process.remaining.iter().partition(|r| r.idle);
     if !others.is_empty() {
         let remark = match process.critical_path.is_known() {
-            true => "of all threads together; most of the critical path first",
-            false => "of all threads together; no finding explains it",
+            true => "share of all threads' time; most of the critical path first",
+            false => "share of all threads' time that no finding explains",
         };
         heading("WHAT ELSE TAKES TIME", remark, out, style)?;
     }
@@ -115,7 +115,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         paragraph(&start, &printable(&text), out, style)?;
         by_experiment(process, &one.place, out, style)?;
     }
-    more(others.len().saturating_sub(FINDINGS), "thing that takes time", out, style)?;
+    more(others.len().saturating_sub(FINDINGS), "cause", out, style)?;
     if let Some(open) = others.iter().find_map(|one| one.open_question.as_ref()) {
         let text = format!("What do the sections touch? Run `{}` to find out.", open.command);
         paragraph("     ?  ", &printable(&text), out, style)?;

@@ -61,9 +61,9 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
         ("waiting in futexes", (times.futexes, 0.0), waits(process, Kind::Futex, style)),
         ("waiting for events", (times.events, 0.0), waits(process, Kind::Event, style)),
         (
-            "in the kernel besides",
+            "other kernel time",
             (times.kernel, LEAST_SHOWN),
-            format!("{} {}", share(times.kernel), dim("(asleep, or input and output)")),
+            format!("{} {}", share(times.kernel), dim("(asleep, or in input and output)")),
         ),
         (
             "not known",

@@ -12,8 +12,8 @@ pub fn heading(title: &str, remark: &str, out: &mut impl Write, style: &Style) -
     writeln!(out, "\n{}", format!("{title}  {remark}").trim_end())
 }
 
-/// Writes how many things a table left out; nothing if it is complete. `one` is the noun in the
-/// singular.
+/// Writes how many things a table left out; nothing if it is complete. `one` is what is counted, in
+/// the singular. Only its first word gets a plural, so the rest has to suit both.
 pub fn more(count: usize, one: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
     match count {
         0 => Ok(()),

@@ -176,7 +176,7 @@ after   /bin/queue 8
   before   after   change
   4.00 s  2.00 s  -50.0 %  run time
   600 ms  120 ms  -80.0 %  waiting for locks, all threads
-  15.0 %   6.0 %  -60.0 %  of its threads' time
+  15.0 %   6.0 %  -60.0 %  waiting for locks, share of threads' time
    1,250   1,500  +20.0 %  acquisitions a second
        1       1      0 %  threads
 

@@ -69,7 +69,7 @@ pid 4711, 2 threads, ran 4.00 s, exited
   on a processor              2.00 s   28.6 %
   waiting in futexes         25.0 ms   futex 25.0 ms (locks or events)
   waiting for events          400 ms   condvar 400 ms (may be idle)
-  in the kernel besides       975 ms   13.9 % (asleep, or input and output)
+  other kernel time           975 ms   13.9 % (asleep, or in input and output)
   not known                   1.80 s   25.7 % (their end was not seen)
 
 FINDINGS  most to gain first; gains are predicted
@@ -86,7 +86,7 @@ CRITICAL PATH  what the end of the run waited for, traced back
   25.6 %  unknown        the first thread
   24.4 %  in the kernel  the first thread
 
-WHAT ELSE TAKES TIME  of all threads together; no finding explains it
+WHAT ELSE TAKES TIME  share of all threads' time that no finding explains
    5.7 %  condvar shop+0x7080, at shop+0x300. 4 waits of 100 ms, by 1 thread; the waiting threads
           work for 60.0 % of their time: their waits may delay the run.
 
@@ -143,7 +143,7 @@ fn minor_findings_share_one_line() {
     }
     let text = terminal(&analysis, Extent::Findings, Style::default());
     let expected =
-        "FINDINGS  none that would bring much\n\n  Small: shop+0x100 (too-long-section)\n";
+        "FINDINGS  none whose fix would save much\n\n  Small: shop+0x100 (too-long-section)\n";
     assert!(text.contains(expected), "{text}");
     analysis.processes[0].sites[0].figures.waited = 0.150;
     let text = terminal(&analysis, Extent::Findings, Style::default());

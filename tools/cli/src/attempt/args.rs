@@ -10,10 +10,10 @@ use syncline_targets::Locks;
 
 /// Find out which locks make a program faster
 ///
-/// Runs the program in rounds: in each, with its own locks and with every variant in turn. Compares
-/// only runs of the same round. Says "no difference" if a difference is too small to matter.
-/// Ctrl-C ends the command and shows the result of the complete rounds. `syncline exec` then runs the
-/// program with the locks that won.
+/// Runs the program in rounds: in each round, once with its own locks and once with each variant.
+/// Only runs of the same round are compared. "No difference" means that a difference is too small
+/// to matter. Ctrl-C ends the command and shows the result of the complete rounds. `syncline exec`
+/// then runs the program with the locks that won.
 ///
 /// For example: `syncline try --lock gate,mcs,ticket --runs 20 -- ./app`
 #[derive(clap::Args)]

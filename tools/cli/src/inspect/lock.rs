@@ -150,7 +150,7 @@ fn causes(lock: &Lock) -> Vec<String> {
     }
     if first.share < WORTH_NAMING {
         return vec![format!(
-            "   conflicts are spread over {}: the most, {}, are on {}{}",
+            "   conflicts are spread over {}: the largest part, {}, is on {}{}",
             counted(lock.cause_fields, "field"),
             percent(first.share),
             first.field,
@@ -207,9 +207,9 @@ fn sections(site: &Site) -> Vec<String> {
         inside.push(format!("calls the system: {}", calls.join(", ")));
     }
     if site.stopped > 0 {
-        let why = |(why, n): &(String, u64)| format!("{why} in {}", of_traced(*n, site));
+        let why = |(why, n): &(String, u64)| format!("{} because of {why}", of_traced(*n, site));
         let why: Vec<String> = site.stops.iter().map(why).collect();
-        inside.push(format!("tracing stopped before the end: {}", why.join(", ")));
+        inside.push(format!("sections not traced to their end: {}", why.join(", ")));
     }
     if !inside.is_empty() {
         lines.push(format!("      {}", inside.join("; ")));

@@ -86,7 +86,7 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     {
         return Err(unreadable(error));
     }
-    failed.iter().for_each(|error| say(&format!("left out: {error}")));
+    failed.iter().for_each(|error| say(&format!("a trace is left out: {error}")));
     reports.sort_by_key(|report| std::cmp::Reverse(report.acquisitions));
     Ok(reports)
 }

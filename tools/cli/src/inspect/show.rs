@@ -26,7 +26,7 @@ pub fn text(report: &Report, style: &Style) -> String {
     // Writing to a text never fails.
     let _ = writeln!(text, "{} (process {})", command_line(&report.command), report.pid);
     if let Some(why) = &report.left_alone {
-        let _ = writeln!(text, "  was left alone: {why}");
+        let _ = writeln!(text, "  not traced to its end: {why}");
     }
     if report.traced == 0 {
         let _ =
@@ -56,8 +56,8 @@ pub fn text(report: &Report, style: &Style) -> String {
         // Writing to a text never fails.
         let _ = writeln!(
             text,
-            "  the last {} of the trace were left out: they take more memory than is free; trace less \
-             with --site, --lock or --budget",
+            "  the end of the trace is left out, since memory is short: {}; trace less with \
+             --site, --lock or --budget",
             counted(report.left_out as usize, "section"),
         );
     }

@@ -29,8 +29,8 @@ use crate::statuses;
     after_long_help = statuses::KERNEL
 )]
 pub struct Kernel {
-    /// Kernel image (vmlinuz), or Debian package with one [default: the newest in /boot; kernels for
-    /// clouds come first]
+    /// Kernel image (vmlinuz), or Debian package with one [default: the newest image in /boot with
+    /// "cloud" in its name, or else the newest one]
     #[arg(long, value_name = "FILE", conflicts_with = "read")]
     pub kernel: Option<PathBuf>,
 
@@ -83,7 +83,7 @@ pub struct Kernel {
     #[arg(short, long, value_name = "DIR", default_value = DEFAULT, conflicts_with = "read")]
     pub output: PathBuf,
 
-    /// Largest size of the trace, such as 512M or 4G; what comes after that is not recorded
+    /// Largest size of the trace, such as 512M or 4G; sections that don't fit are not recorded
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = parse_size, conflicts_with = "read")]
     pub max_size: u64,
 

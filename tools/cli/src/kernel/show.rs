@@ -80,7 +80,7 @@ fn sums(about: &About, report: &Report) -> String {
     }
     if report.left_out > 0 {
         line(format!(
-            "the last {} were left out: they take more memory than is free",
+            "the end of the trace is left out, since memory is short: {}",
             counted(report.left_out as usize, "section")
         ));
     }
@@ -103,8 +103,12 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
               acquired spinlock said so\n"
             .to_owned(),
         _ => {
-            let names = ["releases without an acquisition", "at another level", "held in user space"];
-            let further = ["words that contradict", "entries without an end"];
+            let names = [
+                "releases without an acquisition",
+                "releases at another level (task or interrupt)",
+                "locks held at a return to user space",
+            ];
+            let further = ["lock words that contradict the state", "entries without an end"];
             let all = names.iter().chain(&further).zip(INVARIANTS);
             let all: Vec<String> = all.map(|(what, name)| format!("{} {what}", of(name))).collect();
             format!("  INVARIANTS BROKEN: {}\n", all.join(", "))
@@ -113,8 +117,8 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
     if let Some(Compared { of_kernel, locks, followed, missed, dropped }) = of_kernel {
         let _ = write!(
             text,
-            "  the kernel itself counted at least {} {} for {}; {} were followed for these, and {} of the \
-             kernel's were not",
+            "  the kernel itself counted at least {} {} for {}; Syncline followed {} for these \
+             locks, and missed {} of the kernel's",
             count(*of_kernel),
             of_so_many(*of_kernel as usize, "wait"),
             counted(*locks, "lock"),
@@ -208,8 +212,8 @@ fn detail(row: &Row) -> String {
         let _ = write!(text, " and {}", counted(more, "more function"));
     }
     if row.handed_over > 0 {
-        let handed = count(row.handed_over);
-        let _ = write!(text, "; {handed} sections were ended by another task, and not compared");
+        let handed = counted(row.handed_over as usize, "section");
+        let _ = write!(text, "; not compared: {handed} that another task ended");
     }
     text + "\n"
 }

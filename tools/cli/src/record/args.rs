@@ -36,16 +36,17 @@ pub struct Record {
 
     /// Time and log every acquisition, for a timeline
     ///
-    /// Without this option, only waits are logged, and the times that locks are held are sampled. The
-    /// option costs about 30 ns per acquisition and up to 8 MiB per thread. Of a long run, only windows
-    /// of time are logged.
+    /// Without this option, only waits are logged, and the times that locks are held are sampled.
+    /// The option costs about 30 ns per acquisition and up to 8 MiB per thread. In a long run, only
+    /// windows of time are logged.
     #[arg(long)]
     pub timeline: bool,
 
     /// How many times to run the program, up to 100
     ///
-    /// Runs differ. `syncline report` shows for each finding in how many runs it was seen. The first
-    /// run is recorded in DIR, the others in DIR/run-2 and so on; Ctrl-C makes the current run the last.
+    /// Runs of a program differ. `syncline report` says in how many runs each finding was seen. The
+    /// first run is recorded in DIR, the others in DIR/run-2 and so on; Ctrl-C makes the current
+    /// run the last.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
 

@@ -23,7 +23,7 @@ pub fn find(name: &str, variable: &str) -> Result<PathBuf, Failure> {
         let looked: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
         return Err(Failure::message(
             RECORD_FAILED,
-            format!("the library to preload is missing; looked for {}", looked.join(" and ")),
+            format!("the library to preload is missing: there is no {}", looked.join(" and no ")),
         )
         .hint(format!("build all of Syncline (`./x build`), or set {variable} to the library")));
     };
@@ -40,7 +40,7 @@ pub fn find_part(name: &str, variable: &str) -> Result<PathBuf, Failure> {
     let found = candidates.iter().find_map(|path| path.canonicalize().ok().filter(|p| p.is_file()));
     found.ok_or_else(|| {
         let looked: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
-        let message = format!("{name} is missing; looked for {}", looked.join(" and "));
+        let message = format!("{name} is missing: there is no {}", looked.join(" and no "));
         Failure::message(RECORD_FAILED, message)
             .hint(format!("build all of Syncline (`./x build`), or set {variable} to the file"))
     })

@@ -15,9 +15,9 @@ use crate::statuses;
 pub struct Report {
     /// Recording, or several recordings of one program
     ///
-    /// Of several recordings, from this list or from `syncline record --runs`, the report shows the one
-    /// whose findings most of the others have too. For each finding, it says in how many recordings the
-    /// finding was seen.
+    /// If there are several recordings, from this list or from `syncline record --runs`, the report
+    /// shows the most typical one: the recording whose findings occur most often in all of them.
+    /// For each finding, the report says in how many recordings the finding was seen.
     #[arg(value_name = "RECORDING", default_value = DEFAULT_RECORDING)]
     pub recordings: Vec<PathBuf>,
 
@@ -37,7 +37,7 @@ pub struct Report {
     #[arg(long, conflicts_with_all = ["html", "tables"])]
     pub json: bool,
 
-    /// Write an HTML page to FILE instead, which needs no other file and no network
+    /// Write the report to FILE as an HTML page that needs no other file and no network
     #[arg(long, value_name = "FILE", conflicts_with = "tables")]
     pub html: Option<PathBuf>,
 

@@ -123,7 +123,8 @@ pub struct Stress {
     /// Also run the test on the machine NAME, and show both results with their difference
     ///
     /// The difference shows how well a description predicts a machine. A pause of `transfer` takes
-    /// equally many seconds on both machines, and a pause in cycles equally many cycles.
+    /// the same number of seconds on both machines; a pause in cycles takes the same number of
+    /// cycles.
     #[arg(long, value_name = "NAME")]
     pub compare: Option<String>,
 
@@ -135,7 +136,7 @@ pub struct Stress {
     #[arg(long, value_enum, default_value_t = Placement::Near)]
     pub placement: Placement,
 
-    /// Node of the shared memory [default: `first` for atomics and locks, else `machine`]
+    /// Node where the shared memory is [default: `first` for atomics and locks, else `machine`]
     #[arg(long, value_enum)]
     pub memory: Option<Memory>,
 

@@ -11,11 +11,11 @@ use syncline_targets::Locks;
 
 /// Find the best lock for each call site, and write a policy
 ///
-/// Records the program three times, selects the call sites whose locks cost it time, and tries other
-/// locks at one call site after another, the greatest predicted gain first. Locks that are certainly
-/// faster are kept, and written to a policy file for `syncline exec --policy`. A lock is run again
-/// while its result is undecided, up to --at-most times. Ctrl-C ends the command and keeps what has
-/// been measured.
+/// Records the program three times, selects the call sites whose locks cost it time, and tries
+/// other locks at one call site after another, the greatest predicted gain first. Locks that are
+/// certainly faster are kept, and written to a policy file for `syncline exec --policy`. While the
+/// result of a lock is undecided, the program is run with it again, up to --at-most times. Ctrl-C
+/// ends the command and keeps what has been measured.
 ///
 /// For example: `syncline tune --cpu -o app.toml -- ./app`
 #[derive(clap::Args)]

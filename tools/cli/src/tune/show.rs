@@ -19,9 +19,9 @@ pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
     for process in recorded {
         let _ = writeln!(
             text,
-            "Recorded: {:.2} s with {} threads, which waited {:.2} s for locks.",
+            "Recorded: {:.2} s with {}, which waited {:.2} s for locks.",
             process.seconds,
-            process.threads.len(),
+            counted(process.threads.len(), "thread"),
             process.waiting.locks
         );
     }

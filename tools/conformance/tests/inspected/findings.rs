@@ -146,7 +146,7 @@ fn a_too_long_section_names_lines_that_could_be_outside() {
     let after = workload.findings(&[]);
     let finding = by_rule(&after, "too-long-section");
     assert!(finding["open_question"].is_null(), "{finding:#}");
-    assert!(evidence(finding, "share of them that access no shared data") > 0.99);
+    assert!(evidence(finding, "share of instructions that access no shared data") > 0.99);
     let advice = finding["advice"].as_str().expect("an advice");
     assert!(advice.contains("random"), "the generator's lines: {advice}");
     assert!(after.iter().all(|f| f["rule"] != "too-much-data"), "{after:#?}");

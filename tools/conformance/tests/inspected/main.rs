@@ -194,7 +194,7 @@ fn the_papers_tree_conflicts_on_the_roots_pointer() {
     // sections. The other 6 conflicting pairs are pairs of first sections and pairs of second
     // sections.
     assert_eq!(number(&cause["share"]), 21.0 / 27.0);
-    let elsewhere = "memory that is no variable's and no block's";
+    let elsewhere = "memory outside of variables and blocks";
     let data = lock["data"].as_array().expect("data");
     assert!(data.iter().any(|data| data["what"] == elsewhere), "the mapped tree: {data:#?}");
 }

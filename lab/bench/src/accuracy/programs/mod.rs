@@ -101,8 +101,10 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
     let summary = serde_json::to_string(&summary(&rows))?;
     anyhow::ensure!(
         failed.is_empty(),
-        "not run, and in no figure: {}; the figures of the others: {summary}",
-        failed.join(", ")
+        "{} {} not in the figures, and the lines above say why; the figures of the other programs: \
+         {summary}",
+        failed.join(", "),
+        if failed.len() == 1 { "is" } else { "are" }
     );
     Ok(summary)
 }

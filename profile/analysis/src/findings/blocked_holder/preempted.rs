@@ -43,13 +43,13 @@ fn slept_on(process: &Process, site: usize) -> Option<Finding> {
             share("time held without a processor, in the sampled holds", off_cpu),
             count("preemptions in the sampled holds", holder.preempted),
             count("sampled holds", holder.looked_at),
-            seconds("time that others waited meanwhile", waited),
+            seconds("time that other threads waited meanwhile", waited),
         ]
         .into_iter()
         .chain(crowd(process))
         .collect(),
-        advice: "Run no more threads than there are processors, or hold the lock for less of \
-                 their time, so that it is seldom held when a time slice ends."
+        advice: "Run no more threads than there are processors, or hold the lock for a \
+                 smaller part of the time, so that it is seldom held when a time slice ends."
             .to_owned(),
         remedy: Remedy::ShortenSections { sites: vec![site], to: (1.0 - off_cpu).clamp(0.0, 1.0) },
         ..draft(process, site, Rule::PreemptedHolder)
@@ -65,8 +65,8 @@ fn spun_on(process: &Process, site: usize) -> Option<Finding> {
     applies.then(|| Finding {
         title: "Threads spin for a holder that lost its processor".to_owned(),
         evidence: vec![
-            count("spins of a time slice and more", spins.long),
-            seconds("their mean", spins.seconds / spins.long as f64),
+            count("spins of a time slice or longer", spins.long),
+            seconds("mean of these long spins", spins.seconds / spins.long as f64),
             seconds("mean time held", mean_held(figures.held, figures.calls)),
             count("spins", figures.waits),
             seconds("time spun, all threads", spins.of_all),

@@ -75,7 +75,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
             count("sleeps in the sampled holds", holder.slept),
             count("sampled holds", holder.looked_at),
             seconds("longest hold", figures.held_max),
-            seconds("time that others waited meanwhile", waited),
+            seconds("time that other threads waited meanwhile", waited),
             seconds("mean wait", waited / waits as f64),
         ]
         .into_iter()

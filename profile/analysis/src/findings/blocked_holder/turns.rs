@@ -63,7 +63,7 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
             count("threads", threads.len() as u64),
             share("part of the threads' time spent waiting here", figures.waited / spent.lives),
             seconds("mean wait", figures.waited / figures.waits as f64),
-            share("part of the rest spent asleep", spent.asleep / spent.besides),
+            share("part of the threads' other time spent asleep", spent.asleep / spent.besides),
         ],
         advice: format!(
             "If they wait for a pool, make the pool larger: more connections, permits or workers. \

@@ -57,7 +57,7 @@ fn finding(process: &Process, number: usize) -> Option<Finding> {
                 strangers.len() as u64,
             ),
             share(
-                "time to fetch the line again each time, as a share of the run time (estimate)",
+                "time to fetch the line for each acquisition, as a share of the run (estimate)",
                 cost,
             ),
         ],
@@ -65,7 +65,7 @@ fn finding(process: &Process, number: usize) -> Option<Finding> {
                  pairs: alignas(128), best together with the data that it protects."
             .to_owned(),
         open_question: ask_hardware(&format!(
-            "Do other threads use {} meanwhile?",
+            "Do other threads use {} at the same time?",
             strangers.join(", ")
         )),
         remedy: Remedy::CheaperCalls {

@@ -126,7 +126,7 @@ impl Group {
                     self.fetches / process.seconds,
                 ),
                 share(
-                    "time for them, as a share of the run time (estimate)",
+                    "time for these fetches, as a share of the run time (estimate)",
                     self.fetches * FETCH / process.seconds,
                 ),
             ],

@@ -199,7 +199,7 @@ impl<'a> Hot<'a> {
             seconds("mean time held (estimate)", self.mean_held()),
             seconds("longest hold that was measured", longest),
             count("locks", self.locks.len() as u64),
-            count("call sites that take them", self.sites.len() as u64),
+            count("call sites that take the locks", self.sites.len() as u64),
         ]
     }
 
@@ -261,7 +261,8 @@ impl<'a> Hot<'a> {
             "How many different addresses do the sections access? If all access the same few, \
              the lock can't be split."
         } else {
-            "Which addresses do the sections access? Many can have several locks; few can't."
+            "Which addresses do the sections access? If there are many, the lock can be split; if \
+             there are few, it can't."
         };
         Finding {
             rule: Rule::TooMuchData,

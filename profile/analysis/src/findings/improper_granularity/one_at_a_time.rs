@@ -60,15 +60,15 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
         sites: vec![number],
         locks: Vec::new(),
         evidence: vec![
-            share("share of the run that one thread sleeps", slept.min(1.0)),
+            share("share of the run in which one thread sleeps", slept.min(1.0)),
             share("processor time of all threads", meanwhile),
             rate("sleeps", sleeps as f64 / process.seconds),
             seconds("mean sleep", mean),
             count("threads of one kind that wait meanwhile", waiting.len() as u64),
         ],
-        advice: "Have several under way at a time: more threads for this work (a larger pool, a \
-                 thread for each connection), or work that does not keep its thread while it sleeps \
-                 (asynchronous calls, requests that are suspended)."
+        advice: "Do several pieces of work at a time: use more threads for it (a larger pool, a \
+                 thread for each connection), or work that does not occupy a thread while it \
+                 sleeps (asynchronous calls, requests that are suspended)."
             .to_owned(),
         open_question: None,
         remedy: Remedy::AtOnce { seconds: site.figures.waited, pieces: waiting.len() },

@@ -101,7 +101,7 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
         locks: vec![number, mutex],
         evidence: vec![
             share(
-                "share of its threads' time waited for it",
+                "share of its threads' time spent waiting for it",
                 (waits.waited + in_line) / alive.max(1e-9),
             ),
             rate("times taken", all as f64 / process.seconds),

@@ -200,13 +200,16 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
         locks: few(&locks),
         evidence: vec![
             rate("elements that were signalled", elements / process.seconds),
-            share("share of them for which one side slept", of_elements(|queue| queue.more.sleeps)),
             share(
-                "share of them for which the other side slept",
+                "share of elements for which one side slept",
+                of_elements(|queue| queue.more.sleeps),
+            ),
+            share(
+                "share of elements for which the other side slept",
                 of_elements(|queue| queue.less.sleeps),
             ),
-            count("threads of one side", more.threads as u64),
-            count("threads of the other side", less.threads as u64),
+            count("threads on one side", more.threads as u64),
+            count("threads on the other side", less.threads as u64),
         ],
         advice: format!(
             "Make the queue longer, or pass several elements at a time: then a side that is \

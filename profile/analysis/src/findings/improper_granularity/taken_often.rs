@@ -64,13 +64,13 @@ fn finding(process: &Process, family: &Family) -> Option<Finding> {
     sites.sort_by(|&a, &b| descending(waited_at(a), waited_at(b)));
     let advice = match family.is_of_condition() {
         true => {
-            "Take it less often: pass several elements at a time, or larger pieces of work, so that \
-             each acquisition stands for more of it; or give each thread a queue of its own."
+            "Take the lock less often: pass several elements at a time, or larger pieces of work, \
+             so that each acquisition passes on more work; or give each thread a queue of its own."
         }
         false => {
-            "Take it less often: let each thread have a part of its own (a pool, a cache, a counter) \
-             and go to the common one for many things at a time; or do several things with one \
-             acquisition."
+            "Take the lock less often: give each thread a part of its own (a pool, a cache, a \
+             counter), and let it use the common part for many things at a time; or do several \
+             things with one acquisition."
         }
     };
     Some(Finding {
@@ -79,7 +79,7 @@ fn finding(process: &Process, family: &Family) -> Option<Finding> {
         place: process.sites[sites[0]].place.clone(),
         locks: family.few_locks(),
         evidence: vec![
-            share("share of its threads' time waited for it", waited / lived.max(1e-9)),
+            share("share of its threads' time spent waiting for it", waited / lived.max(1e-9)),
             rate("acquisitions", family.calls_per_second()),
             count("waits", waits),
             seconds("mean wait", waited / waits as f64),
@@ -151,7 +151,7 @@ mod tests {
         busy.ready(last, 8.0);
         let findings = found(&busy);
         assert_eq!(findings.len(), 1, "2 of the 12 seconds in which they could run");
-        let waited = share("share of its threads' time waited for it", 0.1);
+        let waited = share("share of its threads' time spent waiting for it", 0.1);
         assert_eq!(findings[0].evidence[0], waited, "2 of the 20 seconds for which they lived");
         let site = &mut busy.sites[0].figures.holder;
         (site.seconds, site.off_cpu) = (1.0, 0.6);

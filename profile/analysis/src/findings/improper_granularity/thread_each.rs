@@ -52,11 +52,11 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
         evidence: vec![
             rate("threads", calls as f64 / process.seconds),
             seconds("processor time of a thread", work),
-            share("share of the run time to create and end them (estimate)", of_run),
+            share("share of the run time to create and end threads (estimate)", of_run),
             count("threads", calls),
         ],
-        advice: "Keep a few threads, as many as there are processors, and hand the work to them through \
-                 a queue: a pool of threads. Several pieces at a time are cheaper still."
+        advice: "Use a pool of threads, one for each processor, and hand the work to them through \
+                 a queue. To hand over several pieces at a time is cheaper still."
             .to_owned(),
         open_question: None,
         remedy: Remedy::Unknown,

@@ -39,8 +39,8 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
         && per_second * family.pair() >= UNSURE_COST_FLOOR;
     let main = site(looks.first().filter(|_| applies)?);
     let mut evidence = vec![
-        rate("looks", per_second),
-        times("looks for each other section of these locks", looked / changed),
+        rate("acquisitions that only read", per_second),
+        times("such acquisitions per acquisition that changes something", looked / changed),
         share("contention", family.contention()),
         count("threads", main.threads as u64),
         share("time in the calls themselves (estimate)", per_second * family.pair()),
@@ -56,7 +56,7 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
         evidence,
         advice: "Read these words without the lock: make them atomic, and take the lock only when \
                  they show that there is something to do. A thread that polls because it has no \
-                 work should sleep at a condition variable or a semaphore until there is some."
+                 work should sleep at a condition variable or a semaphore until there is work."
             .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {

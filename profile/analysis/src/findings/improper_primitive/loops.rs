@@ -66,14 +66,13 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
     let short = outnumbered && process.times.ready >= SHORT * process.thread_seconds;
     let mut advice = match short {
         true => {
-            "Have no more threads than processors, or let threads sleep that wait longer than a \
-                 few microseconds: what they wait for can't be done while they have the processors."
+            "Use no more threads than processors, or let threads that wait longer than a few \
+             microseconds sleep: what they wait for can't be done while they have the processors."
         }
         false => {
-            "If threads wait here for one another, give each more work at a time, divide it more \
-             evenly, or use fewer threads for so little work; if they have nothing to \
-             do, let them sleep \
-             after a few microseconds."
+            "If threads wait here for one another, give each more work at a time, divide the work \
+             more evenly, or use fewer threads for so little work. If they have nothing to do, let \
+             them sleep after a few microseconds."
         }
     }
     .to_owned();
@@ -87,8 +86,8 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
         locks: few(&objects),
         evidence: vec![
             share("share of the processor time spent in the loop", lost / used),
-            seconds("processor time", lost),
-            seconds("ready to run without a processor", process.times.ready),
+            seconds("processor time in the loop", lost),
+            seconds("time ready to run without a processor", process.times.ready),
             count("threads", threads.len() as u64),
             count("call sites", sites.len() as u64),
         ],

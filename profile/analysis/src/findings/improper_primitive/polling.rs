@@ -97,8 +97,8 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
         sites: vec![number, arrival],
         locks: family.few_locks(),
         evidence: vec![
-            rate("looks", looks(site) as f64 / process.seconds),
-            times("looks for each arrival", each),
+            rate("polls of the lock", looks(site) as f64 / process.seconds),
+            times("polls for each arrival of a thread", each),
             share("tries that were refused", refused(site)),
             count("threads", site.threads as u64),
         ],
@@ -168,7 +168,7 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
             rate("acquisitions", tries.calls as f64 / process.seconds),
             count("threads", site.threads as u64),
             seconds("time in refused tries", tries.spun),
-            count("call sites that try so", tries.sites.len() as u64),
+            count("call sites with such tries", tries.sites.len() as u64),
         ],
         advice: "Wait for the lock (pthread_mutex_lock), or use a condition variable for what \
                  the threads poll for: a thread that sleeps leaves its processor to the holder."

@@ -42,10 +42,10 @@ fn finding(process: &Process) -> Option<Finding> {
             seconds("mean sleep", mean),
             count("threads", slept.threads.len() as u64),
         ],
-        advice: "Wait for the event itself: a condition variable, a semaphore or a future, or the file \
-                 descriptor with poll. What comes during a sleep is seen at its end, half a sleep too \
-                 late on average, and nothing else runs meanwhile. If the pause is wanted, as between \
-                 attempts, make it shorter."
+        advice: "Wait for the event itself: use a condition variable, a semaphore, a future, or \
+                 poll on the file descriptor. An event during a sleep is noticed only when the \
+                 sleep ends, half a sleep too late on average, and nothing else runs meanwhile. If \
+                 the pause is wanted, as between attempts, make it shorter."
             .to_owned(),
         open_question: None,
         remedy: Remedy::Unknown,

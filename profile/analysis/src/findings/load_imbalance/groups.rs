@@ -55,7 +55,7 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
         evidence.push(count(&format!("threads of {name}, proposed"), proposed as u64));
         evidence.push(seconds(&format!("work of {name}, all threads"), crew.sum()));
         evidence.push(share(
-            &format!("part of their time that threads of {name} did not wait"),
+            &format!("part of their time in which threads of {name} did not wait"),
             crew.active_share(),
         ));
     }

@@ -209,8 +209,11 @@ impl<'a> Inner<'a> {
         let mut evidence = vec![
             rate("acquisitions", family.calls_per_second()),
             count("sampled acquisitions", self.seen),
-            share("of these, with another lock held", self.share(self.under_any)),
-            share("with always the same one held", self.share(self.under_its_own)),
+            share("sampled acquisitions with another lock held", self.share(self.under_any)),
+            share(
+                "sampled acquisitions with always the same lock held",
+                self.share(self.under_its_own),
+            ),
             share("contention", family.contention()),
             seconds("time waited", family.waited()),
             share("time in the calls themselves (estimate)", family.cost()),

@@ -60,8 +60,8 @@ fn already_atomic(process: &Process, family: &Family) -> Finding {
     Finding {
         rule: Rule::AlreadyExclusive,
         title: "A lock around changes that are atomic already".to_owned(),
-        advice: "Remove the lock: all that the section changes, it changes by atomic \
-                 instructions. Make sure that nothing relies on two of them happening together."
+        advice: "Remove the lock: the section changes data only by atomic instructions. Make sure \
+                 that nothing relies on two of these changes happening together."
             .to_owned(),
         ..common(process, family, Touches::Atomics)
     }
@@ -76,7 +76,7 @@ fn common(process: &Process, family: &Family, touches: Touches) -> Finding {
     ];
     if let Some(section) = &site.section {
         evidence.push(count("instructions of the section", section.instructions as u64));
-        evidence.push(count("of these, atomic ones", section.atomics as u64));
+        evidence.push(count("atomic instructions of the section", section.atomics as u64));
     }
     evidence.extend(site.inspected.as_ref().map_or_else(Vec::new, traced));
     evidence.push(count("locks", family.locks.len() as u64));

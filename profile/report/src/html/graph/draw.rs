@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::layout::Place;
 use super::parts::{Arrow, Node};
+use syncline_present::number::of_so_many;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, duration};
 
@@ -137,9 +138,10 @@ fn line(svg: &mut String, arrow: &Arrow, corners: &[(f64, f64)], nodes: &[Node],
     };
     let _ = write!(
         svg,
-        "<title>{} waited {} times, {} in all, for {holder}</title></g>",
+        "<title>{} waited {} {}, {} in all, for {holder}</title></g>",
         Escaped(&nodes[arrow.from].name),
         count(arrow.waits),
+        of_so_many(arrow.waits as usize, "time"),
         duration(arrow.waited)
     );
 }

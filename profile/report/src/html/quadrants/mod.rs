@@ -61,10 +61,10 @@ pub fn section(process: &Process, thresholds: &Thresholds) -> String {
     }
     format!(
         "<div class=\"quadrants\"><p class=\"legend\"><span class=\"key circle\"></span> lock \
-         <span class=\"key square\"></span> call site; the larger, the more waiting</p>\
+         <span class=\"key square\"></span> call site; a larger mark has more waiting</p>\
          <div class=\"scroll\">{svg}</svg></div>\
-         <p class=\"status\" role=\"status\">Point at one, or choose the picture and use the arrow \
-         keys, to see its name.</p></div>"
+         <p class=\"status\" role=\"status\">Point at a mark, or choose the picture and use the \
+         arrow keys, to see a name.</p></div>"
     )
 }
 

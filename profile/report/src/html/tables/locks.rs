@@ -8,8 +8,9 @@ use crate::html::table::{Column, Format, Row, Table, text};
 use syncline_analysis::model::{Lock, Process};
 use syncline_analysis::name;
 use syncline_analysis::name::primitive;
+use syncline_present::number::of_so_many;
 use syncline_present::page::Escaped;
-use syncline_present::page::number::{count, duration, percent};
+use syncline_present::page::number::{count, counted, duration, percent};
 
 const NAMES: [Column; 2] =
     [("lock", "its name", Format::Text), ("kind", "what it is", Format::Words)];
@@ -41,18 +42,20 @@ fn details(process: &Process, lock: &Lock) -> String {
         let place = name::site(process, &process.sites[used.site]);
         let _ = write!(
             html,
-            "<li>{} at {}: {} calls, waited {}</li>",
+            "<li>{} at {}: {} {}, waited {}</li>",
             used.op.label(),
             Escaped(&place),
             count(used.calls),
+            of_so_many(used.calls as usize, "call"),
             duration(used.waited)
         );
     }
     for blocker in lock.blockers.iter().take(LISTED) {
         let _ = write!(
             html,
-            "<li>{} waits, {} in all, for who had acquired it at {}</li>",
+            "<li>{} {}, {} in all, for a thread that had acquired it at {}</li>",
             count(blocker.waits),
+            of_so_many(blocker.waits as usize, "wait"),
             duration(blocker.waited),
             Escaped(&name::stack(process, blocker.holder_stack))
         );
@@ -61,12 +64,12 @@ fn details(process: &Process, lock: &Lock) -> String {
     if holder.looked_at > 0 && holder.seconds > 0.0 {
         let _ = write!(
             html,
-            "<li>of {} sampled holds the holder was off its processor {} of the time; it \
-             slept {} times and was preempted {} times</li>",
-            count(holder.looked_at),
+            "<li>in {}, the holder was off its processor {} of the time; it slept {} and was \
+             preempted {}</li>",
+            counted(holder.looked_at as usize, "sampled hold"),
             percent(holder.off_cpu_share()),
-            count(holder.slept),
-            count(holder.preempted)
+            counted(holder.slept as usize, "time"),
+            counted(holder.preempted as usize, "time")
         );
     }
     if !lock.beside.is_empty() {

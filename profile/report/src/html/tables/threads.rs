@@ -15,7 +15,7 @@ const COLUMNS: [Column; 12] = [
     ("in futexes", "time waited in futexes", Format::Duration),
     ("for events", "time waited for events", Format::Duration),
     ("in tries", "in tries for locks that were refused", Format::Duration),
-    ("kernel", "in the kernel besides: asleep, or input and output", Format::Duration),
+    ("kernel", "other time in the kernel: asleep, or in input and output", Format::Duration),
     ("acquired", "acquisitions of locks", Format::Count),
     ("waiting", "what it was waiting for at the end", Format::Text),
 ];

@@ -27,8 +27,9 @@ const WHOLE: f64 = 0.999;
 pub fn section(process: &Process, id: &str) -> String {
     let timeline = &process.timeline;
     if timeline.threads.iter().all(Vec::is_empty) {
-        return "<p class=\"empty\">Nobody waited, or the recording has no log of it. A recording made \
-                with <code>syncline record --timeline</code> also has who held what when.</p>"
+        return "<p class=\"empty\">No thread waited, or the recording has no log of waits. A \
+                recording made with <code>syncline record --timeline</code> also says when each \
+                thread held which lock.</p>"
             .to_owned();
     }
     let (pieces, cell) = reduce(timeline, MOST);
@@ -60,15 +61,15 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     let mut remarks = Vec::new();
     if !timeline.holds {
         remarks.push(
-            "Waits only: <code>syncline record --timeline</code> also keeps which thread held \
-             which lock."
+            "Only waits are shown: <code>syncline record --timeline</code> also logs which thread \
+             held which lock."
                 .to_owned(),
         );
     }
     let kept: f64 = timeline.windows.iter().map(|(from, to)| to - from).sum();
     if timeline.windows.len() != 1 || kept < timeline.to * WHOLE {
         remarks.push(format!(
-            "More happened than the logs hold: of {} they have {}, {} in all. The shaded parts \
+            "The logs had no room for all events: of {}, they have {}, {} in all. The shaded parts \
              are incomplete.",
             duration(timeline.to),
             counted(timeline.windows.len(), "window"),
@@ -77,13 +78,13 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     }
     if cell > 0.0 {
         remarks.push(format!(
-            "There is more than a page has room for: events shorter than {} are added up.",
+            "The page has no room for all events: those shorter than {} are added up.",
             duration(cell)
         ));
     }
     if lanes < process.timeline.threads.iter().filter(|spans| !spans.is_empty()).count() {
         remarks.push(format!(
-            "Of {} those {lanes} with most waiting and holding.",
+            "Of {}, only the {lanes} that waited and held locks longest are shown.",
             counted(process.threads.len(), "thread")
         ));
     }

@@ -142,7 +142,7 @@ pub fn server() -> Process {
         what: "asleep in fsync".to_owned(),
         kind: Kind::Event,
         sites: vec![],
-        why: "about 2.1 s, by 1 thread, besides waits that were recorded.".to_owned(),
+        why: "About 2.1 s of sleep, by 1 thread, not counting recorded waits.".to_owned(),
         ..orders.clone()
     };
     p.remaining = vec![orders, asleep];

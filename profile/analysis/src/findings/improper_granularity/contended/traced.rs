@@ -62,7 +62,7 @@ impl<'a> Hot<'a> {
         finding.evidence.push(count("pieces of data that traced sections access", pieces));
         finding.advice = format!(
             "Split the lock: its sections access {pieces} independent pieces of \
-             data. A lock for each bucket, shard or object, each on a cache line of \
+             data. Use a lock for each bucket, shard or object, each on a cache line of \
              its own."
         );
         limit_parts(&mut finding, pieces as f64);
@@ -108,10 +108,10 @@ impl<'a> Hot<'a> {
         finding.evidence.extend(traced(inspected));
         finding
             .evidence
-            .push(count("instructions of a section, the median", inspected.instructions));
+            .push(count("median number of instructions of a section", inspected.instructions));
         finding
             .evidence
-            .push(share("share of them that access no shared data", inspected.unshared));
+            .push(share("share of instructions that access no shared data", inspected.unshared));
         let lines: Vec<&str> =
             inspected.unshared_lines.iter().take(NAMED).map(String::as_str).collect();
         let lines = match lines.as_slice() {

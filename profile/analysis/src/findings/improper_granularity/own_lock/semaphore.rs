@@ -47,7 +47,10 @@ fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding
         place: process.sites[wait.site].place.clone(),
         locks: vec![number],
         evidence: vec![
-            share("share of its threads' time waited for it", figures.waited / alive.max(1e-9)),
+            share(
+                "share of its threads' time spent waiting for it",
+                figures.waited / alive.max(1e-9),
+            ),
             rate("times taken", takes.by_thread.values().sum::<u64>() as f64 / process.seconds),
             count("waits", figures.waits),
             seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
@@ -55,7 +58,7 @@ fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding
         ],
         advice: format!(
             "While one thread holds the semaphore, the others are kept out; it is posted at \
-             {given}. Do less in between, take the semaphore less often, or use several."
+             {given}. Hold the semaphore for less work, take it less often, or use several."
         ),
         open_question: None,
         remedy: Remedy::Unknown,
