@@ -140,7 +140,8 @@ impl Source<'_> {
         while let Some(index) = next.checked_sub(1) {
             let at = u64::from(index) * size_of::<ThreadRecord>() as u64;
             let offset = header.threads.offset.checked_add(at).filter(|_| index < count);
-            let offset = offset.ok_or_else(|| self.damaged("its list of threads leads out of it"))?;
+            let offset =
+                offset.ok_or_else(|| self.damaged("its list of threads leads out of it"))?;
             let record = self.records::<ThreadRecord>(offset, 1, "threads")?[0];
             if found.insert(index, record).is_some() {
                 return Err(self.damaged("its list of threads is a circle"));

@@ -148,10 +148,10 @@ impl Trace {
                     bytemuck::try_pod_read_unaligned(bytes)
                         .map_err(|_| source.damaged("a count's record has an unexpected size"))?,
                 )),
-                RECORD_STACK => stacks.push(
-                    stack(bytes)
-                        .ok_or_else(|| source.damaged("a stack's record has an unexpected size"))?,
-                ),
+                RECORD_STACK => stacks
+                    .push(stack(bytes).ok_or_else(|| {
+                        source.damaged("a stack's record has an unexpected size")
+                    })?),
                 _ => {}
             }
             Ok(())

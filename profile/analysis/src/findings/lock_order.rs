@@ -132,8 +132,7 @@ impl<'a> Graph<'a> {
             return None;
         }
         let process = self.process;
-        let mut evidence =
-            vec![count("locks that are part of such a circle", knot.len() as u64)];
+        let mut evidence = vec![count("locks that are part of such a circle", knot.len() as u64)];
         let pairs = edges.iter().filter(|(edge, _)| self.has(edge.1, edge.0));
         evidence.push(count("pairs seen in both orders", pairs.count() as u64 / 2));
         for &(held, taken) in &circle {

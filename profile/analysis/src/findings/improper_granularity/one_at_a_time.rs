@@ -55,7 +55,8 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
     }
     Some(Finding {
         rule: Rule::OneAtATime,
-        title: "Pieces of work that sleep are done one at a time, and others wait for them".to_owned(),
+        title: "Pieces of work that sleep are done one at a time, and others wait for them"
+            .to_owned(),
         place: site.place.clone(),
         sites: vec![number],
         locks: Vec::new(),

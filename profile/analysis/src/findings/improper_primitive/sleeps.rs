@@ -31,7 +31,8 @@ fn finding(process: &Process) -> Option<Finding> {
     }
     Some(Finding {
         rule: Rule::PollingSleep,
-        title: "A thread sleeps until what it waits for is there, and the run waits for it".to_owned(),
+        title: "A thread sleeps until what it waits for is there, and the run waits for it"
+            .to_owned(),
         place: site.place.clone(),
         sites: vec![number],
         locks: Vec::new(),
