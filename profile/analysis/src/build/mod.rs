@@ -6,6 +6,7 @@
 //! figure wrong, but causes no failure.
 
 mod asleep;
+mod atomics;
 mod blocking;
 mod clock;
 mod holds;
@@ -16,9 +17,9 @@ mod ops;
 mod processor;
 mod python;
 mod sections;
+mod seen;
 mod sites;
 mod sleeps;
-mod spins;
 mod stacks;
 mod taking_part;
 mod tally;
@@ -87,12 +88,13 @@ impl Context<'_> {
                 locks.add(op, lock, (site, stack, t), &tally);
             }
         }
-        let spins = spins::find(file, samples, &clock, &mut stacks);
-        for spin in &spins {
+        let seen = seen::find(file, samples, &clock, &mut stacks);
+        for spin in &seen.spins {
             let tally = Tally { spun: spin.ticks, ..Tally::default() };
             let site = sites.add(Op::Spin, &stacks, spin.stack, 0, spin.thread, &tally);
             locks.add(Op::Spin, 0, (site, spin.stack, spin.thread), &tally);
         }
+        let atomics = atomics::by_function(&seen.atomics, &mut stacks, &clock);
         let asleep = asleep::find(file, samples, &mut stacks);
         let taking_part = taking_part::find(file, samples, &clock, &mut stacks);
         let log = |(t, thread): (usize, &Thread)| timeline::log(t, &thread.log, &sites, &stacks);
@@ -103,7 +105,7 @@ impl Context<'_> {
         let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
         let nesting = nests.finish(&site_numbers, &locks);
         let timeline = timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);
-        let threads = threads::threads(file, &locks, &spins, taking_part, &mut stacks, &clock);
+        let threads = threads::threads(file, &locks, &seen.spins, taking_part, &mut stacks, &clock);
         let mut waiting = Waiting::default();
         for site in &sites {
             waiting.add(site.kind, site.figures.waited);
@@ -137,6 +139,7 @@ impl Context<'_> {
             remaining: Vec::new(),
             critical_path: CriticalPath::default(),
             asleep,
+            atomics,
             whatif: Vec::new(),
             locks,
             sites,

@@ -132,7 +132,13 @@ impl Stacks {
         if *instruction < SampledProcess::PYTHON {
             *instruction += 1;
         }
-        if self.symbols.is_recorded(&addresses) {
+        self.add_behind(addresses)
+    }
+
+    /// Adds the stack of a sampled thread that was right behind the instruction to show. That is
+    /// where a return address lies. `None` as for [`add_seen`](Self::add_seen).
+    pub fn add_behind(&mut self, addresses: Vec<u64>) -> Option<usize> {
+        if addresses.is_empty() || self.symbols.is_recorded(&addresses) {
             return None;
         }
         self.stacks.push(self.symbols.stack(&addresses));

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
 use super::clock::Clock;
-use super::spins::whole;
+use super::seen::whole;
 use super::stacks::Stacks;
 use crate::model::TakingPart;
 use syncline_code::symbols::Symbols;

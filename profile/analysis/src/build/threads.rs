@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::holds::Interruptions;
 use super::ops::takes_lock;
 use super::processor::{cpu, lifetime, ready};
-use super::spins::Spin;
+use super::seen::Spent;
 use super::stacks::Stacks;
 use super::tally::{Tally, waiting_op};
 use crate::model::{Kind, Lock, TakingPart, Thread, Times, Waiting, WaitingNow};
@@ -18,7 +18,7 @@ use crate::model::{Kind, Lock, TakingPart, Thread, Times, Waiting, WaitingNow};
 pub fn threads(
     file: &ProcessFile,
     locks: &[Lock],
-    spins: &[Spin],
+    spins: &[Spent],
     taking_part: Vec<Option<TakingPart>>,
     stacks: &mut Stacks,
     clock: &Clock,

@@ -11,6 +11,8 @@
 //! - two orders that always occur under the same third lock, which admits one thread at a time;
 //! - locks that one thread alone uses;
 //! - a lock that is taken only once, right after it was created: no other thread can know it yet;
+//! - a lock at a call site that takes each of many locks about once: it probably creates objects,
+//!   whose locks are initialised by an assignment, so their creation was not recorded;
 //! - an order that was seen no more often than locks were created at the address of one of its two
 //!   locks: the orders may be those of different locks at that address;
 //! - a circle of three or more locks, if no two locks were seen in both orders, and if either all
@@ -31,7 +33,7 @@ use crate::options::Thresholds;
 /// paths of calls has at most this many frames.
 const MOST_BETWEEN: usize = 3;
 /// If at least this many locks can be reached from each other, two of them should have been seen in
-/// both orders.
+/// both orders. If a call site takes at least this many locks, about once each, it creates them.
 const MANY: usize = 8;
 
 /// The findings about locks taken in both orders, however seldom that was seen.
@@ -60,6 +62,13 @@ fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     nesting.seen <= 1 && from(made).iter().any(|&m| from(taken).iter().any(|&t| same(m, t)))
 }
 
+/// Whether the call site takes each of many locks about once, and this one at most once in a thread.
+fn is_where_many_begin(process: &Process, nesting: &Nesting) -> bool {
+    let locks = process.used_at(nesting.site).count();
+    let calls = process.sites[nesting.site].figures.calls;
+    nesting.seen <= 1 && locks >= MANY && calls < 2 * locks as u64
+}
+
 /// Whether an order was seen no more often than locks were created at the address of one of its two
 /// locks.
 fn may_be_of_several(process: &Process, nesting: &Nesting, held: usize) -> bool {
@@ -81,6 +90,7 @@ impl<'a> Graph<'a> {
                     if held != nesting.lock
                         && !is_try
                         && !is_by_creator(process, nesting)
+                        && !is_where_many_begin(process, nesting)
                         && !may_be_of_several(process, nesting, held) =>
                 {
                     edges.entry((held, nesting.lock)).or_default().push(nesting);
@@ -306,7 +316,7 @@ mod tests {
     use syncline_recording::Primitive;
 
     use super::*;
-    use crate::findings::testing::{Drawn, process};
+    use crate::findings::testing::{Drawn, Use, process};
 
     /// The findings for locks taken in these orders: `a b` stands for b taken with a held, and `a b
     /// c` for c taken with b held as well. A lock has one call site for each text that it appears
@@ -366,6 +376,30 @@ mod tests {
         let seven = ["a b", "b c", "c d", "d e", "e f", "f g", "g a"];
         assert_eq!(orders(&seven).len(), 1);
         assert!(orders(&[&seven[..6], &["g h", "h a"]].concat()).is_empty(), "of eight locks");
+    }
+
+    /// Modelled on libgfortran: each unit's lock is taken with the lock of the list held where the
+    /// unit is opened, and before that lock where it is closed.
+    #[test]
+    fn locks_that_begin_where_they_are_taken_have_no_order() {
+        let opened = |units: usize, times: u64| {
+            let mut drawn = process(1.0, 2);
+            let list = drawn.lock(Primitive::Mutex, "list");
+            let listed = drawn.site(Op::MutexLock, "open at unit.c:1");
+            let (open, close) = ("open at unit.c:5", "close at unit.c:20");
+            let (open, close) = (drawn.site(Op::MutexLock, open), drawn.site(Op::MutexLock, close));
+            let used = drawn.site(Op::MutexLock, "write at unit.c:30");
+            for _ in 0..units {
+                let unit = drawn.lock(Primitive::Mutex, "unit");
+                drawn.uses(unit, open, Use { calls: times, ..Use::default() });
+                drawn.nested(unit, open, Some((list, listed)), 1);
+                drawn.nested(list, close, Some((unit, used)), 1);
+            }
+            found(&drawn).len()
+        };
+        assert_eq!(opened(8, 1), 0);
+        assert_eq!(opened(7, 1), 1, "few: they may be known to others");
+        assert_eq!(opened(8, 2), 1, "each is taken twice there");
     }
 
     #[test]

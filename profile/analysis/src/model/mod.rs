@@ -8,6 +8,7 @@
 //! The JSON report has each [`Process`] in this form: `docs/report-json.md`.
 
 mod asleep;
+mod atomics;
 mod blocking;
 mod figures;
 mod finding;
@@ -31,6 +32,7 @@ mod times;
 mod whatif;
 
 pub use asleep::Asleep;
+pub use atomics::Atomics;
 pub use blocking::{Blocker, Blocking};
 pub use figures::{Bucket, Figures, Histogram, HolderTime, Kind, Waiting};
 pub use finding::{Evidence, Finding, Gain, Group, Method, Remedy, Unit};

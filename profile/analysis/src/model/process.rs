@@ -8,6 +8,7 @@ use syncline_code::model::{Frame, Module, Stack};
 use syncline_code::symbols::place::wraps_locks;
 
 use super::asleep::Asleep;
+use super::atomics::Atomics;
 use super::blocking::Blocking;
 use super::figures::{Kind, Waiting};
 use super::finding::Finding;
@@ -96,6 +97,9 @@ pub struct Process {
     pub critical_path: CriticalPath,
     /// System calls in which threads slept, besides recorded waits, those with most time first.
     pub asleep: Vec<Asleep>,
+    /// Functions whose atomic instructions took processor time, besides those of recorded calls,
+    /// those with most time first.
+    pub atomics: Vec<Atomics>,
     /// The results of `syncline whatif`, if it was run.
     pub whatif: Vec<WhatIf>,
     /// The locks and other objects that threads use. Locks come first; of each kind, those with

@@ -100,6 +100,8 @@ pub enum Rule {
     SpinlockInstead,
     /// A futex of the program's own with much waiting.
     BusyFutex,
+    /// Atomic instructions that take much of the processor time.
+    BusyAtomics,
     /// A lock inside a function of the C library.
     LibraryLock,
     /// A thread that is created for each small piece of work.
@@ -210,6 +212,7 @@ impl Rule {
             Rule::OnlyWriters             => shared(C::ImproperPrimitive,    Nothing, HandingOver, None),
             Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Nothing, Cheaper,     None),
             Rule::BusyFutex               => shared(C::ImproperGranularity,  AtLocks, No,          None),
+            Rule::BusyAtomics             => alone(C::ImproperGranularity, Nothing),
             Rule::LibraryLock             => alone(C::ImproperPrimitive, AtLocks),
             Rule::ThreadForEachTask       => alone(C::ImproperGranularity, All),
             Rule::OneAtATime              => alone(C::ImproperGranularity, All),

@@ -18,7 +18,7 @@ use super::files::{self, Unusable};
 use super::locals::Locals;
 use super::table::{Table, Tables};
 use super::unwind::Unwind;
-use crate::model::{Section, SymbolSource};
+use crate::model::{Doing, Section, SymbolSource};
 
 /// The names in one file, and results of analysing its code. Addresses are those of the file.
 pub struct Image {
@@ -37,8 +37,8 @@ pub struct Image {
     looked_up: Cell<usize>,
     /// The critical sections that were analysed already.
     pub sections: RefCell<HashMap<Acquired, Option<Section>>>,
-    /// The addresses that were analysed, and whether a thread at each only waits.
-    pub spins: RefCell<HashMap<u64, bool>>,
+    /// The addresses that were analysed, and what a thread does at each.
+    pub doing: RefCell<HashMap<u64, Doing>>,
     /// By the return address of each acquisition that was analysed: how many of the innermost
     /// frames acquired the lock on behalf of their caller.
     pub returned: RefCell<HashMap<u64, usize>>,
@@ -111,7 +111,7 @@ impl Image {
             found: RefCell::default(),
             looked_up: Cell::new(0),
             sections: RefCell::default(),
-            spins: RefCell::default(),
+            doing: RefCell::default(),
             returned: RefCell::default(),
             wrappers: OnceCell::new(),
         }

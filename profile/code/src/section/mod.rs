@@ -17,17 +17,20 @@
 //!
 //! The same paths show which functions acquire a lock on behalf of their callers (`held`). Paths
 //! from other calls and loops show which functions sleep again and again (`again`), and which only
-//! wait for another thread (`spin`).
+//! wait for another thread (`spin`). `doing` says what a thread did where a sample found it, and
+//! `python` which Python functions sleep again and again.
 //!
 //! Only files for x86-64 are read, and only if they are those of the recording.
 
 pub mod again;
 mod code;
 mod count;
+pub mod doing;
 mod effects;
 pub mod held;
 mod names;
-pub mod spin;
+pub mod python;
+mod spin;
 mod state;
 mod step;
 #[cfg(test)]

@@ -18,46 +18,19 @@ use iced_x86::{
 
 use super::code::Code;
 use super::state::{reads, writes};
-use super::with_code;
-use crate::file::image::Image;
 
 /// Loops of at most this many instructions are examined.
 const LONGEST: usize = 48;
-/// Functions of at most this many bytes are examined.
-const LARGEST: u64 = 1 << 20;
-
-/// For each of `addresses` of a file, whether it is in a loop that only waits.
-pub fn spins(image: &Image, addresses: &[u64]) -> Vec<bool> {
-    let known = |address| image.spins.borrow().get(address).copied();
-    if addresses.iter().any(|address| known(address).is_none()) {
-        let look = |code: &Code| {
-            let mut functions = HashMap::new();
-            let spins = |&address: &u64| (address, spins_at(code, address, &mut functions));
-            addresses.iter().map(spins).collect()
-        };
-        let looked: Vec<(u64, bool)> = with_code(image, look).unwrap_or_default();
-        image.spins.borrow_mut().extend(looked);
-    }
-    addresses.iter().map(|address| known(address).unwrap_or(false)).collect()
+/// Whether an address is at a `pause` or right behind one: `pause` takes many cycles, so a sample of
+/// a thread in a loop with it is mostly there.
+pub fn is_at_pause(code: &Code, address: u64) -> bool {
+    let is_pause = |at| code.instruction(at).is_some_and(|i| i.mnemonic() == Mnemonic::Pause);
+    is_pause(address) || is_pause(address.wrapping_sub(2))
 }
 
-/// The instructions of functions, by their first addresses.
-type Functions = HashMap<u64, Vec<Instruction>>;
-
-fn spins_at(code: &Code, address: u64, functions: &mut Functions) -> bool {
-    let is_pause = |at| code.instruction(at).is_some_and(|i| i.mnemonic() == Mnemonic::Pause);
-    // `pause` takes many cycles, so a sample of a thread in the loop is mostly at that instruction
-    // or behind it.
-    if is_pause(address) || is_pause(address.wrapping_sub(2)) {
-        return true;
-    }
-    let Some(range) = code.function(address).filter(|range| range.end - range.start <= LARGEST)
-    else {
-        return false;
-    };
-    let instructions =
-        functions.entry(range.start).or_insert_with(|| code.instructions(range).collect());
-    loops_around(instructions, address).any(looks_only)
+/// Whether an address of a function is in a loop that only waits.
+pub fn only_waits(function: &[Instruction], address: u64) -> bool {
+    loops_around(function, address).any(looks_only)
 }
 
 /// The loops around an address: the instructions from the target of a jump back to that jump.
@@ -222,7 +195,7 @@ mod tests {
         ($($line:literal),* $(,)?) => {{
             let body = instructions!($($line),*);
             let within = body.last().expect("an instruction").ip();
-            loops_around(&body, within).any(looks_only)
+            only_waits(&body, within)
         }};
     }
 

@@ -8,6 +8,7 @@ pub mod place;
 pub mod short;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 use std::rc::Rc;
 
 use syncline_recording::layout::ModuleRecord;
@@ -16,9 +17,9 @@ use syncline_recording::{PythonFrame, SampledProcess};
 use crate::file::files;
 use crate::file::image::{Found, Image};
 use crate::file::library::Library;
-use crate::model::{Frame, Module, Stack, SymbolSource};
+use crate::model::{Doing, Frame, Module, Stack, SymbolSource};
 use crate::section::again::{self, Around};
-use crate::section::{held, spin};
+use crate::section::{doing, held, python};
 
 /// The size of a cache line in bytes. Processors move whole lines between their caches.
 pub const CACHE_LINE: u64 = 64;
@@ -137,9 +138,8 @@ impl Symbols {
         Some((m, address.wrapping_sub(self.modules[m].bias)))
     }
 
-    /// For each of `addresses`, whether a thread there does nothing but wait for a store of another
-    /// thread.
-    pub fn spins(&mut self, addresses: &[u64]) -> Vec<bool> {
+    /// What a thread does at each of `addresses`.
+    pub fn doing(&mut self, addresses: &[u64]) -> Vec<Doing> {
         let mut by_module: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
         for (number, &address) in addresses.iter().enumerate() {
             if let Some(m) = self.module_of(address) {
@@ -147,16 +147,15 @@ impl Symbols {
                 by_module.entry(m).or_default().push((number, at));
             }
         }
-        let mut spins = vec![false; addresses.len()];
+        let mut all = vec![Doing::Works; addresses.len()];
         for (m, addresses) in by_module {
             let (numbers, addresses): (Vec<usize>, Vec<u64>) = addresses.into_iter().unzip();
-            for (number, spin) in
-                numbers.into_iter().zip(spin::spins(&self.image_of(m), &addresses))
-            {
-                spins[number] = spin;
+            let found = doing::doing(&self.image_of(m), &addresses);
+            for (number, doing) in numbers.into_iter().zip(found) {
+                all[number] = doing;
             }
         }
-        spins
+        all
     }
 
     /// The part of a sampled stack from the return address of a recorded call on; `None` if the
@@ -269,8 +268,15 @@ impl Symbols {
                 if !passed {
                     continue;
                 }
-                let (m, at) = self.call_in_file(address)?;
-                match again::around_sleep(&self.image_of(m), at, frame) {
+                let around = if address >= SampledProcess::PYTHON {
+                    let number = self.frames_at(address)[frame];
+                    let frame = self.frame(number);
+                    python::around_sleep(Path::new(frame.file.as_ref()?), frame.line?)
+                } else {
+                    let (m, at) = self.call_in_file(address)?;
+                    again::around_sleep(&self.image_of(m), at, frame)
+                };
+                match around {
                     Around::Repeats => return Some(true),
                     Around::Once => return Some(false),
                     Around::Wraps => {}

@@ -13,6 +13,7 @@
 //! threads, the waiting in a single futex has to reach the threshold. (Locks may wait in a futex of
 //! each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
 
+mod atomics;
 mod known;
 pub mod yielding;
 
@@ -21,7 +22,9 @@ use syncline_recording::Class;
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
 use crate::findings::waking::is_clock;
-use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
+use crate::model::{
+    Answer, Atomics, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse,
+};
 use crate::options::Thresholds;
 use known::{Known, OF_LOCK, UNSEEN};
 
@@ -59,7 +62,14 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
             findings.push(lock);
         }
     }
+    findings.extend(atomics::find(process, &findings));
     findings
+}
+
+/// Whether a finding's first call site is in the function with these atomic instructions.
+fn is_in(process: &Process, finding: &Finding, atomics: &Atomics) -> bool {
+    let site = finding.sites.first().map(|&site| &process.sites[site]);
+    site.and_then(|site| process.function_of(site)) == Some(&atomics.function)
 }
 
 /// Seconds that threads waited in one futex at a site.
@@ -105,7 +115,7 @@ fn finding(process: &Process, number: usize) -> Finding {
     let figures = &site.figures;
     let locks: Vec<usize> = process.used_at(number).collect();
     let (advice, open_question) = advice(Known::of(process, site));
-    Finding {
+    let mut finding = Finding {
         rule: Rule::BusyFutex,
         title: "Threads wait for each other in a futex".to_owned(),
         place: site.place.clone(),
@@ -125,7 +135,13 @@ fn finding(process: &Process, number: usize) -> Finding {
         open_question,
         remedy: Remedy::NoWaits { sites: vec![number] },
         gain: None,
-    }
+    };
+    let atomics = process.atomics.iter().find(|atomics| is_in(process, &finding, atomics));
+    finding.evidence.extend(atomics.map(|atomics| {
+        let share_here = atomics::share_of(process, atomics);
+        share("processor time in atomic instructions of this function", share_here)
+    }));
+    finding
 }
 
 #[cfg(test)]

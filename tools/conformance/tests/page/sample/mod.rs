@@ -47,6 +47,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         idle: None,
         stuck: vec![],
         asleep: vec![],
+        atomics: vec![],
         findings: vec![],
         runs: None,
         remaining: vec![],

@@ -1,5 +1,6 @@
-//! Loops that only wait, from the samples of where threads were.
+//! What threads were seen to do between their calls: loops that only wait, and atomic instructions.
 
+use syncline_code::model::Doing;
 use syncline_recording::layout::ThreadRecord;
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
@@ -11,8 +12,17 @@ use super::stacks::Stacks;
 /// sampler may have looked at a thread for only a twentieth of its time.)
 const LEAST_COVERED: f64 = 0.04;
 
-/// A thread in a loop that only waits, with one stack.
-pub struct Spin {
+/// What the samples of a process show.
+#[derive(Default)]
+pub struct Seen {
+    /// Loops that only wait.
+    pub spins: Vec<Spent>,
+    /// Atomic instructions.
+    pub atomics: Vec<Spent>,
+}
+
+/// The time that a thread spent with one stack.
+pub struct Spent {
     /// The thread's index in the file.
     pub thread: usize,
     /// The stack's number.
@@ -21,35 +31,37 @@ pub struct Spin {
     pub ticks: u64,
 }
 
-/// All loops that only wait, by thread and stack. Samples inside a recorded call are left out,
-/// since they are counted as waits already.
+/// All loops that only wait, and all atomic instructions, by thread and stack. Samples inside a
+/// recorded call are left out, since these calls are counted already.
 pub fn find(
     file: &ProcessFile,
     samples: Option<&SampledProcess>,
     clock: &Clock,
     stacks: &mut Stacks,
-) -> Vec<Spin> {
-    let Some(process) = samples else { return Vec::new() };
+) -> Seen {
+    let mut found = Seen::default();
+    let Some(process) = samples else { return found };
     let seen = process.threads.iter().flat_map(|thread| &thread.seen);
     let mut addresses: Vec<u64> =
         seen.filter_map(|&(frame, _)| process.stack(frame).first().copied()).collect();
     addresses.sort_unstable();
     addresses.dedup();
-    let spins = stacks.symbols().spins(&addresses);
-    let is_spin = |address| addresses.binary_search(&address).is_ok_and(|at| spins[at]);
-    let mut found = Vec::new();
+    let doing = stacks.symbols().doing(&addresses);
     for sampled in &process.threads {
         let Some(thread) = file.place_of(sampled.tid) else { continue };
         let whole = whole(sampled, &file.threads[thread].record, clock);
         for &(frame, nanoseconds) in &sampled.seen {
             let seen = process.stack(frame);
-            if !seen.first().is_some_and(|&instruction| is_spin(instruction)) {
-                continue;
-            }
-            let Some(stack) = stacks.add_seen(seen) else { continue };
+            let at = seen.first().and_then(|address| addresses.binary_search(address).ok());
+            let (spent, stack) = match at.map_or(Doing::Works, |at| doing[at]) {
+                Doing::Waits => (&mut found.spins, stacks.add_seen(seen)),
+                Doing::Exchanges => (&mut found.atomics, stacks.add_behind(seen)),
+                Doing::Works => continue,
+            };
+            let Some(stack) = stack else { continue };
             stacks.show_outside_headers(stack);
             let ticks = clock.ticks(nanoseconds as f64 / 1e9 * whole);
-            found.push(Spin { thread, stack, ticks });
+            spent.push(Spent { thread, stack, ticks });
         }
     }
     found
