@@ -139,7 +139,7 @@ fn finding(process: &Process, number: usize) -> Finding {
     let atomics = process.atomics.iter().find(|atomics| is_in(process, &finding, atomics));
     finding.evidence.extend(atomics.map(|atomics| {
         let share_here = atomics::share_of(process, atomics);
-        share("processor time in atomic instructions of this function", share_here)
+        share("processor time at this function's atomic instructions", share_here)
     }));
     finding
 }
