@@ -116,14 +116,16 @@ impl Gathered {
 
     /// All samples, with the reason for which the kernel refused more, if it did. Threads and
     /// processes get the numbers that `own` gives; threads without such a number are left out.
-    pub fn finish(
-        self,
+    pub fn samples(
+        &self,
         refused: Option<String>,
         own: impl Fn(Thread) -> Option<Thread>,
     ) -> Samples {
-        let processes = self.processes.into_iter();
-        let mut processes: Vec<SampledProcess> =
-            processes.filter_map(|(pid, process)| process.finish(pid, &own)).collect();
+        let mut processes: Vec<SampledProcess> = self
+            .processes
+            .iter()
+            .filter_map(|(&pid, process)| process.samples(pid, &own))
+            .collect();
         processes.sort_by_key(|process| process.pid);
         Samples { version: Samples::VERSION, lost: self.lost, refused, processes }
     }
@@ -167,15 +169,15 @@ impl Process {
         Some(number)
     }
 
-    fn finish(self, pid: u32, own: impl Fn(Thread) -> Option<Thread>) -> Option<SampledProcess> {
+    fn samples(&self, pid: u32, own: impl Fn(Thread) -> Option<Thread>) -> Option<SampledProcess> {
         let mut threads: BTreeMap<u32, SampledThread> = BTreeMap::new();
-        for (tid, covered) in self.covered {
+        for (&tid, &covered) in &self.covered {
             threads.entry(tid).or_default().covered = covered;
         }
-        for ((tid, frame), nanoseconds) in self.seen {
+        for (&(tid, frame), &nanoseconds) in &self.seen {
             threads.entry(tid).or_default().seen.push((frame, nanoseconds));
         }
-        for ((tid, Slept { frame, call, python_futex }), nanoseconds) in self.slept {
+        for (&(tid, Slept { frame, call, python_futex }), &nanoseconds) in &self.slept {
             let slept = (frame, call, python_futex, nanoseconds);
             threads.entry(tid).or_default().slept.push(slept);
         }
@@ -189,7 +191,7 @@ impl Process {
             thread.slept.sort_unstable();
             numbered.push(thread);
         }
-        let (frames, python) = (self.frames, self.python);
+        let (frames, python) = (self.frames.clone(), self.python.clone());
         Some(SampledProcess { pid: own_pid?, frames, python, threads: numbered })
     }
 }
@@ -220,7 +222,7 @@ mod tests {
         }
         gathered.lose(3);
         gathered.cover((PID, 1), 15);
-        let samples = gathered.finish(None, |thread| (thread.1 != 3).then_some(thread));
+        let samples = gathered.samples(None, |thread| (thread.1 != 3).then_some(thread));
         assert_eq!(samples.lost, 3);
         let [process] = &samples.processes[..] else { panic!("{samples:?}") };
         assert_eq!(process.frames, [(0, 0x10), (0, 0x20)]);

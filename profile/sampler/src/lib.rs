@@ -33,12 +33,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, SigmaskHow};
 use syncline_recording::Samples;
 
 use gathered::Gathered;
 use threads::Threads;
+
+/// When the samples so far are kept for the first time. Each pause is twice as long as the one
+/// before, up to [`RAREST_KEPT`].
+const FIRST_KEPT: Duration = Duration::from_secs(2);
+const RAREST_KEPT: Duration = Duration::from_secs(60);
 
 /// Samples threads until it is stopped.
 pub struct Sampler {
@@ -48,8 +54,12 @@ pub struct Sampler {
 
 impl Sampler {
     /// Begins. `recorder` is the recorder's file, if the processes are attached to. `processes`
-    /// returns the numbers of the processes to sample, and is called repeatedly. As in recordings, the samples have the numbers that processes and threads have
-    /// for themselves, which differ in another namespace. If the kernel refuses samples,
+    /// returns the numbers of the processes to sample, and is called repeatedly. `keep` gets the
+    /// samples so far now and then, after 2, 4, 8 seconds and so on, and at least once a minute: so
+    /// a program that hangs can be looked at, and a killed command has written most samples.
+    ///
+    /// As in recordings, the samples have the numbers that processes and threads have for
+    /// themselves, which differ in another namespace. If the kernel refuses samples,
     /// [`Samples::refused`] says so at the end.
     ///
     /// # Errors
@@ -57,16 +67,22 @@ impl Sampler {
     pub fn start(
         recorder: Option<PathBuf>,
         processes: impl FnMut() -> Vec<u32> + Send + 'static,
+        mut keep: impl FnMut(Samples) + Send + 'static,
     ) -> io::Result<Sampler> {
         let ends = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&ends);
         let sample = move || {
             let mut threads = Threads::new(processes);
             let mut gathered = Gathered::new(recorder);
+            let (mut since, mut pause) = (Instant::now(), FIRST_KEPT);
             // Relaxed: the join orders the result.
             while !told.load(Ordering::Relaxed) && threads.refused().is_none() {
                 threads.choose(&mut gathered);
                 threads.read(&mut gathered);
+                if since.elapsed() >= pause {
+                    keep(threads.so_far(&gathered));
+                    (since, pause) = (Instant::now(), RAREST_KEPT.min(2 * pause));
+                }
                 thread::park_timeout(threads.pause());
             }
             threads.finish(gathered)

@@ -170,7 +170,12 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
     /// Takes the remaining samples, and ends.
     pub fn finish(mut self, mut gathered: Gathered) -> Samples {
         self.close(&mut gathered, |_, _| true);
-        gathered.finish(self.refused, |thread| self.own.of(thread))
+        self.so_far(&gathered)
+    }
+
+    /// The samples so far, except those of windows that are open.
+    pub fn so_far(&self, gathered: &Gathered) -> Samples {
+        gathered.samples(self.refused.clone(), |thread| self.own.of(thread))
     }
 
     /// Closes the windows for which `which` is true, and those of threads that have ended.

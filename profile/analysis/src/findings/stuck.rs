@@ -3,7 +3,7 @@
 //! If there is none, but all threads wait, some may wait for a condition whose last signal came too
 //! early; otherwise all threads are reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_recording::Op;
 
@@ -127,8 +127,25 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
     };
     let mut lines: Vec<String> = threads.iter().map(line).collect();
     lines.push("no thread runs that could signal any more".to_owned());
+    if are_at_own_locks(process, &threads) {
+        lines.push(
+            "each of these conditions has one waiter, and all wait at one call site: if it is the \
+             program's own lock, which is made of such conditions, it may be a deadlock"
+                .to_owned(),
+        );
+    }
     let seconds = shortest(process, &threads);
     Some(Stuck { trap: Trap::LostWakeUp, seconds, why: text(&lines), threads })
+}
+
+/// Whether several threads wait at one call site, each for a condition of its own, as in locks that
+/// a program makes of conditions.
+fn are_at_own_locks(process: &Process, threads: &[usize]) -> bool {
+    let now = |&thread: &usize| process.threads[thread].waiting_now.as_ref();
+    let places: BTreeSet<_> =
+        threads.iter().filter_map(now).map(|now| place(process, now)).collect();
+    let conditions: BTreeSet<_> = threads.iter().filter_map(now).map(|now| now.lock).collect();
+    threads.len() > 1 && places.len() == 1 && conditions.len() == threads.len()
 }
 
 /// All threads, if every thread has waited very long; `None` otherwise. None of them will continue,
@@ -274,6 +291,21 @@ mod tests {
         condition(&mut drawn);
         drawn.threads[2].waiting_now.as_mut().unwrap().op = Op::CondTimedwait;
         assert!(find(&drawn).is_empty(), "and so may one whose wait runs out of time");
+    }
+
+    /// Modelled on Berkeley DB, whose locks are made of a mutex and a condition each.
+    #[test]
+    fn waits_for_conditions_of_ones_own_may_be_a_deadlock() {
+        let says = |conditions: [usize; 2]| {
+            let all = [(0, 0, None), (1, conditions[0], None), (2, conditions[1], None)];
+            let mut drawn = waits(&[&all[..], &[(3, 0, None)]].concat());
+            for thread in [1, 2] {
+                drawn.threads[thread].waiting_now.as_mut().unwrap().op = Op::CondWait;
+            }
+            find(&drawn)[0].why.contains("it may be a deadlock")
+        };
+        assert!(says([1, 2]));
+        assert!(!says([1, 1]), "one condition");
     }
 
     /// Modelled on a runtime with a thread that waits in a futex for a lock that it holds itself.

@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_attach::{Attached, Children, Error, Wanted};
 use syncline_present::number::counted;
+use syncline_recording::Session;
 use syncline_recording::clock::Clock;
 use syncline_recording::keeper::{self, Keeper};
-use syncline_recording::{Living, Session};
 use syncline_sampler::Sampler;
 
 use super::folder::{Folder, largest_file};
 use super::library::{LIBRARY, OVERRIDE, find as find_library};
-use super::{args, finish, idle, session};
+use super::{args, finish, idle, sampling, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
 /// The time between two checks whether the process is still running.
@@ -127,8 +127,7 @@ impl Process {
         ));
         let session = session::begin(&command(pid), pid);
         session::write(&session, &folder);
-        let mut running = Living::of(folder.path());
-        let sampler = Sampler::start(Some(library), move || running.numbers()).ok();
+        let sampler = sampling::start(&folder, Some(library));
         let now = Instant::now();
         let idle = idle::idle_seconds();
         Ok(Process { attached, folder, session, sampler, started: now, idle, looked: now })
@@ -163,7 +162,7 @@ impl Process {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
         self.session.idle = idle::since(self.idle);
         if let Some(sampler) = self.sampler.take() {
-            sampler.finish().write(self.folder.opened()).ok();
+            sampling::finish(sampler, &self.folder);
         }
         let left = self.attached.detach();
         session::write(&self.session, &self.folder);

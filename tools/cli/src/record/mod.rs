@@ -18,6 +18,7 @@ mod privilege;
 pub mod program;
 mod run;
 mod runs;
+mod sampling;
 mod session;
 
 use std::ffi::OsStr;

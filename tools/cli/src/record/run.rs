@@ -5,12 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use syncline_recording::Ending;
 use syncline_recording::keeper::Wanted;
-use syncline_recording::{Ending, Living};
-use syncline_sampler::Sampler;
 
 use super::folder::Folder;
-use super::{child, idle, session};
+use super::{child, idle, sampling, session};
 use crate::failure::{Failure, RECORD_FAILED};
 
 /// A run of a program, which has ended.
@@ -62,15 +61,13 @@ fn run(
     let mut session = session::begin(command, child.pid());
     session::write(&session, folder);
     let keeper = windows.map(|wanted| session::keep_windows(folder, &session, wanted));
-    let mut running = Living::of(folder.path());
-    // An error is ignored: without samples only the loops that only wait are missing.
-    let sampler = samples.then(|| Sampler::start(None, move || running.numbers()).ok()).flatten();
+    let sampler = samples.then(|| sampling::start(folder, None)).flatten();
     let ending = child.wait();
     if let Some(keeper) = keeper {
         keeper.stop();
     }
     if let Some(sampler) = sampler {
-        sampler.finish().write(folder.opened()).ok();
+        sampling::finish(sampler, folder);
     }
     let ending = ending?;
 
