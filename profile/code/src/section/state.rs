@@ -68,6 +68,11 @@ impl State {
         })
     }
 
+    /// The value of the word at an address; `None` if it is unknown.
+    pub fn word(&self, address: Value) -> Option<Value> {
+        self.memory.get(&address).copied()
+    }
+
     /// The address of a memory operand.
     pub fn address(&self, memory: &UsedMemory, values: &mut Values) -> Value {
         let local = matches!(memory.segment(), Register::FS | Register::GS);

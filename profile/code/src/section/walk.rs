@@ -206,7 +206,7 @@ impl<'a, 'b> Walker<'a, 'b> {
             return;
         };
         match self.effect(i, &name) {
-            Effect::Release if acquisition.ends(&name, state.register(RDI), nested) => {
+            Effect::Release if acquisition.ends(&name, state, nested) => {
                 ways.ends.insert(at);
                 ways.released += 1;
             }
@@ -233,7 +233,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         match (self.effect(i, &name), acquisition) {
             (Effect::NoReturn, _) => return None,
             (Effect::Release, Some(acquisition)) => {
-                if acquisition.ends(&name, argument, nested) {
+                if acquisition.ends(&name, state, nested) {
                     ways.ends.insert(at);
                     ways.released += 1;
                     return None;

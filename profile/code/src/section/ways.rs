@@ -53,12 +53,18 @@ impl Acquisition {
         Acquisition { lock, guard: name.is_some_and(is_guard_begin) }
     }
 
-    /// Whether a release by the function `name`, with its first argument `argument`, ends the
-    /// section, if `nested` further locks were acquired on the path.
-    pub fn ends(&self, name: &str, argument: Value, nested: u8) -> bool {
+    /// Whether a release by the function `name` ends the section, given the state before the call,
+    /// if `nested` further locks were acquired on the path.
+    pub fn ends(&self, name: &str, before: &State, nested: u8) -> bool {
         let Some(lock) = self.lock else { return nested == 0 };
+        let argument = before.register(RDI);
+        // The argument may be the address of a variable that has the lock's address, as with
+        // `__attribute__((cleanup))`.
+        if lock == argument || Some(lock) == before.word(argument) {
+            return true;
+        }
         // If only one of the two arguments is a guard, the addresses can't be compared.
         let other = self.guard == is_guard_end(name) && lock.differs(argument);
-        lock == argument || !other && nested == 0
+        !other && nested == 0
     }
 }

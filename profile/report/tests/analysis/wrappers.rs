@@ -77,6 +77,15 @@ OUT void owner(void) {
 OUT void calls_owner(void) { owner(); x++; }
 OUT void release(void) { drop(&m); }
 
+OUT void drop_at_end(pthread_mutex_t **lock) { pthread_mutex_unlock(*lock); }
+OUT void scoped(void) {
+    __attribute__((cleanup(drop_at_end))) pthread_mutex_t *held = &m;
+    pthread_mutex_lock(held);
+    tell();
+    x++;
+}
+OUT void calls_scoped(void) { scoped(); y++; }
+
 sem_t jobs;
 OUT void await(sem_t *s) { while (sem_wait(s) == -1 && errno == EINTR) {} }
 OUT void takes_job(void) { await(&jobs); x++; tell(); }
@@ -85,7 +94,7 @@ OUT void calls_works(void) { works(); y++; }
 int main(void) {
     takes_job(); calls_works();
     visit(); visit_first(); inlined(); over_two(); uses_push(); uses_add(); uses_take_if();
-    uses_hidden(release); uses_hooked(); waiter(); calls_owner();
+    uses_hidden(release); uses_hooked(); calls_scoped(); waiter(); calls_owner();
     return 0;
 }
 ";
@@ -125,6 +134,10 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     (
         &[("hooked", "pthread_mutex_lock"), ("uses_hooked", "hooked"), ("main", "uses_hooked")],
         "uses_hooked",
+    ),
+    (
+        &[("scoped", "pthread_mutex_lock"), ("calls_scoped", "scoped"), ("main", "calls_scoped")],
+        "scoped",
     ),
     (
         &[("wait_for_x", "pthread_cond_wait"), ("waiter", "wait_for_x"), ("main", "waiter")],
