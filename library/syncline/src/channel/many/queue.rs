@@ -20,7 +20,8 @@
 //!    this one. The ring is **full** for a sender by the same rule.
 //!
 //! Not lock-free: a sender that loses its processor after it has claimed a number, and before it
-//! sets the slot's turn, holds up the receivers that come to the slot.
+//! sets the slot's turn, holds up the receivers that come to the slot. They poll for a while and
+//! then yield, whatever the channel's policy of waiting is.
 //!
 //! Sources: slots with turns are from the queue of Gottlieb, Lubachevsky and Rudolph, "Basic
 //! Techniques for the Efficient Coordination of Very Large Numbers of Cooperating Sequential
@@ -96,7 +97,7 @@ impl<T, M: LongMemory> Queue<T, M> {
                 return Err(message);
             }
             looks += 1;
-            M::pause(looks);
+            pause::<M>(looks);
         }
     }
 
@@ -123,9 +124,17 @@ impl<T, M: LongMemory> Queue<T, M> {
                 return None;
             }
             looks += 1;
-            M::pause(looks);
+            pause::<M>(looks);
         }
     }
+}
+
+/// The pause before another look at a slot; `looks` counts them, from 1. A thread that has claimed
+/// the slot is done with it in a moment. If that takes long, the thread may have lost its processor,
+/// perhaps to this one, which lets it run then.
+#[inline]
+fn pause<M: LongMemory>(looks: u32) {
+    if looks < M::PATIENCE { M::pause(looks) } else { M::yield_now() }
 }
 
 impl<T, M: LongMemory> Drop for Queue<T, M> {
