@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
         let plan = Plan::new(policy, self.files);
         match plan.and_then(|plan| (self.variables)(&plan)) {
             Ok(variables) => Ok(Variant { name: name.to_owned(), variables }),
-            Err(what) => Err(Failed::Status("no run".to_owned(), format!(": {what}"))),
+            Err(what) => Err(Failed::Prepare(what.to_string())),
         }
     }
 }

@@ -38,6 +38,9 @@ pub enum Failed {
     /// The program could not be started.
     #[error("can't be run: {0}")]
     Start(#[from] io::Error),
+    /// It could not be prepared.
+    #[error("was not run: {0}")]
+    Prepare(String),
     /// It ended with an error or a signal.
     #[error("ended with {0}{1}")]
     Status(String, String),

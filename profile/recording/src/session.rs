@@ -72,9 +72,15 @@ impl Session {
     /// Reads the folder's session; `None` if the folder has none.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Damaged`], and those of [`Folder::file`].
+    /// [`Error::Io`], [`Error::Damaged`], [`Error::Version`], and those of [`Folder::file`].
     pub fn read(folder: &Path) -> Result<Option<Session>, Error> {
-        read_json(folder, Self::FILE)
+        let session: Option<Session> = read_json(folder, Self::FILE)?;
+        let found = session.as_ref().map_or(Self::VERSION, |session| session.version);
+        if found != Self::VERSION {
+            let path = folder.join(Self::FILE);
+            return Err(Error::Version { path, found, read: Self::VERSION });
+        }
+        Ok(session)
     }
 }
 
@@ -178,6 +184,10 @@ mod tests {
         let session = folder.path().join(Session::FILE);
         std::fs::write(&session, "{").expect("room");
         assert!(matches!(why(), Error::Damaged { .. }));
+        let text = r#"{"version": 9, "syncline": "9", "command": [], "pid": 1, "started": 0,
+            "seconds": null, "ending": null, "processors": 2, "idle": null, "kernel": ""}"#;
+        std::fs::write(&session, text).expect("room");
+        assert!(matches!(why(), Error::Version { found: 9, .. }), "{:?}", why());
         std::fs::remove_file(&session).expect("it is there");
         std::os::unix::fs::symlink("/proc/self/status", &session).expect("a link");
         assert!(matches!(why(), Error::NotPlain(_)));

@@ -12,8 +12,8 @@ use syncline_report::export;
 
 use crate::arguments::DEFAULT_RECORDING;
 use crate::failure::Failure;
-use crate::progress::Bar;
-use crate::statuses;
+use crate::inspect::inspections;
+use crate::{report, statuses};
 
 /// Export a recording for other tools
 ///
@@ -82,11 +82,10 @@ fn convert(args: &Export) -> Result<()> {
              with --output FILE"
         );
     }
-    let mut bar = Bar::new();
-    let options = Options::default();
-    let analysis =
-        Analysis::load_with_progress(&args.recording, &options, &mut |at| bar.show(&at))?;
-    drop(bar);
+    let inspections = inspections([args.recording.as_path()], None)?;
+    let mut analysis =
+        report::read(&args.recording, &Options { inspections, ..Options::default() })?;
+    report::add_experiments(&mut analysis, &args.recording);
     if to_stdout {
         let mut out = BufWriter::new(stdout().lock());
         write(&analysis, args, &mut out)?;

@@ -46,6 +46,8 @@ fn every_format_goes_to_a_file_and_to_standard_output() {
     let document: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(document["schema"], "syncline-report/1");
     assert_eq!(errors(&json), "");
+    let report = command(&sandbox, &["report", "--json"]).output().unwrap();
+    assert!(report.stdout == json.stdout, "both are the same document");
 }
 
 #[test]

@@ -60,9 +60,9 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     }
     let command = &args.command;
     let clock = Clock::begin_choosing();
-    let prepared = prepare(args).inspect_err(|why| note_refusal(&args.output, command, why));
-    let (program, library, max_size) = prepared?;
-    let folder = Folder::create(&args.output)?;
+    let refused = |why: &Failure| note_refusal(&args.output, command, why);
+    let (program, library, max_size) = prepare(args).inspect_err(refused)?;
+    let folder = Folder::create(&args.output).inspect_err(refused)?;
     let clock = clock.finish();
     let environment = Environment { library, clock, max_size, timeline: args.timeline };
     Runs { args, program, environment }.record_all(&folder)

@@ -41,16 +41,7 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
         // Standard error may be closed; the report says it as well.
         let _ = writeln!(stderr(), "syncline: {note}");
     }
-    for recording in recordings() {
-        if let Err(error) = syncline_experiments::add_to(&mut analysis, recording) {
-            // An error is ignored: standard error may be closed, and the report is made as without
-            // an experiment.
-            let _ = writeln!(
-                stderr(),
-                "syncline: the results of `syncline whatif` are not used: {error}"
-            );
-        }
-    }
+    recordings().for_each(|recording| add_experiments(&mut analysis, recording));
     if !options.inspections.is_empty() && !uses_trace(&analysis) {
         // An error is ignored: standard error may be closed, and the report is made as without a
         // trace.
@@ -77,8 +68,18 @@ fn require_windows(recording: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Adds the results of `whatif` that are in the recording's folder.
+pub fn add_experiments(analysis: &mut Analysis, recording: &Path) {
+    if let Err(error) = syncline_experiments::add_to(analysis, recording) {
+        // An error is ignored: standard error may be closed, and the report is made as without an
+        // experiment.
+        let _ =
+            writeln!(stderr(), "syncline: the results of `syncline whatif` are not used: {error}");
+    }
+}
+
 /// Reads a recording. `options` contain what `inspect` has found out about critical sections.
-fn read(recording: &Path, options: &Options) -> Result<Analysis> {
+pub fn read(recording: &Path, options: &Options) -> Result<Analysis> {
     let mut bar = Bar::new();
     let mut analysis = Analysis::load_with_progress(recording, options, &mut |at| bar.show(&at))?;
     questions::complete(&mut analysis, recording);

@@ -34,7 +34,8 @@ pub struct WhatIf {
     #[arg(short, long, value_name = "PLACE")]
     pub site: Vec<String>,
 
-    /// What to delay at --site [default: the most frequent operation there]
+    /// What to delay at --site [default: tries if more are refused than sections are entered; waits if
+    /// there are no sections; else sections]
     #[arg(short, long, value_enum, value_name = "WHAT", requires = "site")]
     pub delay: Option<What>,
 
