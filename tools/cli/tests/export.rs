@@ -43,11 +43,12 @@ fn every_format_goes_to_a_file_and_to_standard_output() {
         assert_eq!(fs::read(sandbox.path("out")).unwrap(), plain.stdout, "{format}");
     }
     let json = command(&sandbox, &["export", "--format=json"]).output().unwrap();
-    let document: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let mut document: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(document["schema"], "syncline-report/1");
     assert_eq!(errors(&json), "");
     let report = command(&sandbox, &["report", "--json"]).output().unwrap();
-    assert!(report.stdout == json.stdout, "both are the same document");
+    document.as_object_mut().unwrap().remove("timelines").expect("the report has no timelines");
+    assert_eq!(document, serde_json::from_slice::<Value>(&report.stdout).unwrap());
 }
 
 #[test]
