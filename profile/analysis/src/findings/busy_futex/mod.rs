@@ -12,6 +12,8 @@
 //! them too, above all while a holder has lost its processor. So if there are more futexes than
 //! threads, the waiting in a single futex has to reach the threshold. (Locks may wait in a futex of
 //! each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
+//!
+//! Words that threads only change, and never sleep for, are found by `atomics`.
 
 mod atomics;
 mod known;
