@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
 use serde_json::Value;
 use syncline_conformance::{scratch, syncline};
 
@@ -86,6 +88,55 @@ fn waits_for_the_interpreters_lock_are_named() {
     assert!(share > 0.1, "{remaining:#?}");
 }
 
+/// The source says what a function repeats: a `while` loop looks again after each sleep, and a `for`
+/// loop does a piece of work in each round.
+#[test]
+fn a_while_loop_that_sleeps_is_found() {
+    if !is_known() {
+        return;
+    }
+    let findings = |function: &str| {
+        let report = report_with(&program("poller.py"), &[function]);
+        let findings = report["processes"][0]["findings"].as_array().expect("findings").clone();
+        let named = |finding: &Value| {
+            format!("{} {}", finding["rule"].as_str().unwrap(), finding["place"].as_str().unwrap())
+        };
+        findings.iter().map(named).collect::<Vec<_>>()
+    };
+    let found = findings("look");
+    assert!(found.len() == 1 && found[0].starts_with("polling-sleep look at "), "{found:?}");
+    assert_eq!(findings("work"), Vec::<String>::new());
+}
+
+/// A program that hangs is looked at while it hangs: samples are written while it runs.
+#[test]
+fn the_functions_of_a_program_that_hangs_are_named_while_it_hangs() {
+    if !is_known() {
+        return;
+    }
+    let folder = scratch();
+    let recording = folder.path().join("run");
+    let mut record = Command::new(syncline());
+    record.arg("record").arg("-o").arg(&recording).arg("--").arg(PYTHON);
+    let mut record = record.arg(program("poller.py")).arg("stand").spawn().expect("it starts");
+    let stand = || {
+        std::thread::sleep(Duration::from_millis(500));
+        let report = report_if_begun(&recording)?;
+        let why = report["processes"][0]["stuck"][0]["why"].as_str()?.to_owned();
+        why.contains("waits at stand").then_some(why)
+    };
+    let why = (0..60).find_map(|_| stand());
+    signal::kill(Pid::from_raw(record.id() as i32), Signal::SIGTERM).expect("it runs");
+    record.wait().expect("a status");
+    assert!(why.is_some(), "{:#?}", report_if_begun(&recording));
+}
+
+/// The report on a recording that has begun; `None` if it has not.
+fn report_if_begun(recording: &Path) -> Option<Value> {
+    let report = Command::new(syncline()).args(["report", "--json"]).arg(recording).output();
+    serde_json::from_slice(&report.expect("it starts").stdout).ok()
+}
+
 fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name)
 }
@@ -104,10 +155,22 @@ fn is_known() -> bool {
 
 /// Records a Python program, and returns the report.
 fn report(program: &Path) -> Value {
+    report_with(program, &[])
+}
+
+/// Like [`report`], of a program with arguments.
+fn report_with(program: &Path, arguments: &[&str]) -> Value {
     let folder = scratch();
     let recording = folder.path().join("run");
     let mut record = Command::new(syncline());
-    run(record.arg("record").arg("-o").arg(&recording).arg("--").arg(PYTHON).arg(program));
+    run(record
+        .arg("record")
+        .arg("-o")
+        .arg(&recording)
+        .arg("--")
+        .arg(PYTHON)
+        .arg(program)
+        .args(arguments));
     report_on(&recording)
 }
 
