@@ -6,7 +6,6 @@
 
 use syncline_recording::Op;
 
-use super::is_in;
 use crate::findings::evidence::{count, seconds, share};
 use crate::model::{Atomics, Finding, Process, Remedy, Rule, Site};
 
@@ -39,6 +38,12 @@ fn spun(process: &Process, atomics: &Atomics) -> f64 {
     let here =
         |site: &&Site| site.op == Op::Spin && process.function_of(site) == Some(&atomics.function);
     process.sites.iter().filter(here).map(|site| site.figures.lost()).sum()
+}
+
+/// Whether a finding's first call site is in the function with these atomic instructions.
+pub fn is_in(process: &Process, finding: &Finding, atomics: &Atomics) -> bool {
+    let site = finding.sites.first().map(|&site| &process.sites[site]);
+    site.and_then(|site| process.function_of(site)) == Some(&atomics.function)
 }
 
 fn is_busy(process: &Process, atomics: &Atomics) -> bool {

@@ -68,12 +68,6 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     findings
 }
 
-/// Whether a finding's first call site is in the function with these atomic instructions.
-fn is_in(process: &Process, finding: &Finding, atomics: &Atomics) -> bool {
-    let site = finding.sites.first().map(|&site| &process.sites[site]);
-    site.and_then(|site| process.function_of(site)) == Some(&atomics.function)
-}
-
 /// Seconds that threads waited in one futex at a site.
 fn waited_here(futex: &Lock, number: usize) -> f64 {
     futex.sites.iter().filter(|used| used.site == number).map(|used| used.waited).sum()
@@ -138,7 +132,7 @@ fn finding(process: &Process, number: usize) -> Finding {
         remedy: Remedy::NoWaits { sites: vec![number] },
         gain: None,
     };
-    let atomics = process.atomics.iter().find(|atomics| is_in(process, &finding, atomics));
+    let atomics = process.atomics.iter().find(|atomics| atomics::is_in(process, &finding, atomics));
     finding.evidence.extend(atomics.map(|atomics| {
         let share_here = atomics::share_of(process, atomics);
         share("processor time at this function's atomic instructions", share_here)
