@@ -9,6 +9,7 @@
 
 use syncline_recording::{Op, Primitive};
 
+use crate::findings::busy_futex::known::Known;
 use crate::findings::evidence::{count, rate, share, times};
 use crate::findings::family::few;
 use crate::gain::WAKE_UP;
@@ -113,7 +114,13 @@ fn nobody(process: &Process, number: usize) -> Option<Finding> {
     let wakers = lock.sites.iter().filter(|used| used.op == Op::FutexWake).map(|used| used.site);
     let mut sites: Vec<usize> = wakers.collect();
     sites.sort_by_key(|&site| (u64::MAX - process.sites[site].figures.calls, site));
-    let place = process.sites[*sites.first()?].place.clone();
+    let first = &process.sites[*sites.first()?];
+    // A lock of a language's library notes whether threads sleep. Under contention it can't know
+    // better: a thread that it expects to sleep may have got the lock by spinning.
+    if Known::of(process, first) == Some(Known::Lock) {
+        return None;
+    }
+    let place = first.place.clone();
     applies.then(|| Finding {
         rule: Rule::FutileWakeUps,
         title: "A futex without waiters is woken".to_owned(),
@@ -180,17 +187,26 @@ mod tests {
 
     #[test]
     fn wake_ups_of_a_futex_without_waiters_are_found() {
-        let futex = |wakes, waits| {
+        let by = |inside: &[&str], wakes, waits| {
             let mut drawn = process(10.0, 4);
             let futex = drawn.lock(Primitive::Futex, "word");
             let wait = drawn.site(Op::FutexWait, "lock at own.c:1");
             let wake = drawn.site(Op::FutexWake, "unlock at own.c:9");
             drawn.uses(futex, wait, Use { calls: waits, waits, ..Use::default() });
             drawn.uses(futex, wake, Use { calls: wakes, ..Use::default() });
+            let stack = drawn.sites[wake].stacks[0];
+            for name in inside {
+                let inner = drawn.stack(name);
+                let frame = drawn.stacks[inner].frames[0];
+                drawn.stacks[stack].frames.insert(0, frame);
+            }
             find(&drawn, &Thresholds::default())
         };
+        let futex = |wakes, waits| by(&[], wakes, waits);
         assert_eq!(futex(400_000, 1_000)[0].place, "unlock at own.c:9");
         assert!(futex(400_000, 41_000).is_empty(), "every tenth met somebody");
         assert!(futex(330_000, 1_000).is_empty(), "0.99 % of the run");
+        let of_rust = ["std::sys::sync::mutex::futex::Mutex::wake at futex.rs:172"];
+        assert!(by(&of_rust, 400_000, 1_000).is_empty(), "it notes whether threads sleep");
     }
 }

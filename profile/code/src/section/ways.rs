@@ -58,10 +58,14 @@ impl Acquisition {
     pub fn ends(&self, name: &str, before: &State, nested: u8) -> bool {
         let Some(lock) = self.lock else { return nested == 0 };
         let argument = before.register(RDI);
-        // The argument may be the address of a variable that has the lock's address, as with
-        // `__attribute__((cleanup))`.
-        if lock == argument || Some(lock) == before.word(argument) {
+        if lock == argument {
             return true;
+        }
+        // The program's own function may get the address of a variable that has the lock's address,
+        // as with `__attribute__((cleanup))`.
+        if argument.is_local() && !lock.is_local() && !name.starts_with("pthread_") {
+            let held = before.word(argument);
+            return held == Some(lock) || nested == 0 && !held.is_some_and(|it| it.differs(lock));
         }
         // If only one of the two arguments is a guard, the addresses can't be compared.
         let other = self.guard == is_guard_end(name) && lock.differs(argument);

@@ -84,7 +84,16 @@ OUT void scoped(void) {
     tell();
     x++;
 }
-OUT void calls_scoped(void) { scoped(); y++; }
+OUT int reads(long *to, long n) { return (*to += n) < 0 ? -1 : 0; }
+OUT int scoped_often(long *to, long n) {
+    for (; n > 0; n--) {
+        __attribute__((cleanup(drop_at_end))) pthread_mutex_t *held = &m;
+        if (pthread_mutex_lock(held)) abort();
+        if (reads(to, n) == -1) return -1;
+    }
+    return 0;
+}
+OUT void calls_scoped(void) { scoped(); y++; scoped_often(&x, 3); }
 
 sem_t jobs;
 OUT void await(sem_t *s) { while (sem_wait(s) == -1 && errno == EINTR) {} }
@@ -138,6 +147,14 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     (
         &[("scoped", "pthread_mutex_lock"), ("calls_scoped", "scoped"), ("main", "calls_scoped")],
         "scoped",
+    ),
+    (
+        &[
+            ("scoped_often", "pthread_mutex_lock"),
+            ("calls_scoped", "scoped_often"),
+            ("main", "calls_scoped"),
+        ],
+        "scoped_often",
     ),
     (
         &[("wait_for_x", "pthread_cond_wait"), ("waiter", "wait_for_x"), ("main", "waiter")],

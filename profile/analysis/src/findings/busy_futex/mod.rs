@@ -16,7 +16,7 @@
 //! Words that threads only change, and never sleep for, are found by `atomics`.
 
 mod atomics;
-mod known;
+pub mod known;
 pub mod yielding;
 
 use syncline_recording::Class;
