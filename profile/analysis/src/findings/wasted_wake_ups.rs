@@ -114,13 +114,13 @@ fn nobody(process: &Process, number: usize) -> Option<Finding> {
     let wakers = lock.sites.iter().filter(|used| used.op == Op::FutexWake).map(|used| used.site);
     let mut sites: Vec<usize> = wakers.collect();
     sites.sort_by_key(|&site| (u64::MAX - process.sites[site].figures.calls, site));
-    let first = &process.sites[*sites.first()?];
+    let place = process.sites[*sites.first()?].place.clone();
     // A lock of a language's library notes whether threads sleep. Under contention it can't know
     // better: a thread that it expects to sleep may have got the lock by spinning.
-    if Known::of(process, first) == Some(Known::Lock) {
+    let is_lock = |site: usize| Known::of(process, &process.sites[site]) == Some(Known::Lock);
+    if lock.sites.iter().any(|used| is_lock(used.site)) {
         return None;
     }
-    let place = first.place.clone();
     applies.then(|| Finding {
         rule: Rule::FutileWakeUps,
         title: "A futex without waiters is woken".to_owned(),
@@ -194,7 +194,8 @@ mod tests {
             let wake = drawn.site(Op::FutexWake, "unlock at own.c:9");
             drawn.uses(futex, wait, Use { calls: waits, waits, ..Use::default() });
             drawn.uses(futex, wake, Use { calls: wakes, ..Use::default() });
-            let stack = drawn.sites[wake].stacks[0];
+            // A wake-up may be made by a jump, and then the function that wakes is not on the stack.
+            let stack = drawn.sites[wait].stacks[0];
             for name in inside {
                 let inner = drawn.stack(name);
                 let frame = drawn.stacks[inner].frames[0];
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(futex(400_000, 1_000)[0].place, "unlock at own.c:9");
         assert!(futex(400_000, 41_000).is_empty(), "every tenth met somebody");
         assert!(futex(330_000, 1_000).is_empty(), "0.99 % of the run");
-        let of_rust = ["std::sys::sync::mutex::futex::Mutex::wake at futex.rs:172"];
+        let of_rust = ["std::sys::sync::mutex::futex::Mutex::lock_contended at futex.rs:140"];
         assert!(by(&of_rust, 400_000, 1_000).is_empty(), "it notes whether threads sleep");
     }
 }
