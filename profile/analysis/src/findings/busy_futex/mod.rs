@@ -24,9 +24,7 @@ use syncline_recording::Class;
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
 use crate::findings::waking::is_clock;
-use crate::model::{
-    Answer, Atomics, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse,
-};
+use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 use known::{Known, OF_LOCK, UNSEEN};
 
