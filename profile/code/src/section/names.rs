@@ -128,11 +128,16 @@ pub fn belongs_to_waiting(name: &str) -> bool {
         || effect(name) == Effect::NoReturn
 }
 
+/// Whether a function belongs to a library for threads in C. Its first argument is the lock itself,
+/// and it returns 0 when it succeeds.
+pub fn is_of_thread_library(name: &str) -> bool {
+    ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start))
+}
+
 /// The value that a try (`tries`) or an acquisition returns when it succeeds; `None` if it is
 /// unknown or there is none.
 pub fn success(name: &str, tries: bool) -> Option<i64> {
-    let zero = ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start));
-    match (zero, tries) {
+    match (is_of_thread_library(name), tries) {
         (true, _) => Some(0),
         (false, true) => Some(1),
         (false, false) => None,

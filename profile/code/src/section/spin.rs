@@ -21,6 +21,7 @@ use super::state::{reads, writes};
 
 /// Loops of at most this many instructions are examined.
 const LONGEST: usize = 48;
+
 /// Whether an address is at a `pause` or right behind one: `pause` takes many cycles, so a sample of
 /// a thread in a loop with it is mostly there.
 pub fn is_at_pause(code: &Code, address: u64) -> bool {

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::{is_guard_begin, is_guard_end};
+use super::names::{is_guard_begin, is_guard_end, is_of_thread_library};
 use super::state::{RDI, State};
 use super::value::Value;
 
@@ -63,7 +63,7 @@ impl Acquisition {
         }
         // The program's own function may get the address of a variable that has the lock's address,
         // as with `__attribute__((cleanup))`.
-        if argument.is_local() && !lock.is_local() && !name.starts_with("pthread_") {
+        if argument.is_local() && !lock.is_local() && !is_of_thread_library(name) {
             let held = before.word(argument);
             return held == Some(lock) || nested == 0 && !held.is_some_and(|it| it.differs(lock));
         }

@@ -33,6 +33,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::memory::{Data, Long, LongMemory, Padded};
+use crate::wait::{Wait, Yield};
 
 /// A ring with a power of two of slots.
 pub struct Queue<T, M: LongMemory> {
@@ -97,7 +98,7 @@ impl<T, M: LongMemory> Queue<T, M> {
                 return Err(message);
             }
             looks += 1;
-            pause::<M>(looks);
+            Yield::pause::<M>(looks);
         }
     }
 
@@ -124,17 +125,9 @@ impl<T, M: LongMemory> Queue<T, M> {
                 return None;
             }
             looks += 1;
-            pause::<M>(looks);
+            Yield::pause::<M>(looks);
         }
     }
-}
-
-/// The pause before another look at a slot; `looks` counts them, from 1. A thread that has claimed
-/// the slot is done with it in a moment. If that takes long, the thread may have lost its processor,
-/// perhaps to this one, which lets it run then.
-#[inline]
-fn pause<M: LongMemory>(looks: u32) {
-    if looks < M::PATIENCE { M::pause(looks) } else { M::yield_now() }
 }
 
 impl<T, M: LongMemory> Drop for Queue<T, M> {
