@@ -58,13 +58,17 @@ pub struct PythonFrame {
 pub struct SampledThread {
     /// The kernel's thread number.
     pub tid: u32,
-    /// The processor time of the thread that sampling covers, in nanoseconds. In the kernel no
-    /// samples are taken, so the samples in `seen` may stand for less.
+    /// The processor time of the thread that sampling covers, in nanoseconds. The samples in `seen`
+    /// stand for less if the thread executed in the kernel.
     pub covered: u64,
     /// The frames in which the thread was seen on a processor: the number of each, and the
     /// processor time in nanoseconds for which the samples there stand. A sample stands for more
     /// time if samples were rarer when it was taken.
     pub seen: Vec<(u32, u64)>,
+    /// Like `seen`, for the time in which the thread executed in the kernel, with the frame to which
+    /// the kernel returns. Empty if the kernel does not allow such samples.
+    #[serde(default)]
+    pub in_kernel: Vec<(u32, u64)>,
     /// Where the thread slept: the number of the frame, the number of the system call in which it
     /// slept, the address of the futex if a Python function slept in one (else 0), and for how many
     /// nanoseconds. The thread is looked at some ten times a second.

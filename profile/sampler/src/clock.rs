@@ -1,6 +1,7 @@
 //! The kernel's sampling event for one thread, with a buffer that this process reads.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use perf_event::data::Record as Data;
 use perf_event::events::Software;
@@ -24,6 +25,15 @@ const BP: u64 = 6;
 const SP: u64 = 7;
 const IP: u64 = 8;
 
+/// Whether the kernel has refused to sample threads that execute in it, as it does for users if
+/// `kernel.perf_event_paranoid` is above 1.
+static ONLY_OUTSIDE: AtomicBool = AtomicBool::new(false);
+
+/// The bits of a record that say where the thread executed, and their value for the kernel
+/// (`PERF_RECORD_MISC_KERNEL`).
+const MODE: u16 = 7;
+const KERNEL: u16 = 1;
+
 /// The sampling event of a thread.
 pub struct Clock {
     sampler: Sampler,
@@ -32,7 +42,9 @@ pub struct Clock {
 /// One sample.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
-    /// The instruction that was about to run.
+    /// Whether the thread executed in the kernel.
+    pub in_kernel: bool,
+    /// The instruction that was about to run, or that runs when the kernel returns.
     pub ip: u64,
     /// The stack pointer.
     pub sp: u64,
@@ -52,7 +64,24 @@ impl Clock {
     /// `kernel.perf_event_paranoid` is above 2, a filter of system calls forbids it, the thread is
     /// another user's, or there is no memory for the buffer.
     pub fn of(tid: u32) -> io::Result<Clock> {
+        // Relaxed, both: the word only saves calls that would be refused as well.
+        let in_kernel = !ONLY_OUTSIDE.load(Relaxed);
+        match Clock::sampling(tid, in_kernel) {
+            Err(error) if in_kernel && error.kind() == io::ErrorKind::PermissionDenied => {
+                let clock = Clock::sampling(tid, false)?;
+                ONLY_OUTSIDE.store(true, Relaxed);
+                Ok(clock)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens the event. `in_kernel` says whether threads are sampled while they execute in the
+    /// kernel.
+
+    fn sampling(tid: u32, in_kernel: bool) -> io::Result<Clock> {
         let counter = Builder::new(Software::CPU_CLOCK)
+            .exclude_kernel(!in_kernel)
             .observe_pid(tid as i32)
             .any_cpu()
             .sample_frequency(HERTZ.into())
@@ -69,13 +98,14 @@ impl Clock {
     pub fn read(&mut self, mut add: impl FnMut(&Sample)) -> u64 {
         let mut lost = 0;
         while let Some(record) = self.sampler.next_record() {
+            let in_kernel = record.misc() & MODE == KERNEL;
             match record.parse_record() {
                 Ok(Data::Sample(sample)) => {
                     let stack = sample.stack_user().unwrap_or_default();
                     // A thread that is just ending has no registers.
                     let registers = sample.regs_user().map(|registers| &registers.regs[..]);
                     if let Some(&[bp, sp, ip]) = registers {
-                        add(&Sample { ip, sp, bp, stack, outer: None });
+                        add(&Sample { in_kernel, ip, sp, bp, stack, outer: None });
                     }
                 }
                 Ok(Data::Lost(record)) => lost += record.lost,

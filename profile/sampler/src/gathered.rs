@@ -32,7 +32,7 @@ struct Process {
     frames: Vec<(u32, u64)>,
     numbers: HashMap<(u32, u64), u32>,
     /// The processor time that the samples of a thread at a frame stand for, in nanoseconds.
-    seen: HashMap<(u32, u32), u64>,
+    seen: HashMap<(u32, Seen), u64>,
     /// The processor time that all samples of a thread stand for, in nanoseconds.
     covered: HashMap<u32, u64>,
     /// How long a thread slept, in nanoseconds.
@@ -40,6 +40,15 @@ struct Process {
     /// The positions in Python functions, and the index of each.
     python: Vec<PythonFrame>,
     python_numbers: HashMap<PythonFrame, u64>,
+}
+
+/// Where a thread uses a processor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Seen {
+    /// The frame.
+    pub frame: u32,
+    /// Whether the thread executes in the kernel.
+    pub in_kernel: bool,
 }
 
 /// Where a thread sleeps.
@@ -73,7 +82,7 @@ impl Gathered {
     pub fn asleep(&mut self, thread: Thread, own: u32, asleep: &Asleep) -> Option<Slept> {
         let &Asleep { call, argument, ip, sp, ref stack } = asleep;
         let process = self.processes.entry(thread.0).or_default();
-        let sample = Sample { ip, sp, bp: 0, stack, outer: None };
+        let sample = Sample { in_kernel: true, ip, sp, bp: 0, stack, outer: None };
         process.mapped.stack(thread.0, &sample, &mut self.files, &mut self.cache, &mut self.stack);
         let mut python_futex = 0;
         if let Some(python) = process.mapped.python()
@@ -92,9 +101,9 @@ impl Gathered {
     }
 
     /// Adds processor time of a thread at a frame, in nanoseconds.
-    pub fn see(&mut self, (pid, tid): Thread, frame: u32, nanoseconds: u64) {
+    pub fn see(&mut self, (pid, tid): Thread, seen: Seen, nanoseconds: u64) {
         let process = self.processes.entry(pid).or_default();
-        *process.seen.entry((tid, frame)).or_default() += nanoseconds;
+        *process.seen.entry((tid, seen)).or_default() += nanoseconds;
     }
 
     /// Adds time that a thread slept at a frame in a system call, in nanoseconds.
@@ -174,8 +183,10 @@ impl Process {
         for (&tid, &covered) in &self.covered {
             threads.entry(tid).or_default().covered = covered;
         }
-        for (&(tid, frame), &nanoseconds) in &self.seen {
-            threads.entry(tid).or_default().seen.push((frame, nanoseconds));
+        for (&(tid, Seen { frame, in_kernel }), &nanoseconds) in &self.seen {
+            let thread = threads.entry(tid).or_default();
+            let frames = if in_kernel { &mut thread.in_kernel } else { &mut thread.seen };
+            frames.push((frame, nanoseconds));
         }
         for (&(tid, Slept { frame, call, python_futex }), &nanoseconds) in &self.slept {
             let slept = (frame, call, python_futex, nanoseconds);
@@ -188,6 +199,7 @@ impl Process {
             own_pid = Some(pid);
             thread.tid = tid;
             thread.seen.sort_unstable();
+            thread.in_kernel.sort_unstable();
             thread.slept.sort_unstable();
             numbered.push(thread);
         }
@@ -206,16 +218,18 @@ mod tests {
         const PID: u32 = u32::MAX;
         let mut frame = |ip| {
             // No process has this number, so no module is known and the stack is one frame.
-            let sample = Sample { ip, sp: 0, bp: 0, stack: &[], outer: None };
-            gathered.frame(PID, &sample).expect("there is room")
+            let sample = Sample { in_kernel: false, ip, sp: 0, bp: 0, stack: &[], outer: None };
+            let frame = gathered.frame(PID, &sample).expect("there is room");
+            Seen { frame, in_kernel: false }
         };
         let (one, other, again) = (frame(0x10), frame(0x20), frame(0x10));
         gathered.see((PID, 1), one, 4);
         gathered.see((PID, 1), again, 5);
+        gathered.see((PID, 1), Seen { in_kernel: true, ..other }, 2);
         gathered.see((PID, 1), other, 6);
         gathered.see((PID, 2), one, 7);
         gathered.see((PID, 3), one, 8);
-        let slept = Slept { frame: one, call: 7, python_futex: 0 };
+        let slept = Slept { frame: one.frame, call: 7, python_futex: 0 };
         gathered.sleep((PID, 2), slept, 10);
         for nanoseconds in [20, 30] {
             gathered.sleep((PID, 2), Slept { python_futex: 0x40, ..slept }, nanoseconds);
@@ -230,6 +244,7 @@ mod tests {
             tid: 1,
             covered: 15,
             seen: vec![(1, 9), (2, 6)],
+            in_kernel: vec![(2, 2)],
             ..SampledThread::default()
         };
         let second = SampledThread {
@@ -237,6 +252,7 @@ mod tests {
             covered: 0,
             seen: vec![(1, 7)],
             slept: vec![(1, 7, 0, 10), (1, 7, 0x40, 50)],
+            ..SampledThread::default()
         };
         assert_eq!(process.threads, [first, second]);
     }

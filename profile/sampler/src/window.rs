@@ -10,7 +10,7 @@ use std::io;
 
 use crate::asleep::Thread;
 use crate::clock::{Clock, HERTZ, Sample};
-use crate::gathered::Gathered;
+use crate::gathered::{Gathered, Seen};
 use crate::outer::Outer;
 use crate::times::Times;
 
@@ -31,7 +31,7 @@ pub struct Window {
     clock: Clock,
     outer: Outer,
     /// How often the thread was seen at a frame.
-    seen: HashMap<u32, u64>,
+    seen: HashMap<Seen, u64>,
     /// The thread's processor time up to which earlier windows stand, and its processor time when
     /// this window began.
     stands: u64,
@@ -74,7 +74,10 @@ impl Window {
         let outer = Some(&self.outer);
         let lost = self.clock.read(|sample| {
             match gathered.frame(thread.0, &Sample { outer, ..*sample }) {
-                Some(frame) => *self.seen.entry(frame).or_default() += 1,
+                Some(frame) => {
+                    let seen = Seen { frame, in_kernel: sample.in_kernel };
+                    *self.seen.entry(seen).or_default() += 1;
+                }
                 None => gathered.lose(1),
             }
         });
@@ -100,8 +103,8 @@ impl Window {
         else {
             return Closed { stands: self.stands, due };
         };
-        for (frame, count) in self.seen {
-            gathered.see(thread, frame, count * each);
+        for (seen, count) in self.seen {
+            gathered.see(thread, seen, count * each);
         }
         gathered.cover(thread, stands_for);
         Closed { stands: self.opened + covered, due }

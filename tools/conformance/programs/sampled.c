@@ -1,6 +1,8 @@
-// Threads whose activity the recorder does not see: one waits in a loop, one sleeps in a read, and
-// one works.
+// Threads whose activity the recorder does not see: one waits in a loop, one sleeps in a read, one
+// works in the kernel, and one elsewhere.
 #include "truth.h"
+#include <fcntl.h>
+#include <sys/resource.h>
 
 static int pipe_ends[2];
 static volatile int go;
@@ -30,6 +32,21 @@ static void *sleeps(void *argument) {
     return argument;
 }
 
+// Reads so much at a time that most of the time is spent in the kernel.
+static void *reads(void *argument) {
+    static char bytes[1 << 16];
+    int zeros = open("/dev/zero", O_RDONLY);
+    if (zeros < 0)
+        abort();
+    while (!go)
+        if (read(zeros, bytes, sizeof bytes) != sizeof bytes)
+            abort();
+    struct rusage used;
+    getrusage(RUSAGE_THREAD, &used);
+    say("@in_kernel_us %lu", used.ru_stime.tv_sec * 1000000ul + used.ru_stime.tv_usec);
+    return argument;
+}
+
 static void works(void) {
     unsigned long before = cpu_us(), sum = 1;
     while (cpu_us() - before < 1000000)
@@ -41,16 +58,17 @@ static void works(void) {
 }
 
 int main(void) {
-    pthread_t threads[2];
+    pthread_t threads[3];
     if (pipe(pipe_ends) != 0)
         return 1;
     pthread_create(&threads[0], NULL, spins, NULL);
     pthread_create(&threads[1], NULL, sleeps, NULL);
+    pthread_create(&threads[2], NULL, reads, NULL);
     works();
     go = 1;
     if (write(pipe_ends[1], "", 1) != 1)
         return 1;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
     return 0;
 }

@@ -1,6 +1,6 @@
-//! Tests of loops that only wait, and of sleeps in the kernel. Neither makes a call that the
-//! recorder could count, so both are found by sampling. The program measures their times by its own
-//! clocks.
+//! Tests of loops that only wait, of sleeps, and of work in the kernel. None of them makes a call that
+//! the recorder could count, so they are found by sampling. The program measures their times by its
+//! own clocks.
 
 use serde_json::Value;
 use syncline_conformance::{Case, Program};
@@ -40,6 +40,22 @@ fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
     };
     assert!(frames.iter().any(is_there), "the caller of read is on the stack: {frames:?}");
     assert!(text.contains("asleep in read, at sleeps"), "{text}");
+
+    let in_kernel = process["in_kernel"].as_array().expect("calls");
+    let at = |call: &&Value| call["place"].as_str().expect("a place").starts_with("reads at ");
+    match in_kernel.iter().find(at) {
+        Some(read) => {
+            assert_eq!(read["call"], "read");
+            near("in the kernel", read["seconds"].as_f64(), both.truth.value("in_kernel_us"));
+        }
+        None => assert!(!samples_the_kernel(), "{in_kernel:?}"),
+    }
+}
+
+/// Whether the kernel surely allows samples of threads that execute in it.
+fn samples_the_kernel() -> bool {
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+    level.is_ok_and(|level| level.trim().parse::<i32>().is_ok_and(|level| level <= 1))
 }
 
 /// Checks that an estimate in seconds is near the program's own figure. The bounds are wide because

@@ -5,13 +5,8 @@ use std::collections::BTreeMap;
 use super::clock::Clock;
 use super::seen::Spent;
 use super::stacks::Stacks;
+use super::sum::Sum;
 use crate::model::Atomics;
-
-#[derive(Default)]
-struct Sum {
-    threads: BTreeMap<usize, u64>,
-    stacks: BTreeMap<usize, u64>,
-}
 
 /// The functions with atomic instructions, those with most time first.
 pub fn by_function(spent: &[Spent], stacks: &mut Stacks, clock: &Clock) -> Vec<Atomics> {
@@ -19,20 +14,13 @@ pub fn by_function(spent: &[Spent], stacks: &mut Stacks, clock: &Clock) -> Vec<A
     for spent in spent {
         let Some(frame) = stacks.place(spent.stack) else { continue };
         let function = stacks.symbols().frame(frame).whole_function().to_owned();
-        let sum = sums.entry(function).or_default();
-        for ticks in [
-            sum.threads.entry(spent.thread).or_default(),
-            sum.stacks.entry(spent.stack).or_default(),
-        ] {
-            *ticks = ticks.saturating_add(spent.ticks);
-        }
+        let seconds = clock.seconds(spent.ticks);
+        sums.entry(function).or_default().add(spent.thread, spent.stack, seconds);
     }
     let atomics = |(function, sum): (String, Sum)| {
-        let threads: Vec<(usize, f64)> =
-            sum.threads.into_iter().map(|(thread, ticks)| (thread, clock.seconds(ticks))).collect();
-        let (stack, _) = sum.stacks.into_iter().max_by_key(|&(_, ticks)| ticks)?;
-        let seconds = threads.iter().map(|(_, seconds)| seconds).sum();
-        Some(Atomics { function, place: stacks.place_name(stack), seconds, threads, stack })
+        let (stack, seconds) = (sum.stack()?, sum.seconds());
+        let place = stacks.place_name(stack);
+        Some(Atomics { function, place, seconds, threads: sum.threads().collect(), stack })
     };
     let mut all: Vec<Atomics> = sums.into_iter().filter_map(atomics).collect();
     all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.function.cmp(&b.function)));

@@ -5,11 +5,11 @@
 //! then converted to seconds. An impossible value (of a counter that was overwritten) makes a
 //! figure wrong, but causes no failure.
 
-mod asleep;
 mod atomics;
 mod blocking;
 mod clock;
 mod holds;
+mod in_call;
 mod locks;
 mod nesting;
 mod notes;
@@ -21,6 +21,7 @@ mod seen;
 mod sites;
 mod sleeps;
 mod stacks;
+mod sum;
 mod taking_part;
 mod tally;
 mod threads;
@@ -95,7 +96,8 @@ impl Context<'_> {
             locks.add(Op::Spin, 0, (site, spin.stack, spin.thread), &tally);
         }
         let atomics = atomics::by_function(&seen.atomics, &mut stacks, &clock);
-        let asleep = asleep::find(file, samples, &mut stacks);
+        let in_kernel = in_call::running(&seen.calls, &mut stacks, &clock);
+        let asleep = in_call::asleep(file, samples, &mut stacks);
         let taking_part = taking_part::find(file, samples, &clock, &mut stacks);
         let log = |(t, thread): (usize, &Thread)| timeline::log(t, &thread.log, &sites, &stacks);
         let logs = file.threads.iter().enumerate().map(log).collect();
@@ -139,6 +141,7 @@ impl Context<'_> {
             remaining: Vec::new(),
             critical_path: CriticalPath::default(),
             asleep,
+            in_kernel,
             atomics,
             whatif: Vec::new(),
             locks,

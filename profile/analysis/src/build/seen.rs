@@ -1,4 +1,5 @@
-//! What threads were seen to do between their calls: loops that only wait, and atomic instructions.
+//! What threads were seen to do outside of recorded calls: loops that only wait, atomic instructions,
+//! and other system calls.
 
 use syncline_code::model::Doing;
 use syncline_recording::layout::ThreadRecord;
@@ -19,6 +20,8 @@ pub struct Seen {
     pub spins: Vec<Spent>,
     /// Atomic instructions.
     pub atomics: Vec<Spent>,
+    /// System calls.
+    pub calls: Vec<Spent>,
 }
 
 /// The time that a thread spent with one stack.
@@ -31,7 +34,7 @@ pub struct Spent {
     pub ticks: u64,
 }
 
-/// All loops that only wait, and all atomic instructions, by thread and stack. Samples inside a
+/// All loops that only wait, atomic instructions and system calls, by thread and stack. Samples inside a
 /// recorded call are left out, since these calls are counted already.
 pub fn find(
     file: &ProcessFile,
@@ -41,7 +44,8 @@ pub fn find(
 ) -> Seen {
     let mut found = Seen::default();
     let Some(process) = samples else { return found };
-    let seen = process.threads.iter().flat_map(|thread| &thread.seen);
+    let seen =
+        process.threads.iter().flat_map(|thread| thread.seen.iter().chain(&thread.in_kernel));
     let mut addresses: Vec<u64> =
         seen.filter_map(|&(frame, _)| process.stack(frame).first().copied()).collect();
     addresses.sort_unstable();
@@ -50,16 +54,22 @@ pub fn find(
     for sampled in &process.threads {
         let Some(thread) = file.place_of(sampled.tid) else { continue };
         let whole = whole(sampled, &file.threads[thread].record, clock);
-        for &(frame, nanoseconds) in &sampled.seen {
+        let seen = sampled.seen.iter().map(|&seen| (seen, false));
+        let in_kernel = sampled.in_kernel.iter().map(|&seen| (seen, true));
+        for ((frame, nanoseconds), in_kernel) in seen.chain(in_kernel) {
             let seen = process.stack(frame);
             let at = seen.first().and_then(|address| addresses.binary_search(address).ok());
-            let (spent, stack) = match at.map_or(Doing::Works, |at| doing[at]) {
-                Doing::Waits => (&mut found.spins, stacks.add_seen(seen)),
-                Doing::Exchanges => (&mut found.atomics, stacks.add_behind(seen)),
-                Doing::Works => continue,
+            let (spent, stack) = match (at.map_or(Doing::Works, |at| doing[at]), in_kernel) {
+                (Doing::Waits, false) => (&mut found.spins, stacks.add_seen(seen)),
+                (Doing::Exchanges, false) => (&mut found.atomics, stacks.add_behind(seen)),
+                // Otherwise, the thread was interrupted, or accessed a page that was missing.
+                (Doing::Calls, true) => (&mut found.calls, stacks.add_behind(seen)),
+                _ => continue,
             };
             let Some(stack) = stack else { continue };
-            stacks.show_outside_headers(stack);
+            if !in_kernel {
+                stacks.show_outside_headers(stack);
+            }
             let ticks = clock.ticks(nanoseconds as f64 / 1e9 * whole);
             spent.push(Spent { thread, stack, ticks });
         }

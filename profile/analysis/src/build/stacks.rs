@@ -185,6 +185,12 @@ impl Stacks {
         Some(frame.file_line().unwrap_or_else(|| frame.function.clone()))
     }
 
+    /// The innermost function of a stack; `None` if unknown.
+    pub fn innermost(&self, stack: usize) -> Option<String> {
+        let frame = *self.stacks[stack].frames.first()?;
+        Some(self.symbols.frame(frame).whole_function().to_owned())
+    }
+
     /// The symbols, to look names up.
     pub fn symbols(&mut self) -> &mut Symbols {
         &mut self.symbols

@@ -2,7 +2,7 @@
 
 use super::improper_primitive::library_lock;
 use super::working::{IDLE, running, share};
-use crate::model::{Asleep, Finding, Kind, Process, Remaining, Rule};
+use crate::model::{Finding, InCall, Kind, Process, Remaining, Rule};
 use syncline_present::number::{counted, duration, percent};
 
 /// Calls with a smaller share of the threads' time are not reported.
@@ -20,12 +20,12 @@ const LIBRARIES: [(&str, &str); 3] =
 /// if there is a finding about such locks.
 pub fn find(process: &Process, findings: &[Finding]) -> impl Iterator<Item = Remaining> {
     let is_found = findings.iter().any(|finding| finding.rule == Rule::LibraryLock);
-    let said = move |asleep: &Asleep| is_found && library_lock::function(process, asleep).is_some();
+    let said = move |asleep: &InCall| is_found && library_lock::function(process, asleep).is_some();
     let others = process.asleep.iter().filter(move |asleep| !said(asleep));
     others.filter_map(|asleep| remaining(process, asleep))
 }
 
-fn remaining(process: &Process, asleep: &Asleep) -> Option<Remaining> {
+fn remaining(process: &Process, asleep: &InCall) -> Option<Remaining> {
     let share = share(process, asleep.seconds, LEAST)?;
     if asleep.seconds < FLOOR {
         return None;
@@ -61,7 +61,7 @@ fn remaining(process: &Process, asleep: &Asleep) -> Option<Remaining> {
 }
 
 /// Why the threads of a known library sleep in this call; `None` if the stack has no such library.
-fn library(process: &Process, asleep: &Asleep) -> Option<&'static str> {
+fn library(process: &Process, asleep: &InCall) -> Option<&'static str> {
     let frames = &process.stacks[asleep.stack].frames;
     let mut modules = frames.iter().filter_map(|&frame| process.frames[frame].module);
     modules.find_map(|module| {

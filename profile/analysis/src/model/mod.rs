@@ -7,11 +7,11 @@
 //! Times are in seconds, rates in 1/s, shares from 0 to 1, and addresses are those of the process.
 //! The JSON report has each [`Process`] in this form: `docs/report-json.md`.
 
-mod asleep;
 mod atomics;
 mod blocking;
 mod figures;
 mod finding;
+mod in_call;
 mod inspected;
 mod lock;
 mod nesting;
@@ -31,11 +31,11 @@ mod timeline;
 mod times;
 mod whatif;
 
-pub use asleep::Asleep;
 pub use atomics::Atomics;
 pub use blocking::{Blocker, Blocking};
 pub use figures::{Bucket, Figures, Histogram, HolderTime, Kind, Waiting};
 pub use finding::{Evidence, Finding, Gain, Group, Method, Remedy, Unit};
+pub use in_call::InCall;
 pub use inspected::{Data, Inspected};
 pub use lock::{Lock, SiteUse};
 pub use nesting::{Nesting, Outer};

@@ -7,11 +7,11 @@ use serde::Serialize;
 use syncline_code::model::{Frame, Module, Stack};
 use syncline_code::symbols::place::wraps_locks;
 
-use super::asleep::Asleep;
 use super::atomics::Atomics;
 use super::blocking::Blocking;
 use super::figures::{Kind, Waiting};
 use super::finding::Finding;
+use super::in_call::InCall;
 use super::lock::Lock;
 use super::nesting::Nesting;
 use super::note::Note;
@@ -96,7 +96,10 @@ pub struct Process {
     /// What the end of the run waited for.
     pub critical_path: CriticalPath,
     /// System calls in which threads slept, besides recorded waits, those with most time first.
-    pub asleep: Vec<Asleep>,
+    pub asleep: Vec<InCall>,
+    /// System calls in which threads used a processor, besides recorded calls, those with most time
+    /// first. Their names are those of the functions that make them.
+    pub in_kernel: Vec<InCall>,
     /// Functions whose atomic instructions took processor time, besides those of recorded calls,
     /// those with most time first.
     pub atomics: Vec<Atomics>,

@@ -7,6 +7,8 @@ pub enum Doing {
     Waits,
     /// It changes a word that other threads can reach, by an atomic instruction.
     Exchanges,
+    /// It is in a system call, or has just returned from one.
+    Calls,
     /// It does anything else, or its instructions are not known.
     Works,
 }

@@ -1,5 +1,5 @@
 //! What a thread does at the instruction where a sample found it: whether it only waits in a loop
-//! (`spin`), changes a word atomically, or works.
+//! (`spin`), changes a word atomically, is in a system call, or works.
 //!
 //! A sample is taken by an interrupt, which the processor accepts between two instructions. An
 //! atomic instruction that needs another processor's cache line takes long, and the interrupt comes
@@ -40,6 +40,9 @@ fn doing_at(code: &Code, address: u64, functions: &mut Functions) -> Doing {
     if spin::is_at_pause(code, address) {
         return Doing::Waits;
     }
+    if is_behind_call(code, address) {
+        return Doing::Calls;
+    }
     let Some(range) = code.function(address).filter(|range| range.end - range.start <= LARGEST)
     else {
         return Doing::Works;
@@ -53,6 +56,13 @@ fn doing_at(code: &Code, address: u64, functions: &mut Functions) -> Doing {
     } else {
         Doing::Works
     }
+}
+
+/// Whether the instruction before an address is a system call: the address of a thread in the kernel
+/// is that at which the thread will go on.
+fn is_behind_call(code: &Code, address: u64) -> bool {
+    let before = code.instruction(address.wrapping_sub(2));
+    before.is_some_and(|i| i.mnemonic() == Mnemonic::Syscall && i.next_ip() == address)
 }
 
 /// Whether the instruction before an address is atomic.

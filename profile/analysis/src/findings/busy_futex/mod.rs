@@ -13,9 +13,11 @@
 //! threads, the waiting in a single futex has to reach the threshold. (Locks may wait in a futex of
 //! each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
 //!
-//! Words that threads only change, and never sleep for, are found by `atomics`.
+//! Words that threads only change, and never sleep for, are found by `atomics`. System calls that may
+//! be made with the lock held are named by `calls`.
 
 mod atomics;
+mod calls;
 pub mod known;
 pub mod yielding;
 
@@ -108,10 +110,19 @@ fn finding(process: &Process, number: usize) -> Finding {
     let site = &process.sites[number];
     let figures = &site.figures;
     let locks: Vec<usize> = process.used_at(number).collect();
-    let (advice, open_question) = advice(Known::of(process, site));
+    let known = Known::of(process, site);
+    let (mut advice, open_question) = advice(known);
+    let called = calls::made_with_lock(process, number).filter(|_| known != Some(Known::Event));
+    if let Some(called) = &called {
+        advice = format!("{advice} {}", called.advice());
+    }
+    let title = match &called {
+        Some(_) => "Threads wait in a futex for a function that makes system calls",
+        None => "Threads wait for each other in a futex",
+    };
     let mut finding = Finding {
         rule: Rule::BusyFutex,
-        title: "Threads wait for each other in a futex".to_owned(),
+        title: title.to_owned(),
         place: site.place.clone(),
         sites: vec![number],
         evidence: vec![
@@ -135,6 +146,7 @@ fn finding(process: &Process, number: usize) -> Finding {
         let share_here = atomics::share_of(process, atomics);
         share("processor time at this function's atomic instructions", share_here)
     }));
+    finding.evidence.extend(called.map(|called| called.evidence()));
     finding
 }
 

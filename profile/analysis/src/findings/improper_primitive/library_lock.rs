@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::findings::evidence::{count, seconds, share};
-use crate::model::{Asleep, Finding, Process, Remedy, Rule};
+use crate::model::{Finding, InCall, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
 /// Threads must sleep in one family of functions for at least this share of their time. Time in
@@ -139,7 +139,7 @@ const OTHER: Family = Family {
 #[derive(Default)]
 struct Sleeping<'a> {
     /// The call sites, each with the function that it calls.
-    calls: Vec<(&'a Asleep, &'a str)>,
+    calls: Vec<(&'a InCall, &'a str)>,
     seconds: f64,
     threads: BTreeSet<usize>,
 }
@@ -173,7 +173,7 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
 /// is exact, and is divided in the proportions of the samples. (A short run has too few samples to
 /// count these alone.)
 fn in_kernel(process: &Process, sleeping: &Sleeping) -> f64 {
-    let here = |asleep: &&Asleep| asleep.threads.iter().any(|t| sleeping.threads.contains(t));
+    let here = |asleep: &&InCall| asleep.threads.iter().any(|t| sleeping.threads.contains(t));
     let looked: f64 = process.asleep.iter().filter(here).map(|asleep| asleep.seconds).sum();
     let kernel: f64 = sleeping.threads.iter().map(|&t| process.threads[t].times.kernel).sum();
     kernel * sleeping.seconds / looked.max(f64::MIN_POSITIVE)
@@ -181,7 +181,7 @@ fn in_kernel(process: &Process, sleeping: &Sleeping) -> f64 {
 
 /// The function that the program called, if a thread sleeps in it for a lock of the C library;
 /// `None` otherwise.
-pub fn function<'a>(process: &'a Process, asleep: &Asleep) -> Option<&'a str> {
+pub fn function<'a>(process: &'a Process, asleep: &InCall) -> Option<&'a str> {
     let frames = process.stacks[asleep.stack].frames.iter().map(|&frame| &process.frames[frame]);
     let inside = frames.take_while(|frame| {
         let module = frame.module.map(|module| process.modules[module].name());
@@ -227,7 +227,7 @@ fn finding(family: usize, sleeping: Sleeping, could_run: f64) -> Finding {
 }
 
 /// A sentence with the call sites besides the first; empty if there are none.
-fn others(calls: &[(&Asleep, &str)]) -> String {
+fn others(calls: &[(&InCall, &str)]) -> String {
     let mut places: Vec<&str> = Vec::new();
     for (asleep, _) in calls {
         if !places.contains(&asleep.place.as_str()) {
@@ -255,7 +255,7 @@ mod tests {
         let stack = drawn.stack("draw at casino.c:10");
         let library = drawn.module("/lib/libc.so.6");
         drawn.calls_into(stack, library, inside);
-        drawn.asleep.push(Asleep {
+        drawn.asleep.push(InCall {
             call: call.to_owned(),
             place: "draw at casino.c:10".to_owned(),
             seconds,
@@ -284,7 +284,7 @@ mod tests {
             let mut drawn = sleeping("futex", 20.0, &["__lll_lock_wait_private", "random"]);
             for line in lines {
                 let place = format!("deal at casino.c:{line}");
-                let other = Asleep { place, seconds: 1.0, ..drawn.asleep[0].clone() };
+                let other = InCall { place, seconds: 1.0, ..drawn.asleep[0].clone() };
                 drawn.asleep.push(other);
             }
             found(&drawn)[0].advice.clone()
@@ -310,7 +310,7 @@ mod tests {
         let drawn = |looked: f64, elsewhere: f64| {
             let mut drawn = sleeping("futex", looked, &["__lll_lock_wait_private", "random"]);
             let other =
-                Asleep { call: "read".to_owned(), seconds: elsewhere, ..drawn.asleep[0].clone() };
+                InCall { call: "read".to_owned(), seconds: elsewhere, ..drawn.asleep[0].clone() };
             drawn.asleep.push(other);
             for thread in 1..5 {
                 drawn.threads[thread].times.kernel = 1.0;

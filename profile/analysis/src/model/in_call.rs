@@ -1,16 +1,15 @@
-//! System calls in which threads sleep, besides those that the recorder saw.
+//! System calls in which threads spend time, besides those that the recorder saw.
 
 use serde::Serialize;
 
-/// A system call at a call site, in which threads sleep.
+/// A system call at a call site, in which threads sleep or use a processor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Asleep {
-    /// The system call's name, such as `epoll_wait`.
+pub struct InCall {
+    /// The name of the system call, such as `epoll_wait`, or of the function that makes it.
     pub call: String,
     /// The call site, as [`super::Site::place`].
     pub place: String,
-    /// Seconds that all threads together slept there, an estimate from samples taken about ten
-    /// times a second.
+    /// Seconds that all threads together spent there, an estimate from samples.
     pub seconds: f64,
     /// The threads, as indexes of [`super::Process::threads`].
     pub threads: Vec<usize>,
