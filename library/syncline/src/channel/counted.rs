@@ -41,7 +41,8 @@ impl<T, M: Memory> Counted<T, M> {
     ///
     /// # Panics
     ///
-    /// If there are 2^31 owners. Owners that are forgotten take no memory, so there may be as many.
+    /// If there are 2^31 owners. Owners that are forgotten take no memory, so there may be that
+    /// many.
     pub fn share(&self) -> Self {
         // Relaxed: the caller is an owner, so no thread frees the value meanwhile.
         if self.inner().others.fetch_add(1, Relaxed) >= MOST {

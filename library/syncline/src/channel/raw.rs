@@ -70,7 +70,8 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The requirements above hold; all that was written is published. The bell is the sender's.
+    /// The requirements of the trait hold, and all that was written is published. The bell is the
+    /// sender's.
     unsafe fn wait_for_room(
         &self,
         writer: &Self::Writer,
@@ -91,7 +92,7 @@ pub unsafe trait RawChannel: Send + Sync {
         bell: &Bell<Self::Memory>,
     ) -> Look;
 
-    /// A number of messages that there is room for, if there is room for one.
+    /// A number of messages for which there is room, provided that there is room for one.
     fn together(&self, _: &Self::Writer) -> usize {
         1
     }

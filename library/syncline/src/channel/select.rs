@@ -54,7 +54,7 @@ use crate::wait::{Park, Wait};
 /// ready, so leave it out of later calls. Receivers have one owner, so a receiver that is ready
 /// stays ready until its message is taken.
 pub struct Select<W: Wait = Park, M: Memory = Native> {
-    /// The receiver that is looked at first.
+    /// The index of the receiver to look at first.
     next: usize,
     patience: Patience,
     kind: PhantomData<fn() -> (W, M)>,

@@ -6,9 +6,9 @@
 //!   TAKING   a thread that rings copies the waker; afterwards the slot is EMPTY
 //! ```
 //!
-//! The owner never waits for a thread that rings. If the slot is TAKING, a wake-up is under way, but
-//! perhaps not that of the task that polls now; so this task is woken as well. The waker stays
-//! where it is when it was used. A task that waits again, as most do, then finds its own waker, and
+//! The owner never waits for a thread that rings. If the slot is TAKING, a wake-up is under way,
+//! but perhaps not that of the task that polls now; so this task is woken as well. A waker that was
+//! used stays on the bell. So a task that waits again, as most do, finds its own waker there, and
 //! copies nothing.
 //!
 //! Several threads may ring an inbox. One of them wakes the task; the task then finds the messages of
@@ -51,7 +51,8 @@ pub fn set<M: Memory>(bell: &Bell<M>, waker: &Waker) -> bool {
     let earlier = unsafe { bell.waker.with(replace) };
     // Release: pairs with the Acquire in `wake`: the waker is there.
     bell.slot.store(SET, Release);
-    // Dropping it may drop the task, which may own the channel's other end, which then rings.
+    // Dropping the earlier waker may drop its task. The task may own the channel's other end, which
+    // then rings.
     drop(earlier);
     true
 }
@@ -84,7 +85,8 @@ pub fn wake<M: Memory>(bell: &Bell<M>) {
     let waker = unsafe { bell.waker.look(|held| (*held).clone()) };
     // Release: pairs with the Acquire in `claim`.
     bell.slot.store(EMPTY, Release);
-    // Not before: the task may be polled here and now, and wait again.
+    // The waker is used only now: `wake` may poll the task in this thread, and the task may wait
+    // again.
     if let Some(waker) = waker {
         waker.wake();
     }

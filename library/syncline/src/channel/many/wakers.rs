@@ -1,10 +1,10 @@
 //! The wakers of tasks that wait, in order of arrival. Tasks and threads wait beside each other: a
 //! change wakes one of each.
 //!
-//! A task has a *ticket* while its waker is in the list, and keeps the ticket when a thread takes the
-//! waker to wake it. So a ticket that is not in the list is a wake-up, and obliges the task to look:
-//! the wake-up may be the only one for what has changed. A task that can't do that, since its future
-//! is dropped, or has looked already, since it has found something meanwhile, passes the wake-up on.
+//! A task has a *ticket* while its waker is in the list, and keeps the ticket when a thread takes
+//! the waker to wake it. So a ticket that is not in the list is a wake-up, and obliges the task to
+//! look: the wake-up may be the only one for what has changed. A task passes the wake-up on if its
+//! future is dropped, or if the task finds something before it notices the wake-up.
 //!
 //! ```text
 //!   the task                                the thread that changes something
@@ -47,7 +47,7 @@ impl<M: Memory> Wakers<M> {
     #[cold]
     pub fn wake(&self, most: u32, count: &M::Word) {
         for _ in 0..most {
-            // The lock is not held when the task is woken, which may poll it.
+            // The lock is not held here: waking the task may poll it in this thread.
             let Some(waker) = self.first(count) else { break };
             waker.wake();
         }
@@ -110,7 +110,7 @@ impl<M: Memory> Wakers<M> {
         let Some((_, held)) = waiting.find(|(number, _)| *number == ticket) else { return true };
         let earlier =
             if held.will_wake(waker) { None } else { Some(mem::replace(held, waker.clone())) };
-        // With a waker goes a task, perhaps, and ends of this channel, which need the list.
+        // Dropping a waker may drop its task and ends of this channel. Those need the list.
         drop(list);
         drop(earlier);
         false
