@@ -141,8 +141,8 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// Makes the attempt's writes visible, at one moment. If that fails, nothing was changed.
     fn commit(&self, thread: &mut Self::Thread, writes: &mut Writes<Self::Memory>) -> Result<()>;
 
-    /// Ends an attempt that failed since another transaction was in the way, and waits until the
-    /// next may begin.
+    /// Ends an attempt that failed because another transaction was in the way, and waits until the
+    /// next attempt may begin.
     fn give_way(&self, thread: &mut Self::Thread);
 
     /// Ends the attempt and waits until something that it has read has changed. May return

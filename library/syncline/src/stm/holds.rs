@@ -1,5 +1,5 @@
-//! The locks of a lock server, and which thread wins a conflict: plain data that only the server's
-//! thread uses.
+//! The locks of a lock server, and the rule for conflicts: plain data that only the server's thread
+//! uses.
 //!
 //! A cell is held by one writer or several readers. If a thread requests a cell that others hold in
 //! a conflicting way, it wins if its transactions have cost less so far than those of each

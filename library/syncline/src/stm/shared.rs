@@ -457,9 +457,9 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
                 self.leave(thread);
                 return true;
             }
-            // After we have counted ourselves: a thread that becomes alone after that changes the
-            // epoch and then reads the count. So this thread sees the stamps of all that was
-            // written in place before.
+            // We have counted ourselves before this. A thread that becomes alone later changes the
+            // epoch and then reads the count. So we see the stamps of all that was written in place
+            // before.
             !is_serial(self.serial.epoch()) && thread.all_hold(&reads, |_| None)
         });
         thread.reads = reads;

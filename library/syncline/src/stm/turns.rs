@@ -1,4 +1,4 @@
-//! Turns: what makes starvation impossible.
+//! Turns, which make starvation impossible.
 //!
 //! A transaction that has failed too often asks for a turn, in which it runs
 //! [alone](super::serial) and can't fail. This module decides which of the threads that ask is
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn who_comes_later_can_not_go_first_forever() {
         let turns = Turns::<Park, Native>::new();
-        // The time of a waiting thread does not grow. That of each newcomer begins where the last
-        // turn ended.
+        // The time of a waiting thread does not grow. The time of each newcomer begins where the
+        // last turn ended.
         let mut times = Vec::new();
         for _ in 0..5 {
             let turn = turns.take(0);

@@ -18,7 +18,7 @@ use super::writes::Writes;
 pub struct Tx<'tx, 'env: 'tx, E: Engine = Global> {
     pub(super) engine: &'tx E,
     pub(super) parts: &'tx mut Parts<E>,
-    /// Neither lifetime may be exchanged for another.
+    /// Makes both lifetimes invariant.
     pub(super) lifetimes: PhantomData<(&'tx mut &'tx (), &'env mut &'env ())>,
 }
 
@@ -71,8 +71,8 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         }
     }
 
-    /// Discards all writes of the transaction, for a transaction that gives up and reports that in
-    /// the value that it returns with `Ok`.
+    /// Discards all writes of the transaction. Use it in a transaction that gives up, and returns a
+    /// value with `Ok` that says so.
     ///
     /// ```
     /// use syncline::stm::{TCell, atomically};
