@@ -35,7 +35,7 @@ impl<R: Copy, M: Buckets<R>> Default for Rare<R, M> {
     }
 }
 
-/// Releases the lock, also when the section panics.
+/// Releases the lock, even if the section panics.
 struct Release<'r, M: Memory>(&'r Futex<Park, M>);
 
 impl<M: Memory> Drop for Release<'_, M> {
