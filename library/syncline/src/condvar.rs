@@ -40,7 +40,7 @@ use crate::mutex::MutexGuard;
 #[derive(Default)]
 #[repr(C)]
 pub struct Condvar<M: Memory = Native> {
-    /// Changed by each notification that a thread might sleep through.
+    /// Changed by each notification while a thread waits.
     sequence: M::Word,
     /// How many threads wait, or are about to.
     waiters: M::Word,

@@ -1,8 +1,8 @@
 //! A guard of a part of what a lock protects.
 //!
 //! The guard holds the whole lock. It gives no access to the rest of the value, and can't be used
-//! with a condition variable or turned into a share: while others change the whole value, the part
-//! could cease to exist.
+//! with a condition variable or turned into a share: other threads could then change the whole
+//! value, and the part could cease to exist.
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};

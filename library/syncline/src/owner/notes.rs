@@ -47,8 +47,8 @@ pub(super) struct Note {
     pub wait: Option<Wait>,
 }
 
-/// The notes of all threads that have acquired a lock and have not ended, by their numbers. A thread
-/// that holds several notes' locks has locked this before.
+/// The notes of all threads that have acquired a lock or waited for one, and have not ended, by
+/// their numbers. A thread locks this before it locks several notes.
 pub(super) type Notes = BTreeMap<usize, Arc<Mutex<Note>>>;
 static NOTES: Mutex<Notes> = Mutex::new(BTreeMap::new());
 
@@ -58,7 +58,7 @@ std::thread_local! {
     static OWN: Own = Own::new();
 }
 
-/// A thread's own note, which goes with the thread.
+/// A thread's own note, which is removed when the thread ends.
 struct Own(Arc<Mutex<Note>>);
 
 impl Own {
