@@ -99,7 +99,7 @@ impl<M: Memory> fmt::Debug for Barrier<M> {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this thread leads: exactly one of each round does, the last to arrive.
+    /// Whether this thread leads. Exactly one thread of each round leads: the last one to arrive.
     pub fn is_leader(&self) -> bool {
         self.0
     }

@@ -26,7 +26,7 @@ pub trait Awaited {
 /// A future that leaves no waker behind.
 pub struct Waiting<E: Awaited> {
     end: E,
-    /// Whether the channel has its waker, or had it.
+    /// Whether the channel has the future's waker, or had it.
     waits: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::memory::{Data, Memory, Padded};
 pub struct Bell<M: Memory> {
     /// Whether its owner sleeps.
     pub state: Padded<M::Word>,
-    /// What its owner sleeps on, if it sleeps on several bells.
+    /// The selector on which the owner sleeps, if the owner waits on several bells.
     pub selector: M::Link<Selector<M>>,
     /// Which thread may use the waker: `slot.rs` says how.
     pub slot: M::Word,

@@ -28,7 +28,7 @@ pub struct Channel<Q: RawChannel> {
     receivers: Counted<Bell<Memory<Q>>, Memory<Q>>,
     /// The sender's bell.
     senders: Bell<Memory<Q>>,
-    /// The notes of a receiver that is gone.
+    /// The notes of a receiver that was dropped.
     left: <Memory<Q> as crate::memory::Memory>::Data<Q::Reader>,
 }
 
@@ -193,7 +193,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
 
     /// Whether the receiver is gone, so that nothing more can be sent.
     pub fn is_disconnected(&self) -> bool {
-        // SAFETY: see above; other threads that share this end can only ask the same meanwhile.
+        // SAFETY: see above; other threads that share this end can only call functions that change
+        // nothing.
         unsafe { self.channel.queue.room(&self.writer) == Look::Gone }
     }
 

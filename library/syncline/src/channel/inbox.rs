@@ -127,7 +127,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         }
     }
 
-    /// Waits for a message from one of these slots, which it checks in this order.
+    /// Waits for a message from one of these slots, and checks them in the given order.
     ///
     /// # Errors
     ///
@@ -136,7 +136,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// # Panics
     ///
-    /// If one of the numbers is not that of a slot, unless a slot before it has a message.
+    /// If a number in `slots` is not that of a slot, unless a slot earlier in the list has a
+    /// message.
     pub fn recv_from(&mut self, slots: &[usize]) -> Result<(usize, T), RecvError> {
         self.wait(None, |inbox| inbox.look_at(slots.iter().copied())).message()
     }

@@ -88,12 +88,12 @@ pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
 /// Notes that the owner is awake again. Returns whether a thread has found the selector, and rings
 /// it or has rung it.
 pub fn selected<M: Memory>(bell: &Bell<M>) -> bool {
-    // Relaxed: the thread that found the selector says so on it.
+    // Relaxed: the thread that found the selector counts itself in the selector.
     bell.state.swap(AWAKE, Relaxed) == AWAKE
 }
 
-/// Sleeps until a thread rings or the deadline has passed, unless there is news already. The caller
-/// calls it again if there is no message afterwards.
+/// Sleeps until a thread rings or the deadline has passed, unless there is news already. If there
+/// is no message afterwards, the caller calls this function again.
 #[cold]
 pub fn sleep<M: Memory>(
     bell: &Bell<M>,

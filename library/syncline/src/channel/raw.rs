@@ -30,9 +30,9 @@ pub enum Look {
 /// was written happens before it is taken.
 ///
 /// Every unsafe method requires that its first argument is the notes of this end, the same as in
-/// all earlier calls, and that calls of one end are not concurrent, except that threads may call
-/// [`room`](Self::room) at the same time. No method is called for an end that was closed, except
-/// that messages may still be looked for and taken.
+/// all earlier calls. Several threads may call [`room`](Self::room) at the same time; other calls
+/// of one end must not be concurrent. No method is called for an end that was closed, except that
+/// messages may still be looked for and taken.
 pub unsafe trait RawChannel: Send + Sync {
     /// What is sent.
     type Item: Send;
@@ -181,7 +181,8 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The requirements of the trait hold. Not after `close_reader`. The bell is the sender's.
+    /// The requirements of the trait hold. This is not called after `close_reader`. The bell is the
+    /// sender's.
     unsafe fn release(&self, reader: &mut Self::Reader, bell: &Bell<Self::Memory>);
 
     /// Closes the receiver's end, which is being dropped.

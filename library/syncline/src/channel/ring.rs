@@ -34,8 +34,8 @@ use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
 /// The receiver publishes its position whenever it has emptied this part of the capacity (a fourth,
-/// but a unit at least): seldom enough to cost little, often enough for the sender to have most of
-/// the ring.
+/// but at least one unit): seldom enough to cost little, often enough for the sender to have most
+/// of the ring.
 const PART: usize = 4;
 
 /// A receiver that is behind prefetches the line of the unit this far ahead: the line arrives while

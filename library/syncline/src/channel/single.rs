@@ -8,7 +8,7 @@
 //!
 //! Each side reads the line before it writes to it. A machine that shares the line for the read has
 //! to invalidate the other copy for the write. So by default both sides fetch the line for writing
-//! at once, as SSYNC does on the Opteron. [`Shared`] does not; it is there for comparison.
+//! from the start, as SSYNC does on the Opteron. [`Shared`] does not; it is there for comparison.
 //!
 //! Source: SSYNC (SOSP'13), sections 4.1, 5.3 and 6.2.
 

@@ -15,8 +15,8 @@
 //! all.
 //!
 //! Source: `AtomicWaker` of the crate futures has a slot with three states. There a thread that
-//! rings while the owner writes the waker leaves a mark for the owner. Here it leaves nothing, since
-//! the owner looks for news once more after it has written the waker.
+//! rings while the owner writes the waker leaves a mark for the owner. Here the thread leaves
+//! nothing, since the owner looks for news once more after writing the waker.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::task::Waker;
@@ -36,7 +36,7 @@ fn claim<M: Memory>(bell: &Bell<M>) -> bool {
         || bell.slot.load(Acquire) == EMPTY
 }
 
-/// Puts the waker of the owner's task there. Fails if a thread is copying the earlier waker.
+/// Puts the waker of the owner's task on the bell. Fails if a thread is copying the earlier waker.
 pub fn set<M: Memory>(bell: &Bell<M>, waker: &Waker) -> bool {
     if !claim(bell) {
         return false;
@@ -57,7 +57,7 @@ pub fn set<M: Memory>(bell: &Bell<M>, waker: &Waker) -> bool {
     true
 }
 
-/// Whether this waker is there for the thread that rings next. Called by the owner.
+/// Whether this waker is on the bell for the thread that rings next. Called by the owner.
 pub fn holds<M: Memory>(bell: &Bell<M>, waker: &Waker) -> bool {
     // SAFETY: only the owner changes the waker.
     let wakes = |held: *const Option<Waker>| unsafe {

@@ -23,8 +23,8 @@ const SPACE: usize = 11;
 
 /// The result of a section that may not have run yet.
 ///
-/// Dropping it does not cancel the section; its result is then dropped, by the helper if the
-/// section runs later.
+/// Dropping this does not cancel the section. The section's result is then dropped, by the helper
+/// if the section runs later.
 #[must_use = "to let the section run on, drop this explicitly"]
 pub struct Pending<R, D: RawDelegation> {
     node: Node<D::Memory>,

@@ -29,7 +29,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// A lock of this kind, at this address, with the value at that one under it.
+    /// The `lock` of this kind, with the value at `_value` under it.
     pub(crate) fn new<L: ?Sized, T: ?Sized>(
         kind: &'static str,
         lock: *const L,

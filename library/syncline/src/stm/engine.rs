@@ -96,7 +96,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     fn wrote(_: &mut Self::Thread) {}
 
     /// Whether the attempt runs alone, so that it [writes in place](Writes), and reads the current
-    /// value of a cell once that is [free](Self::wait_until_free).
+    /// value of a cell once the cell is [free](Self::wait_until_free).
     #[inline(always)]
     fn in_place(_: &Self::Thread) -> bool {
         false

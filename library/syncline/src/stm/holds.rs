@@ -29,13 +29,13 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Whether this one wins a conflict with the other.
+    /// Whether this thread wins a conflict with the other.
     fn goes_before(&self, other: &Self) -> bool {
         (self.spent, self.client) < (other.spent, other.client)
     }
 }
 
-/// How far the attempt of a holder is.
+/// The state of a holder's attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It runs, and can be aborted.

@@ -300,7 +300,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         self.sleepers.sleep_while(&reads, || {
             let client = thread.client();
             let held = self.keep_all(client);
-            // From here on other threads can write what we have read, and a thread that does sees
+            // From here on other threads can write what we have read. A thread that does so sees
             // that we sleep.
             client.release();
             held

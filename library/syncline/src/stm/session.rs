@@ -51,7 +51,7 @@ impl<'e, E: Engine> Session<'e, E> {
         let inside = Inside::<E::Memory>::enter();
         let result = running.run(body);
         forget(running);
-        // What was replaced is dropped outside of the transaction.
+        // Replaced values are dropped outside of the transaction.
         drop(inside);
         self.parts.clear();
         result

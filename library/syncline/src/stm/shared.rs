@@ -124,12 +124,12 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         if thread.holds(version) {
             return Ok(());
         }
-        // After the look at the stamp: the version may be that of a thread that runs alone (2 in
-        // `serial`).
+        // The epoch is read after the stamp: the version may be that of a thread that runs alone (2
+        // in `serial`).
         if is_serial(self.serial.epoch()) {
             return Err(Stop::CONFLICT);
         }
-        // SeqCst order: before the checks of what was read (rule 1).
+        // The clock advances before the checks of what was read, in SeqCst order (rule 1).
         self.clock.advance(version);
         let moment = self.clock.now() - self.base;
         if !thread.all_hold(&thread.reads, |_| None) {
@@ -345,7 +345,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
                 return thread.be_alone(version);
             }
         }
-        // Before the looks at stamps (rule 1).
+        // The clock is read before the stamps (rule 1).
         thread.begin(self.clock.now() - self.base);
     }
 

@@ -95,7 +95,7 @@ impl<W: Wait, M: Memory> Turns<W, M> {
         self.queue.with(|queue| {
             queue.now = queue.now.max(turn.time + cost);
             match queue.next() {
-                // SAFETY: the word stays until its owner has seen that it is its turn.
+                // SAFETY: the word stays until its owner has seen that its turn has come.
                 Some(next) => W::hand_over::<M>(unsafe { M::follow(next) }, TURN),
                 None => queue.taken = false,
             }

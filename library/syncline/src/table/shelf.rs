@@ -42,7 +42,7 @@ impl Keys {
     }
 }
 
-/// The values of a line of keys; only those of taken keys are there.
+/// The values of a line of keys; only those of taken keys are initialized.
 #[repr(C, align(64))]
 struct Values<V, M: Memory>([M::Data<MaybeUninit<V>>; KEYS]);
 

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! No wake-up is lost. Either the sleeper finds what has changed, or the other thread sees that the
-//! sleeper has counted itself, and raises the number. If it raises the number before the sleeper
-//! reads it, the sleeper finds the change, which was made earlier still. If it raises the number
+//! sleeper has counted itself, and raises the number. If the number is raised before the sleeper
+//! reads it, the sleeper finds the change, which was made earlier still. If the number is raised
 //! afterwards, the sleeper does not fall asleep, or is woken. A thread that is woken looks once
 //! more, even if its deadline has passed: the wake-up was meant for any of the sleepers.
 //!
@@ -78,7 +78,8 @@ impl<M: Memory> Waiters<M> {
         self.wakers.poll(ticket, waker, &self.count, look)
     }
 
-    /// Gives a task's ticket back, if it has one. If it was woken, another task is woken for it.
+    /// Gives a task's ticket back, if the task has one. If the task was woken, another task is
+    /// woken instead.
     pub fn leave(&self, ticket: &mut Option<u64>) {
         self.wakers.leave(ticket, &self.count);
     }

@@ -43,7 +43,7 @@ struct List {
 }
 
 impl<M: Memory> Wakers<M> {
-    /// Wakes up to this many tasks. `count` has the bit.
+    /// Wakes up to this many tasks. `count` is the word with the bit [`TASKS`].
     #[cold]
     pub fn wake(&self, most: u32, count: &M::Word) {
         for _ in 0..most {
@@ -103,7 +103,7 @@ impl<M: Memory> Wakers<M> {
         ticket
     }
 
-    /// Whether the waker was taken. If not, this one takes its place.
+    /// Whether the ticket's waker was taken. If not, `waker` replaces it.
     fn is_woken_up(&self, ticket: u64, waker: &Waker) -> bool {
         let mut list = self.list.lock();
         let mut waiting = list.waiting.iter_mut();

@@ -310,8 +310,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> fmt::Debug for HashTable<K, 
     }
 }
 
-/// Drops the entries that are left. If dropping an entry panics, the panic continues after all are
-/// dropped.
+/// Drops the entries that are left. If dropping an entry panics, the panic continues after all
+/// entries are dropped.
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Drop for HashTable<K, V, S, P, M> {
     fn drop(&mut self) {
         drain::<K, V, P, M>(&mut self.directory);

@@ -27,8 +27,8 @@ const LOCKED: u64 = 1;
 
 /// The number of looks after which a waiter lets others run between looks.
 const SPINS: u32 = 64;
-/// The number of looks after which a waiter sleeps: the writer has lost its processor, or runs a
-/// slow function of its caller's.
+/// The number of looks after which a waiter sleeps: by then the writer has probably lost its
+/// processor, or runs a slow function of its caller's.
 const YIELDS: u32 = 256;
 /// The longest sleep. Sleepers are not woken, so that a release is an ordinary store.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
