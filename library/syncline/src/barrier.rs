@@ -66,8 +66,8 @@ impl<M: Memory> Barrier<M> {
     /// Waits until all threads of this round have arrived. For one of them,
     /// [`is_leader`](BarrierWaitResult::is_leader) of the result is true.
     ///
-    /// What each thread did before the barrier is visible to all after it: Acquire and Release
-    /// ordering.
+    /// The work of each thread before the barrier is visible to all threads after it: Acquire and
+    /// Release ordering.
     pub fn wait(&self) -> BarrierWaitResult {
         let round = self.arrived.with(|arrived| {
             // Relaxed: it is written under this lock. Sleepers have marked it.

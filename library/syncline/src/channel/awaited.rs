@@ -11,9 +11,9 @@ pub const fn expect_sleepers<W: Wait>() {
     assert!(W::SLEEPS, "tasks need a channel whose waiting policy sleeps, such as `Park`");
 }
 
-/// What a future waits for.
+/// An end of a channel that a future waits for.
 pub trait Awaited {
-    /// What the future returns.
+    /// The future's result.
     type Output;
 
     /// Looks, and arranges for the task to be woken if there is nothing yet.

@@ -1,4 +1,4 @@
-//! What an end sleeps on: `news.rs` says how.
+//! The object on which an end sleeps: `news.rs` says how.
 
 use core::task::Waker;
 

@@ -21,7 +21,7 @@ use crate::memory::{Data, Memory as _};
 
 type Memory<Q> = <Q as RawChannel>::Memory;
 
-/// What the two ends share.
+/// The part that both ends share.
 pub struct Channel<Q: RawChannel> {
     queue: Q,
     /// The receiver's bell, or that of its inbox.
@@ -125,8 +125,8 @@ pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
 // an end, since the call borrows the end exclusively. An end is open until it is dropped.
 
 impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
-    /// Waits for room, and sends a message. What happened before the call is visible to the thread
-    /// that receives the message.
+    /// Waits for room, and sends a message. The thread that receives the message sees everything
+    /// that happened before the call.
     ///
     /// # Errors
     ///

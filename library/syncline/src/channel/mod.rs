@@ -78,8 +78,8 @@
 //! **Messages** of up to 56 bytes travel in one line, by value; in a [`Ring`], several share a line
 //! if they fit. Larger messages take several lines.
 //!
-//! **Order and visibility:** messages arrive once and in order. What happened before a message was
-//! sent is visible to the thread that receives it.
+//! **Order and visibility:** messages arrive once and in order. The thread that receives a message
+//! sees everything that happened before the message was sent.
 //!
 //! **Disconnecting** means dropping an end, even during a panic. A receiver gets all that was sent,
 //! and then an error; a sender gets its message back. No end waits for an end that was dropped.

@@ -61,7 +61,7 @@ pub struct Ring<T, W: Wait = Park, M: Memory = Native> {
     policy: PhantomData<W>,
 }
 
-/// What the sender of a ring notes.
+/// The notes of a ring's sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Writer {
     position: Position,
@@ -74,7 +74,7 @@ pub struct Writer {
     filled: usize,
 }
 
-/// What the receiver of a ring notes.
+/// The notes of a ring's receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reader {
     unit: usize,

@@ -25,8 +25,8 @@
 //!
 //! **Order:** each section runs exactly once, and the sections of one thread run in the order of
 //! its calls ([`Hqd`] has an exception). A section sees what happened before its call, and what
-//! earlier sections did. What it did is visible after [`Delegated::with`] or [`Pending::wait`] has
-//! returned, or [`Pending::is_done`] has returned `true`.
+//! earlier sections did. Its own effects are visible after [`Delegated::with`] or [`Pending::wait`]
+//! has returned, or [`Pending::is_done`] has returned `true`.
 //!
 //! **Panics:** a section's panic goes neither through the helper nor into the lock, which is not
 //! poisoned: the next section finds the value as the panic left it. The panic is resumed in the

@@ -1,4 +1,4 @@
-//! What happens to a section's panic: it must not unwind through the helper, since the helper's
+//! Panics of sections. A section's panic must not unwind through the helper, since the helper's
 //! other requests would then never be completed.
 
 #[cfg(feature = "std")]

@@ -26,7 +26,7 @@ pub struct Request<M: Memory> {
     state: M::Word,
 }
 
-/// What a request stands for.
+/// The section that a request stands for.
 #[derive(Clone, Copy)]
 pub(super) struct Task {
     /// The section and the room for its result, whose type `run` and `discard` know.

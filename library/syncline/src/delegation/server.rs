@@ -182,7 +182,7 @@ struct Job<T> {
 // SAFETY: it holds a section that may be sent, or refers to one, whose client waits.
 unsafe impl<T> Send for Job<T> {}
 
-/// What can be done with a job. The functions follow from the type of its section.
+/// The operations on a job. They follow from the type of its section.
 struct Functions<T> {
     /// Runs the section, which is then gone, and does not unwind.
     run: unsafe fn(&Section, &mut T) -> Answer,

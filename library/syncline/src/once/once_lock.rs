@@ -49,7 +49,7 @@ impl<T, M: Memory> OnceLock<T, M> {
         self.once.is_completed().then(|| unsafe { self.written() })
     }
 
-    /// The value, if it has been written, by the exclusive reference to the cell.
+    /// A mutable reference to the value, if the value has been written.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         // SAFETY: the cell is complete, and no other thread has it.
         self.once

@@ -176,7 +176,7 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// What a holder does with the lock, as a verb.
+/// The verb for the way in which a holder has the lock.
 fn how(mode: Mode) -> &'static str {
     match mode {
         Mode::Alone | Mode::Upgraded => "holds",

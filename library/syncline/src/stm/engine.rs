@@ -14,8 +14,8 @@ use crate::memory::LongMemory;
 
 /// A way to let transactions appear as if they ran one after another.
 ///
-/// In both engines, a cell has a value and a *stamp*, a word that belongs to the engine. What a
-/// transaction writes is kept aside ([`Writes`]) until it commits, unless it runs
+/// In both engines, a cell has a value and a *stamp*, a word that belongs to the engine. The writes
+/// of a transaction are kept aside ([`Writes`]) until it commits, unless it runs
 /// [alone](Self::in_place).
 ///
 /// # Safety

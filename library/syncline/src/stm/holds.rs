@@ -24,7 +24,7 @@ pub struct Holder {
     pub client: usize,
     /// The number of the attempt.
     pub attempt: u64,
-    /// What the thread's successful transactions have cost so far, in accesses.
+    /// The cost of the thread's successful transactions so far, in accesses.
     pub spent: u64,
 }
 
@@ -46,7 +46,7 @@ pub enum State {
     Over,
 }
 
-/// What a server knows of the attempts, and does to them.
+/// The attempts as a server sees and aborts them.
 pub trait Attempts {
     /// The state of this attempt.
     fn state(&self, of: &Holder) -> State;

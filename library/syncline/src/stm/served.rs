@@ -78,7 +78,7 @@ struct Client<W: Wait, M: LongMemory> {
     number: usize,
     servers: Vec<Link<W, M>>,
     attempt: u64,
-    /// What the client's successful transactions have cost so far, in accesses.
+    /// The cost of the client's successful transactions so far, in accesses.
     spent: u64,
 }
 

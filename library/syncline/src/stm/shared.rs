@@ -26,8 +26,8 @@
 //!
 //! A thread that fails too often gets a [turn](Turns), in which it runs [alone](Serial). If that
 //! gets more done, all transactions run alone, one after another ([`Pace`]). Reads in the ordinary
-//! mode pay nothing for this. What the thread that is alone has written shows in the stamp, which
-//! is compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
+//! mode pay nothing for this. A write of the thread that is alone shows in the stamp, which is
+//! compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
 //!
 //! When not to use it: transactions that nearly always conflict end up in a queue for a lock, after
 //! wasted attempts. Use a [`Mutex`](crate::Mutex).

@@ -34,5 +34,5 @@ impl fmt::Display for Stop {
 
 impl core::error::Error for Stop {}
 
-/// What a part of a transaction returns.
+/// The result of a part of a transaction.
 pub type Result<T> = core::result::Result<T, Stop>;

@@ -19,7 +19,7 @@ use crate::wait::{Park, Wait};
 /// The largest capacity.
 const MOST: usize = 1 << 28;
 
-/// What all ends share.
+/// The part that all ends share.
 struct Channel<T, M: LongMemory> {
     queue: Queue<T, M>,
     senders: Padded<Ends<M>>,
@@ -132,8 +132,8 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
         (Self { channel, policy: PhantomData }, receiver)
     }
 
-    /// Waits for room, and sends a message. What happened before the call is visible to the thread
-    /// that receives the message.
+    /// Waits for room, and sends a message. The thread that receives the message sees everything
+    /// that happened before the call.
     ///
     /// # Errors
     ///
@@ -281,7 +281,7 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
     }
 }
 
-/// What a task sends, and its ticket while it waits for room.
+/// The message of a task that sends, and the task's ticket while the task waits for room.
 struct Sending<'a, T: Send, W: Wait, M: LongMemory> {
     sender: &'a Sender<T, W, M>,
     message: Option<T>,

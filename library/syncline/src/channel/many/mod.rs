@@ -44,8 +44,8 @@
 //!
 //! **Order:** messages are received in the order in which they were sent, as far as that is
 //! defined: if the call that sends one message ends before the call that sends another begins, the
-//! first message is taken first. What happened before a message was sent is visible to the thread
-//! that receives it.
+//! first message is taken first. The thread that receives a message sees everything that happened
+//! before the message was sent.
 //!
 //! **Disconnecting** means dropping the last sender, or the last receiver. Receivers get all that
 //! was sent, and then an error; a sender gets its message back. Messages that are not taken are

@@ -2,15 +2,15 @@
 //!
 //! The word is odd while a writer has it, and each writer that changed something leaves a number
 //! that was never there before. A reader notes the number, reads the data, and reads the number
-//! again: if it is the same, no writer was there meanwhile. What is read in between may be torn, so
-//! it is copied word by word, atomically, and not used before the second look.
+//! again: if it is the same, no writer was there meanwhile. The data that is read in between may be
+//! torn. So it is copied word by word, atomically, and not used before the second look.
 //!
 //! | state | meaning |
 //! |---|---|
 //! | even | free; half of it is the number of writers that have changed something |
 //! | odd | a writer has it |
 //!
-//! Whatever the version protects is written with [`WRITE`](Version::WRITE) and read with
+//! All words that the version protects are written with [`WRITE`](Version::WRITE) and read with
 //! [`READ`](Version::READ), that is Release and Acquire. So a reader that has seen a part of what a
 //! writer wrote notices the writer at its second read of the number. Weaker orderings would need
 //! fences in between.
