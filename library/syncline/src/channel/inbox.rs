@@ -1,6 +1,6 @@
 //! One receiver of many senders, each with a channel of its own.
 //!
-//! Senders don't disturb each other: they share only the inbox's bell, which they only read unless
+//! Senders don't disturb each other: they share only the inbox's bell, and they write to it only if
 //! the receiver sleeps. The receiver checks its channels in turn, beginning after the one that was
 //! served last, so that a busy sender does not hold up the others. (Only [`Inbox::recv_from`]
 //! checks them in the order that it is given.) Checking a channel without news reads a line that is

@@ -23,8 +23,9 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     /// Order and visibility are those of [`recv`](Self::recv). A channel whose policy does not
     /// sleep, such as [`Spin`](crate::wait::Spin), can't be polled: that does not compile.
     ///
-    /// This makes a `Stream` of the crate futures: `stream::poll_fn(move |cx|
-    /// receiver.poll_recv(cx).map(Result::ok))`. The closure has the form of `Stream::poll_next`:
+    /// This makes a `Stream` of the crate futures:
+    /// `stream::poll_fn(move |cx| receiver.poll_recv(cx).map(Result::ok))`. The closure has the
+    /// form of `Stream::poll_next`:
     ///
     /// ```
     /// use std::task::{Context, Poll, Waker};

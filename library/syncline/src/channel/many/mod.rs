@@ -26,8 +26,7 @@
 //! **Tasks** use [`Receiver::recv_async`] and [`Sender::send_async`], under any runtime. Tasks and
 //! threads may wait at the same ends. A future that is dropped loses no message that was sent: if
 //! its task was woken for one, another task is woken instead. This makes a `Stream` of the crate
-//! futures: `stream::unfold(receiver, |end| async move { Some((end.recv_async().await.ok()?, end))
-//! })`.
+//! futures: `stream::unfold(receiver, |end| async move { Some((end.recv_async().await.ok()?, end)) })`.
 //!
 //! ```
 //! use std::pin::pin;
