@@ -66,8 +66,8 @@ impl<M: Memory> Barrier<M> {
     /// Waits until all threads of this round have arrived. For one of them,
     /// [`is_leader`](BarrierWaitResult::is_leader) of the result is true.
     ///
-    /// What each thread did before the barrier is visible to all after it: Acquire and Release
-    /// ordering.
+    /// The work of each thread before the barrier is visible to all threads after it: Acquire and
+    /// Release ordering.
     pub fn wait(&self) -> BarrierWaitResult {
         let round = self.arrived.with(|arrived| {
             // Relaxed: it is written under this lock. Sleepers have marked it.
@@ -99,7 +99,7 @@ impl<M: Memory> fmt::Debug for Barrier<M> {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this thread leads: exactly one of each round does, the last to arrive.
+    /// Whether this thread leads. Exactly one thread of each round leads: the last one to arrive.
     pub fn is_leader(&self) -> bool {
         self.0
     }

@@ -40,7 +40,7 @@ use crate::mutex::MutexGuard;
 #[derive(Default)]
 #[repr(C)]
 pub struct Condvar<M: Memory = Native> {
-    /// Changed by each notification that a thread might sleep through.
+    /// Changed by each notification while a thread waits.
     sequence: M::Word,
     /// How many threads wait, or are about to.
     waiters: M::Word,
@@ -64,7 +64,7 @@ impl<M: Memory> Condvar<M> {
     /// Releases the lock, waits for a notification, and acquires the lock again.
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn wait<T: ?Sized, L: RawLock<Memory = M>>(&self, guard: &mut MutexGuard<'_, T, L>) {
-        // SAFETY: the guard holds the lock with this node, and again when this returns.
+        // SAFETY: the guard holds the lock with this node, both before this call and after it.
         guard.rests(|lock, node| unsafe { self.wait_raw(lock, node, None) });
     }
 
@@ -111,7 +111,7 @@ impl<M: Memory> Condvar<M> {
         deadline: impl Deadline<M>,
     ) -> WaitTimeoutResult {
         let deadline = deadline.on_clock();
-        // SAFETY: the guard holds the lock with this node, and again when this returns.
+        // SAFETY: the guard holds the lock with this node, both before this call and after it.
         guard.rests(|lock, node| unsafe { self.wait_raw(lock, node, Some(deadline)) })
     }
 

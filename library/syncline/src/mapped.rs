@@ -1,8 +1,8 @@
-//! A guard of a part of what a lock protects.
+//! A guard of a part of the value that a lock protects.
 //!
 //! The guard holds the whole lock. It gives no access to the rest of the value, and can't be used
-//! with a condition variable or turned into a share: while others change the whole value, the part
-//! could cease to exist.
+//! with a condition variable or turned into a share: other threads could then change the whole
+//! value, and the part could cease to exist.
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -45,8 +45,8 @@ pub(crate) use {shown_as_its_value, take_node};
 
 /// The right to reach a part of a [`Mutex`](crate::Mutex)'s value, until dropped.
 ///
-/// [`MutexGuard::map`](crate::MutexGuard::map) and similar functions make it. Dropping it releases
-/// the lock, with Release ordering.
+/// [`MutexGuard::map`](crate::MutexGuard::map) and similar functions make this guard. Dropping the
+/// guard releases the lock, with Release ordering.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
     lock: &'a Watched<L>,
@@ -58,8 +58,8 @@ pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
     writes: PhantomData<(&'a mut T, *const ())>,
 }
 
-/// The right to write a part of an [`RwLock`](crate::RwLock)'s value, until dropped. It is the same
-/// type as for a mutex, since both hold their lock alone.
+/// The right to write a part of an [`RwLock`](crate::RwLock)'s value, until dropped. The type is
+/// that of a mutex's guard, since both guards hold their lock alone.
 pub type MappedRwLockWriteGuard<'a, T, L = CompactRw> = MappedMutexGuard<'a, T, L>;
 
 // SAFETY: a shared guard gives out shared references to the part.

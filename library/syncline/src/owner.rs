@@ -1,6 +1,6 @@
-//! Which threads hold a lock, and which wait for one. Both are noted in debug builds with `std`
-//! only, so that a thread panics instead of waiting for itself forever, or for threads that wait
-//! for it. Also here: a number for each thread.
+//! Which threads hold a lock, and which wait for one. Only debug builds with `std` note both, so
+//! that a thread panics instead of waiting for itself forever, or for threads that wait for it.
+//! This module also has a number for each thread.
 
 #[cfg(all(debug_assertions, feature = "std"))]
 mod cycle;

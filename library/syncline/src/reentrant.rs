@@ -10,7 +10,7 @@
 //!
 //! When not to use it: a function that locks what its caller holds finds the value in the middle of
 //! its caller's change. If the caller passes on the guard of a [`Mutex`](crate::Mutex) instead, the
-//! compiler sees that the function uses it.
+//! compiler sees that the function uses the guard.
 
 use core::cell::Cell;
 use core::fmt;

@@ -5,14 +5,15 @@ use core::task::{Context, Poll};
 
 use crate::wait::Wait;
 
-/// Tasks can't wait for ends that wake no thread: does not compile for their policies.
+/// Does not compile if the policy does not sleep: ends with such a policy wake no thread and no
+/// task.
 pub const fn expect_sleepers<W: Wait>() {
     assert!(W::SLEEPS, "tasks need a channel whose waiting policy sleeps, such as `Park`");
 }
 
-/// What a future waits for.
+/// An end of a channel that a future waits for.
 pub trait Awaited {
-    /// What it gets.
+    /// The future's result.
     type Output;
 
     /// Looks, and arranges for the task to be woken if there is nothing yet.
@@ -25,18 +26,18 @@ pub trait Awaited {
 /// A future that leaves no waker behind.
 pub struct Waiting<E: Awaited> {
     end: E,
-    /// Whether the channel has its waker, or had it.
+    /// Whether the channel has the future's waker, or had it.
     waits: bool,
 }
 
 impl<E: Awaited> Waiting<E> {
-    /// Has not looked yet.
+    /// A future that has not looked yet.
     pub fn new(end: E) -> Self {
         Self { end, waits: false }
     }
 }
 
-/// Nothing in it is pinned, such as the message.
+/// The future pins nothing, not even its message.
 impl<E: Awaited> Unpin for Waiting<E> {}
 
 impl<E: Awaited> Future for Waiting<E> {

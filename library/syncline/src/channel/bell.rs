@@ -1,21 +1,21 @@
-//! What an end sleeps on: `news.rs` says how.
+//! The object on which an end sleeps: `news.rs` says how.
 
 use core::task::Waker;
 
 use super::selector::Selector;
 use crate::memory::{Data, Memory, Padded};
 
-/// The bell of an end, or of an inbox. An inbox has one bell for all its channels. It is written
-/// when its owner falls asleep, is rung or wakes up, and read after each message, which hits the
-/// reader's own cache.
+/// The bell of an end, or of an inbox. An inbox has one bell for all its channels. A bell is
+/// written when its owner falls asleep, is woken through it, or wakes up. It is read after each
+/// message, which hits the reader's own cache.
 pub struct Bell<M: Memory> {
     /// Whether its owner sleeps.
     pub state: Padded<M::Word>,
-    /// What its owner sleeps on, if it sleeps on several bells.
+    /// The selector on which the owner sleeps, if the owner waits on several bells.
     pub selector: M::Link<Selector<M>>,
     /// Which thread may use the waker: `slot.rs` says how.
     pub slot: M::Word,
-    /// Wakes the task that waits for its owner's turn.
+    /// Wakes the task that waits with the bell's end.
     pub waker: M::Data<Option<Waker>>,
 }
 

@@ -21,8 +21,7 @@ struct Inner<T, M: Memory> {
     value: T,
 }
 
-// SAFETY: it hands out shared references, and the last owner drops the value, in whichever thread
-// it is.
+// SAFETY: owners hand out shared references, and the last owner drops the value, in any thread.
 unsafe impl<T: Send + Sync, M: Memory> Send for Counted<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync, M: Memory> Sync for Counted<T, M> {}
@@ -41,7 +40,8 @@ impl<T, M: Memory> Counted<T, M> {
     ///
     /// # Panics
     ///
-    /// If there are 2^31 owners. Owners that are forgotten take no memory, so there may be as many.
+    /// If there are 2^31 owners. Owners that are forgotten take no memory, so there may be that
+    /// many.
     pub fn share(&self) -> Self {
         // Relaxed: the caller is an owner, so no thread frees the value meanwhile.
         if self.inner().others.fetch_add(1, Relaxed) >= MOST {
@@ -50,7 +50,7 @@ impl<T, M: Memory> Counted<T, M> {
         Self(self.0)
     }
 
-    /// Takes the last owner back, so that the count never wraps around.
+    /// Takes the increment back and panics, so that the count never wraps around.
     #[cold]
     fn refuse(&self) -> ! {
         // Relaxed: the caller is still an owner.

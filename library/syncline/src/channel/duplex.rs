@@ -10,7 +10,7 @@ use super::single::Single;
 
 /// An end that sends messages of one kind, and receives those of another.
 ///
-/// With [`Single`]s, as [`duplex`] makes it, a round trip is four transfers of a line (SSYNC,
+/// With two [`Single`]s, as made by [`duplex`], a round trip is four transfers of a line (SSYNC,
 /// section 6.2).
 #[derive(Debug)]
 pub struct Duplex<

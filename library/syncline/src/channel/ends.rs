@@ -21,14 +21,14 @@ use crate::memory::{Data, Memory as _};
 
 type Memory<Q> = <Q as RawChannel>::Memory;
 
-/// What the two ends share.
+/// The part that both ends share.
 pub struct Channel<Q: RawChannel> {
     queue: Q,
     /// The receiver's bell, or that of its inbox.
     receivers: Counted<Bell<Memory<Q>>, Memory<Q>>,
     /// The sender's bell.
     senders: Bell<Memory<Q>>,
-    /// The notes of a receiver that is gone.
+    /// The notes of a receiver that was dropped.
     left: <Memory<Q> as crate::memory::Memory>::Data<Q::Reader>,
 }
 
@@ -97,13 +97,13 @@ pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 ///
 /// # Panics
 ///
-/// If the capacity is 0. A [`Ring`] also panics if the capacity is more than 2^28, or if so many
+/// If the capacity is 0. A [`Ring`] also panics if the capacity is more than 2^28, or if that many
 /// messages take more memory than can be addressed.
 pub fn over<Q: RawChannel>(capacity: usize) -> (Sender<Q::Item, Q>, Receiver<Q::Item, Q>) {
     with_bell(capacity, Counted::new(Bell::default()))
 }
 
-/// A channel, whose receiver has this bell.
+/// A channel whose receiver has this bell.
 ///
 /// # Panics
 ///
@@ -121,12 +121,12 @@ pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
     (Sender { channel, writer: Q::Writer::default(), patience }, receiver)
 }
 
-// SAFETY, of the calls of a queue below: an end has its own notes, and one thread at a time changes
-// it, since it is borrowed exclusively. It is open until it is dropped.
+// SAFETY, of the calls of a queue below: each end has its own notes. One thread at a time changes
+// an end, since the call borrows the end exclusively. An end is open until it is dropped.
 
 impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
-    /// Waits for room, and sends a message. What happened before is visible to the thread that
-    /// receives it.
+    /// Waits for room, and sends a message. The thread that receives the message sees everything
+    /// that happened before the call.
     ///
     /// # Errors
     ///
@@ -161,14 +161,14 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         }
     }
 
-    /// Sends all messages, waiting for room as needed. In a [`Ring`] the receiver is notified once
-    /// for several full lines, before a wait for room, and at the end: that is quicker than one by
-    /// one.
+    /// Sends all messages, and waits for room as needed. In a [`Ring`] the receiver is notified
+    /// after every few full lines, before each wait for room, and at the end. That is quicker than
+    /// to notify it of each message.
     ///
     /// # Errors
     ///
-    /// If the receiver is gone, with the message that could not be sent; the rest stays in the
-    /// iterator, if that was borrowed.
+    /// If the receiver is gone. The error has the message that could not be sent. The messages
+    /// after it stay in the iterator, if the iterator was borrowed.
     pub fn send_all(&mut self, messages: impl IntoIterator<Item = T>) -> Result<(), SendError<T>> {
         let mut messages = messages.into_iter();
         // Publishes what was written, even if the iterator panics.
@@ -193,7 +193,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
 
     /// Whether the receiver is gone, so that nothing more can be sent.
     pub fn is_disconnected(&self) -> bool {
-        // SAFETY: see above; other threads that share this end can only ask the same meanwhile.
+        // SAFETY: see above; other threads that share this end can only call functions that change
+        // nothing.
         unsafe { self.channel.queue.room(&self.writer) == Look::Gone }
     }
 
@@ -278,7 +279,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         if self.look() == Look::Ready { Ok(self.take()) } else { self.recv_later() }
     }
 
-    /// A function of its own, so that the code for taking a message that has arrived stays small.
+    /// The slow path of [`recv`](Self::recv), so that the code for taking a message that has
+    /// arrived stays small.
     #[cold]
     fn recv_later(&mut self) -> Result<T, RecvError> {
         if self.wait(None) == Look::Gone { Err(RecvError) } else { Ok(self.take()) }
@@ -395,7 +397,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
         }
         let receiver = Leave(self);
         let Receiver { channel, reader, .. } = &mut *receiver.0;
-        // Closing comes first, so that a quick sender can't keep this thread here. SAFETY: see
+        // Closing comes first, so that a fast sender can't keep this thread draining. SAFETY: see
         // above.
         unsafe {
             channel.queue.close_reader(reader, &channel.senders);

@@ -16,8 +16,8 @@ pub enum TrySendError<T> {
     Disconnected(T),
 }
 
-/// The sender is gone, and all its messages were taken. For an [`Inbox`](super::Inbox): all senders
-/// that the call waited for.
+/// The sender is gone, and all its messages were taken. From an [`Inbox`](super::Inbox): all
+/// senders that the call waited for are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
@@ -39,7 +39,7 @@ pub enum RecvTimeoutError {
     Disconnected,
 }
 
-/// All slots are taken; the value is how many there are.
+/// All slots are taken; the value is the number of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSlot(pub usize);
 

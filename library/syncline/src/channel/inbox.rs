@@ -1,9 +1,10 @@
 //! One receiver of many senders, each with a channel of its own.
 //!
-//! Senders don't disturb each other: they share nothing but the receiver's attention. The receiver
-//! checks its channels in turn, beginning after the one that was served last, so that a busy sender
-//! does not hold up the others. (Only [`Inbox::recv_from`] checks them in the order that it is
-//! given.) Checking a channel without news reads a line that is in the receiver's own cache.
+//! Senders don't disturb each other: they share only the inbox's bell, and they write to it only if
+//! the receiver sleeps. The receiver checks its channels in turn, beginning after the one that was
+//! served last, so that a busy sender does not hold up the others. (Only [`Inbox::recv_from`]
+//! checks them in the order that it is given.) Checking a channel without news reads a line that is
+//! in the receiver's own cache.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1: receiving from any other thread, or from a subset.
 
@@ -52,8 +53,7 @@ impl<T: Send> Inbox<T> {
     ///
     /// # Panics
     ///
-    /// If the number of slots or the room for messages is 0, or if the room is for more than 2^28
-    /// messages.
+    /// If `slots` or `capacity` is 0, or if `capacity` is more than 2^28.
     pub fn new(slots: usize, capacity: usize) -> Self {
         Self::over(slots, capacity)
     }
@@ -74,8 +74,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         Self { slots, capacity, bell, next: 0, patience: Patience::default() }
     }
 
-    /// A new sender, and its slot. A slot is free again when its sender is gone, and
-    /// its messages were received.
+    /// A new sender, and its slot. A slot is free again when its sender is gone and its messages
+    /// were received.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// # Panics
     ///
-    /// If so many messages take more memory than can be addressed.
+    /// If the messages of one channel take more memory than can be addressed.
     pub fn connect(&mut self) -> Result<(usize, Sender<T, Q>), NoSlot> {
         let free = self.slots.iter().position(Option::is_none).or_else(|| {
             self.slots.iter_mut().position(|slot| {
@@ -127,15 +127,17 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         }
     }
 
-    /// Waits for a message from one of these slots, which it checks in this order.
+    /// Waits for a message from one of these slots, and checks them in the given order.
     ///
     /// # Errors
     ///
-    /// If none of these slots has a sender, and all messages of those that are gone were received.
+    /// If none of these slots has a sender, and all messages of their earlier senders were
+    /// received.
     ///
     /// # Panics
     ///
-    /// If one of the numbers is not that of a slot, unless a slot before it has a message.
+    /// If a number in `slots` is not that of a slot, unless a slot earlier in the list has a
+    /// message.
     pub fn recv_from(&mut self, slots: &[usize]) -> Result<(usize, T), RecvError> {
         self.wait(None, |inbox| inbox.look_at(slots.iter().copied())).message()
     }
@@ -244,7 +246,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
 }
 
 enum Found<T> {
-    /// From this slot.
+    /// A message, and the slot of its sender.
     Message(usize, T),
     NotYet,
     /// No sender is left.

@@ -103,7 +103,7 @@ impl<T, M: Memory> Units<T, M> {
         let start = start.unwrap_or_else(|| handle_alloc_error(layout));
         let units = Self { start, count, owns: PhantomData };
         for unit in 0..count {
-            // SAFETY: both are within the allocation, and no other thread uses them yet.
+            // SAFETY: flags and slots are within the allocation, and no other thread uses them yet.
             unsafe {
                 units.address(unit).cast().write(Flags::<M>::default());
                 for slot in 0..per_unit::<T>() {
@@ -144,7 +144,7 @@ impl<T, M: Memory> Units<T, M> {
         unsafe { self.address(unit).add(Self::SLOTS).cast().add(slot) }
     }
 
-    /// The flags of a unit, which must be less than `count`.
+    /// The flags of a unit, whose number must be less than `count`.
     #[inline(always)]
     pub fn flags(&self, unit: usize) -> &Flags<M> {
         // SAFETY: written in `new`.

@@ -1,10 +1,11 @@
-//! Channels: messages between threads, in cache lines that one writes and the other reads.
+//! Channels: messages between threads, in cache lines that one thread writes and another reads.
 //!
-//! A channel leads from one sender to one receiver. So each of its words has one writer, and a
-//! message costs no atomic read-modify-write. An [`Inbox`] receives from several senders, each with
-//! a channel of its own. A [`Duplex`] has a channel each way, for requests and replies. [`Select`]
-//! waits until one of several receivers has a message; the types of their messages may differ.
-//! Channels of many senders and many receivers are in [`many`].
+//! A channel leads from one sender to one receiver. So each of the words that carry messages has
+//! one writer, and a message costs no atomic read-modify-write unless the other end sleeps. An
+//! [`Inbox`] receives from several senders, each with a channel of its own. A [`Duplex`] has a
+//! channel each way, for requests and replies. [`Select`] waits until one of several receivers has
+//! a message; the types of their messages may differ. Channels of many senders and many receivers
+//! are in [`many`].
 //!
 //! ```
 //! use syncline::channel;
@@ -20,20 +21,21 @@
 //!
 //! | channel | room | use it for |
 //! |---|---|---|
-//! | [`Ring`], which [`bounded`] makes | as asked for | streams: several small messages share a transfer |
-//! | [`Single`] | one message | round trips: the sender waits until the one before was taken |
+//! | [`Ring`], which [`bounded`] makes | as requested | streams: several small messages share a transfer |
+//! | [`Single`] | one message | round trips: the sender waits until its previous message was taken |
 //!
-//! `channel::over::<Single<u64, Spin>>(1)` makes a channel of the other kind. Policies are those of
-//! [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while;
-//! [`Spin`](crate::wait::Spin) and [`Yield`](crate::wait::Yield) keep a processor while they wait.
-//! Sending is an ordinary store under all of them. Under `Park` the sender also reads, from a line
-//! in its own cache, whether the receiver sleeps.
+//! `channel::over::<Single<u64, Spin>>(1)` makes a channel of the second kind. Waiting policies are
+//! those of [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while;
+//! [`Spin`](crate::wait::Spin) and [`Yield`](crate::wait::Yield) never sleep. Sending is an
+//! ordinary store under all of them. Under `Park` the sender also reads, from a line in its own
+//! cache, whether the receiver sleeps.
 //!
-//! **Tasks** use the same ends as threads, without a runtime of this crate: [`Receiver::recv_async`],
-//! [`Sender::send_async`] and [`Inbox::recv_async`] are futures, [`Receiver::poll_recv`] and the like
-//! are for streams and executors. One end may be a task's and the other a thread's, and an end may
-//! change between the two from call to call. A future that is dropped loses no message that was
-//! sent, and no wake-up. Only policies that sleep, such as `Park`, have tasks.
+//! **Tasks** use the same ends as threads, without a runtime of this crate:
+//! [`Receiver::recv_async`], [`Sender::send_async`] and [`Inbox::recv_async`] are futures;
+//! [`Receiver::poll_recv`] and the other functions that poll are for streams and executors. One end
+//! may be a task's and the other a thread's, and an end may change between the two from call to
+//! call. A future that is dropped loses no message that was sent, and no wake-up. Tasks need a
+//! policy that sleeps, such as `Park`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -73,14 +75,14 @@
 //! });
 //! ```
 //!
-//! **Messages** of up to 56 bytes travel in a line, by value; several together if they fit.
-//! Larger ones take several lines.
+//! **Messages** of up to 56 bytes travel in one line, by value; in a [`Ring`], several share a line
+//! if they fit. Larger messages take several lines.
 //!
-//! **Order and visibility:** messages arrive once and in order. What happened before a message was
-//! sent is visible to the thread that receives it.
+//! **Order and visibility:** messages arrive once and in order. The thread that receives a message
+//! sees everything that happened before the message was sent.
 //!
-//! **Disconnecting** means dropping an end, also during a panic. A receiver gets all that was sent,
-//! and then an error; a sender gets its message back. No end waits for an end that is gone.
+//! **Disconnecting** means dropping an end, even during a panic. A receiver gets all that was sent,
+//! and then an error; a sender gets its message back. No end waits for an end that was dropped.
 
 #[doc(hidden)]
 pub mod awaited;
@@ -126,12 +128,12 @@ pub use select::Select;
 pub use selectable::Selectable;
 pub use single::{Exclusive, Fetch, Shared, Single};
 
-/// A channel with room for at least `capacity` messages, whose ends spin for a while and then
-/// sleep.
+/// A channel with room for at least `capacity` messages, whose ends spin and yield for a while, and
+/// then sleep.
 ///
 /// # Panics
 ///
-/// If the capacity is 0 or more than 2^28, or if so many messages take more memory than can be
+/// If the capacity is 0 or more than 2^28, or if that many messages take more memory than can be
 /// addressed.
 pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     over(capacity)

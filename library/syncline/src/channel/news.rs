@@ -15,8 +15,7 @@
 //! stores, so at least one of them sees the other's store. Either the sleeper finds the message, or
 //! the other end wakes it. Messages are many and sleeps few, so the sleeper pays for both barriers
 //! ([`Memory::heavy_barrier`]): a message costs its sender a store and a read that hits its own
-//! cache, and the sender does not wait until the line has arrived, as an atomic exchange or a fence
-//! would.
+//! cache. An atomic exchange or a fence would make the sender wait until the line has arrived.
 //!
 //! A task waits in the same way, but instead of sleeping it leaves its waker on the bell, beside the
 //! state (`slot.rs`), and returns to its executor.
@@ -45,7 +44,8 @@ const SELECTS: u32 = 4;
 /// Its owner is a task that waits, and its waker is on the bell.
 const POLLED: u32 = 6;
 
-/// Writes a flag, with Release ordering, and wakes the thread that waits for it on this bell.
+/// Writes a flag, with Release ordering, and wakes the thread or task that waits for it on this
+/// bell.
 #[inline(always)]
 pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
     // Release: pairs with the Acquire of the thread that looks at the flag.
@@ -88,12 +88,12 @@ pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
 /// Notes that the owner is awake again. Returns whether a thread has found the selector, and rings
 /// it or has rung it.
 pub fn selected<M: Memory>(bell: &Bell<M>) -> bool {
-    // Relaxed: the thread that found the selector says so on it.
+    // Relaxed: the thread that found the selector counts itself in the selector.
     bell.state.swap(AWAKE, Relaxed) == AWAKE
 }
 
-/// Sleeps until a thread rings or the deadline has passed, unless there is news already. The caller
-/// calls it again if there is no message afterwards.
+/// Sleeps until a thread rings or the deadline has passed, unless there is news already. If there
+/// is no message afterwards, the caller calls this function again.
 #[cold]
 pub fn sleep<M: Memory>(
     bell: &Bell<M>,
@@ -112,8 +112,8 @@ pub fn sleep<M: Memory>(
 }
 
 /// Looks for news on behalf of a task. If there is none, a thread that rings wakes the task by this
-/// waker; if there will be none, the bell keeps no waker. The bell is the task's, and known to the
-/// thread that writes the flag.
+/// waker. If there will never be any ([`Look::Gone`]), the bell keeps no waker. The bell is the
+/// task's, and known to the thread that writes the flag.
 pub fn poll<M: Memory>(bell: &Bell<M>, waker: &Waker, mut look: impl FnMut() -> Look) -> Look {
     match look() {
         Look::Ready => return Look::Ready,
@@ -121,8 +121,8 @@ pub fn poll<M: Memory>(bell: &Bell<M>, waker: &Waker, mut look: impl FnMut() -> 
             withdraw(bell);
             return Look::Gone;
         }
-        // Relaxed: if the state is the one that this owner has noted, then a thread that writes the
-        // flag after this look finds the waker, which is there still.
+        // Relaxed: if the state is the one that this owner has noted, then the waker is still
+        // there, and a thread that writes the flag after this look finds it.
         Look::NotYet if bell.state.load(Relaxed) == POLLED && holds(bell, waker) => {
             return Look::NotYet;
         }

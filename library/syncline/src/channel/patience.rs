@@ -1,13 +1,13 @@
 //! How an end of a channel spends its time while it waits, before it sleeps.
 //!
-//! It spins for about as long as a message needs, then yields between looks, and only then sleeps:
-//! waking a sleeper costs the other end as much as many messages. How long it spins before the
-//! first yield is learned. If a yield took long, another thread has run, perhaps the one that this
-//! end waits for. Then spinning kept that thread off the processor, so the next wait spins for a
-//! quarter of the time, and after a few such yields not at all. If no other thread was ready to
+//! An end spins for about as long as a message needs, then yields between looks, and only then
+//! sleeps: waking a sleeper costs the other end as much as many messages. How long it spins before
+//! the first yield is learned. If a yield took long, another thread has run, perhaps the one that
+//! this end waits for. Then spinning kept that thread off the processor, so the next wait spins for
+//! a quarter of the time, and after a few such yields not at all. If no other thread was ready to
 //! run, spinning cost nothing, and the next wait spins for twice the time.
 //!
-//! Adaptive mutexes have the idea that a waiter learns from its last waits. They learn how long
+//! That a waiter learns from its last waits is an idea of adaptive mutexes. They learn how long
 //! waits are; an end learns whether it shares its processor.
 
 use core::time::Duration;

@@ -10,7 +10,7 @@ use super::patience::Patience;
 use crate::memory::Memory;
 use crate::wait::Wait;
 
-/// What an end finds when it looks.
+/// The answer that an end gets when it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// A message, or room for one.
@@ -26,15 +26,15 @@ pub enum Look {
 ///
 /// # Safety
 ///
-/// Messages arrive once, in the order in which they were written. What happened before a message
-/// was written happens before it is taken.
+/// Messages arrive once, in the order in which they were written. Everything that happened before a
+/// message was written happens before the message is taken.
 ///
 /// Every unsafe method requires that its first argument is the notes of this end, the same as in
-/// all earlier calls, and that calls of one end are not concurrent, except that threads may call
-/// [`room`](Self::room) at the same time. No method is called for an end that was closed, except
-/// that messages may still be looked for and taken.
+/// all earlier calls. Several threads may call [`room`](Self::room) at the same time; other calls
+/// of one end must not be concurrent. No method is called for an end that was closed, except that
+/// messages may still be looked for and taken.
 pub unsafe trait RawChannel: Send + Sync {
-    /// What is sent.
+    /// The type of the messages.
     type Item: Send;
     /// The memory that the channel is in.
     type Memory: Memory;
@@ -70,7 +70,8 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The requirements above hold; all that was written is published. The bell is the sender's.
+    /// The requirements of the trait hold, and all that was written is published. The bell is the
+    /// sender's.
     unsafe fn wait_for_room(
         &self,
         writer: &Self::Writer,
@@ -91,7 +92,7 @@ pub unsafe trait RawChannel: Send + Sync {
         bell: &Bell<Self::Memory>,
     ) -> Look;
 
-    /// A number of messages that there is room for, if there is room for one.
+    /// A number of messages for which there is room, provided that there is room for one.
     fn together(&self, _: &Self::Writer) -> usize {
         1
     }
@@ -180,7 +181,8 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The requirements of the trait hold. Not after `close_reader`. The bell is the sender's.
+    /// The requirements of the trait hold. This is not called after `close_reader`. The bell is the
+    /// sender's.
     unsafe fn release(&self, reader: &mut Self::Reader, bell: &Bell<Self::Memory>);
 
     /// Closes the receiver's end, which is being dropped.

@@ -1,18 +1,19 @@
 //! A ring of lines: the channel for throughput.
 //!
 //! Small messages share a line, and a line is transferred once. The sender raises the number in a
-//! line's flag with each message, which costs nothing while the receiver does not access the line;
-//! a receiver that is behind fetches a line and finds several messages in it. If it keeps up, each
-//! message is transferred by itself, at once. The receiver writes nothing to the lines; once in a
-//! quarter of the capacity it publishes how many messages it has taken, in a word of its own. So a
-//! message that fits into a line costs at most one transfer of it, and the invalidation of the
-//! receiver's copy of the line.
+//! line's flag with each message, which costs nothing while the receiver does not access the line.
+//! A receiver that is behind fetches a line and finds several messages in it. For a receiver that
+//! keeps up, each message is transferred by itself, at once. The receiver writes nothing to the
+//! lines; once in a quarter of the capacity it publishes how many messages it has taken, in a word
+//! of its own. So a message that fits into a line costs at most one transfer of the line, and the
+//! invalidation of the receiver's copy.
 //!
 //! If messages are sent together, the first line's flag is written last, and announces all of them.
-//! So the receiver, which looks at that line only, takes no line from a sender that still writes,
-//! and is woken once.
+//! The receiver looks at that line only. So it takes no line from a sender that still writes to the
+//! line, and is woken once.
 //!
-//! With [`Single`](super::Single) a sender knows when its message is taken; here it doesn't.
+//! The sender of a [`Single`](super::Single) knows when its message was taken; a ring's sender
+//! doesn't.
 //!
 //! Source: the flag in the line is SSYNC's (SOSP'13, section 4.1); an end that publishes its
 //! position only now and then is from Lee, Bu and Chandranmenon, "A Lock-free, Cache-efficient
@@ -33,8 +34,8 @@ use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
 /// The receiver publishes its position whenever it has emptied this part of the capacity (a fourth,
-/// but a unit at least): seldom enough to cost little, often enough for the sender to have most of
-/// the ring.
+/// but at least one unit): seldom enough to cost little, often enough for the sender to have most
+/// of the ring.
 const PART: usize = 4;
 
 /// A receiver that is behind prefetches the line of the unit this far ahead: the line arrives while
@@ -54,25 +55,26 @@ pub struct Ring<T, W: Wait = Park, M: Memory = Native> {
     size: u32,
     /// Units of messages sent together that the sender fills before it publishes them.
     together: usize,
-    /// How many messages the receiver has taken.
+    /// The position that the receiver has published: how many messages it had taken, as flags count
+    /// them.
     taken: Padded<M::Word>,
     policy: PhantomData<W>,
 }
 
-/// What the sender of a ring notes.
+/// The notes of a ring's sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Writer {
     position: Position,
-    /// The unit of the first message that is not published. If all are, the unit of the next
-    /// message.
+    /// The unit of the first message that is written but not published. If all are published, the
+    /// unit of the next message.
     first: usize,
-    /// Whether there is such a message.
+    /// Whether a message is written but not published.
     unpublished: bool,
     /// Units filled since the last publication, including the first.
     filled: usize,
 }
 
-/// What the receiver of a ring notes.
+/// The notes of a ring's receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reader {
     unit: usize,
@@ -98,9 +100,9 @@ impl<T, W: Wait, M: Memory> Ring<T, W, M> {
         }
     }
 
-    /// How many messages of the reader's unit its flag announces. A number of the round before is
-    /// lower than that of the unit's first message. A number higher than that of its last message
-    /// announces later units as well.
+    /// How many messages of the reader's unit the unit's flag announces. A number from the previous
+    /// round is lower than the number of the unit's first message. A number above that of the
+    /// unit's last message announces later units as well.
     #[inline(always)]
     fn sent_of(sent: u32, reader: &Reader) -> usize {
         let beyond = number(sent).wrapping_sub(reader.number).cast_signed();
@@ -141,8 +143,8 @@ impl Reader {
 }
 
 // SAFETY: a slot is the sender's from the moment that `taken` leaves room for it, until a flag's
-// number says that it was sent; then it is the receiver's, until `taken` says so. Both are
-// written with Release and read with Acquire.
+// number says that its message was sent. Then the slot is the receiver's, until `taken` says that
+// the message was taken. Both words are written with Release and read with Acquire.
 unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     type Item = T;
     type Memory = M;
@@ -212,8 +214,8 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         if writer.position.advance(&self.units) {
             if unit != writer.first {
                 // No receiver waits for this flag: the receiver has not passed the first unit.
-                // Release, as in `post`. The store keeps the flag's number close to the next ones,
-                // which wrap around.
+                // Release, as in `post`. Numbers wrap around, so the store keeps the flag's number
+                // close to the following ones.
                 self.units.flags(unit).sent.store(writer.position.number, Release);
             }
             writer.filled += 1;
@@ -338,7 +340,7 @@ mod tests {
         let ring = Numbers::with_capacity(20);
         let bell = Bell::default();
         let size = (ring.units.count() * per_unit::<u64>()) as u32;
-        // The state in which all but ten of the numbers have been used.
+        // The state ten messages before the numbers wrap around.
         ring.taken.store(BEFORE, Relaxed);
         for unit in 0..ring.units.count() as u32 {
             let end = BEFORE.wrapping_sub((size - (unit + 1) * per_unit::<u64>() as u32) * STEP);

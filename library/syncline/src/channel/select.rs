@@ -1,13 +1,13 @@
 //! Waiting until one of several receivers has a message.
 //!
-//! The thread checks the receivers one after the other; each check hits its own cache. If it has to
-//! sleep, it sleeps on its *selector*, a word that is used for this sleep only. Before that, it
-//! leaves a note on each receiver's bell (`bell.rs`); the note refers to the selector. A thread
-//! that rings a bell takes the note from the bell, counts itself in the selector, and wakes the
-//! sleeper. It does not use the selector after it has counted itself. Once awake, the sleeper takes
-//! its notes back from the bells that were not rung. Each of the other notes was taken by a thread
-//! that knows the selector. The sleeper waits until all these threads have counted themselves; then
-//! no thread uses the selector any more.
+//! The thread checks the receivers one after the other; each check hits the thread's own cache. If
+//! it has to sleep, it sleeps on its *selector*, a word that is used for this sleep only. Before
+//! that, it leaves a note on each receiver's bell (`bell.rs`); the note refers to the selector. A
+//! thread that rings a bell takes the note from the bell, counts itself in the selector, and wakes
+//! the sleeper. It does not use the selector after it has counted itself. Once awake, the sleeper
+//! takes its notes back from the bells that were not rung. Each of the other notes was taken by a
+//! thread that knows the selector. The sleeper waits until all these threads have counted
+//! themselves; then no thread uses the selector any more.
 //!
 //! No wake-up is lost, for the reason that is given in `news`: one heavy barrier lies between the
 //! notes on all bells and the last looks at all receivers.
@@ -54,7 +54,7 @@ use crate::wait::{Park, Wait};
 /// ready, so leave it out of later calls. Receivers have one owner, so a receiver that is ready
 /// stays ready until its message is taken.
 pub struct Select<W: Wait = Park, M: Memory = Native> {
-    /// The receiver that is looked at first.
+    /// The index of the receiver to look at first.
     next: usize,
     patience: Patience,
     kind: PhantomData<fn() -> (W, M)>,

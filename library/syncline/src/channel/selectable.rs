@@ -5,14 +5,14 @@ use super::raw::Look;
 use crate::memory::{Memory, Native};
 use crate::wait::{Park, Wait};
 
-/// What a [`Select`](super::Select) can wait for: a [`Receiver`](super::Receiver) or an
-/// [`Inbox`](super::Inbox), whose waiting policy is `W`.
+/// A receiving end that a [`Select`](super::Select) can wait for: a [`Receiver`](super::Receiver)
+/// or an [`Inbox`](super::Inbox), whose waiting policy is `W`.
 pub trait Selectable<W: Wait = Park, M: Memory = Native> {
     /// Whether there is a message.
     #[doc(hidden)]
     fn look(&mut self) -> Look;
 
-    /// What the receiver sleeps on.
+    /// The bell on which the receiver sleeps.
     #[doc(hidden)]
     fn bell(&self) -> &Bell<M>;
 }

@@ -1,10 +1,10 @@
-//! What a thread that waits for several receivers sleeps on: `select.rs` says how.
+//! The word on which a thread that waits for several receivers sleeps: `select.rs` says how.
 
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 use crate::memory::{Memory, Word};
 
-/// What a thread that waits for several receivers sleeps on.
+/// The word on which a thread that waits for several receivers sleeps.
 #[derive(Default)]
 pub struct Selector<M: Memory> {
     /// How many threads have rung.

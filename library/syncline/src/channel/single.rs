@@ -1,14 +1,14 @@
-//! SSYNC's channel: one buffer of a cache line, with the flags in it.
+//! SSYNC's channel: one buffer, a cache line with the flags in it.
 //!
 //! A message takes two transfers of the line: the sender fetches it to see that it is empty, and
 //! writes; the receiver fetches it to see that it is full, and reads. There is room for one
-//! message, so a sender that has room knows that the message before was taken. Use it for latency,
-//! for round trips, and if the sender waits for a reply anyway; for throughput use a
+//! message, so a sender that has room knows that its previous message was taken. Use it for
+//! latency, for round trips, and if the sender waits for a reply anyway; for throughput use a
 //! [`Ring`](super::Ring).
 //!
 //! Each side reads the line before it writes to it. A machine that shares the line for the read has
 //! to invalidate the other copy for the write. So by default both sides fetch the line for writing
-//! at once, as SSYNC does on the Opteron. [`Shared`] does not; it is there for comparison.
+//! from the start, as SSYNC does on the Opteron. [`Shared`] does not; it is there for comparison.
 //!
 //! Source: SSYNC (SOSP'13), sections 4.1, 5.3 and 6.2.
 
@@ -107,7 +107,7 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
     unsafe fn room(&self, position: &Position) -> Look {
         let taken = &self.flags().taken;
         F::fetch::<M>(taken);
-        // Acquire: pairs with the Release in `release`: the receiver has done with the slot.
+        // Acquire: pairs with the Release in `release`: the receiver is done with the slot.
         Self::room_by(taken.load(Acquire), position)
     }
 

@@ -6,17 +6,17 @@
 //!   TAKING   a thread that rings copies the waker; afterwards the slot is EMPTY
 //! ```
 //!
-//! The owner never waits for a thread that rings. If the slot is TAKING, a wake-up is under way, but
-//! perhaps not that of the task that polls now; so this task is woken as well. The waker stays
-//! where it is when it was used. A task that waits again, as most do, then finds its own waker, and
+//! The owner never waits for a thread that rings. If the slot is TAKING, a wake-up is under way,
+//! but perhaps not that of the task that polls now; so this task is woken as well. A waker that was
+//! used stays on the bell. So a task that waits again, as most do, finds its own waker there, and
 //! copies nothing.
 //!
 //! Several threads may ring an inbox. One of them wakes the task; the task then finds the messages of
 //! all.
 //!
 //! Source: `AtomicWaker` of the crate futures has a slot with three states. There a thread that
-//! rings while the owner writes the waker leaves a mark for the owner. Here it leaves nothing, since
-//! the owner looks for news once more after it has written the waker.
+//! rings while the owner writes the waker leaves a mark for the owner. Here the thread leaves
+//! nothing, since the owner looks for news once more after writing the waker.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::task::Waker;
@@ -36,7 +36,7 @@ fn claim<M: Memory>(bell: &Bell<M>) -> bool {
         || bell.slot.load(Acquire) == EMPTY
 }
 
-/// Puts the waker of the owner's task there. Fails if a thread is copying the earlier waker.
+/// Puts the waker of the owner's task on the bell. Fails if a thread is copying the earlier waker.
 pub fn set<M: Memory>(bell: &Bell<M>, waker: &Waker) -> bool {
     if !claim(bell) {
         return false;
@@ -51,12 +51,13 @@ pub fn set<M: Memory>(bell: &Bell<M>, waker: &Waker) -> bool {
     let earlier = unsafe { bell.waker.with(replace) };
     // Release: pairs with the Acquire in `wake`: the waker is there.
     bell.slot.store(SET, Release);
-    // Dropping it may drop the task, which may own the channel's other end, which then rings.
+    // Dropping the earlier waker may drop its task. The task may own the channel's other end, which
+    // then rings.
     drop(earlier);
     true
 }
 
-/// Whether this waker is there for the thread that rings next. Called by the owner.
+/// Whether this waker is on the bell for the thread that rings next. Called by the owner.
 pub fn holds<M: Memory>(bell: &Bell<M>, waker: &Waker) -> bool {
     // SAFETY: only the owner changes the waker.
     let wakes = |held: *const Option<Waker>| unsafe {
@@ -84,7 +85,8 @@ pub fn wake<M: Memory>(bell: &Bell<M>) {
     let waker = unsafe { bell.waker.look(|held| (*held).clone()) };
     // Release: pairs with the Acquire in `claim`.
     bell.slot.store(EMPTY, Release);
-    // Not before: the task may be polled here and now, and wait again.
+    // The waker is used only now: `wake` may poll the task in this thread, and the task may wait
+    // again.
     if let Some(waker) = waker {
         waker.wake();
     }

@@ -1,8 +1,8 @@
 //! The ends as tasks use them: functions that are polled, and futures.
 //!
-//! A future borrows its end. So an end has one task at a time, and what the task waits for is there
-//! until the task, or a later owner of the end, takes it: a future that is dropped takes nothing with
-//! it but its waker, and the message that it has not sent.
+//! A future borrows its end, so an end has one task at a time. A message or room that has come
+//! stays until this task, or a later user of the end, takes it. A future that is dropped takes only
+//! its waker with it, and the message that it has not sent.
 
 use core::task::{Context, Poll};
 
@@ -16,15 +16,15 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     /// Takes a message, or arranges for the task to be woken when there is one. The receiver is
     /// ready again after each message, and stays ready after the error.
     ///
-    /// The waker of the last call is woken, perhaps without a message. The channel keeps it until
-    /// another takes its place, this returns the error, or both ends are dropped.
+    /// The waker of the last call wakes its task, perhaps although there is no message. The channel
+    /// keeps the waker until another one replaces it, until this function returns the error, or
+    /// until both ends are dropped.
     ///
-    /// What [`recv`](Self::recv) promises of order and visibility holds here as well. A channel
-    /// whose policy does not sleep, such as [`Spin`](crate::wait::Spin), can't be polled: that does
-    /// not compile.
+    /// Order and visibility are those of [`recv`](Self::recv). A channel whose policy does not
+    /// sleep, such as [`Spin`](crate::wait::Spin), can't be polled: that does not compile.
     ///
     /// This makes a `Stream` of the crate futures:
-    /// `stream::poll_fn(move |cx| receiver.poll_recv(cx).map(Result::ok))`. What it calls has the
+    /// `stream::poll_fn(move |cx| receiver.poll_recv(cx).map(Result::ok))`. The closure has the
     /// form of `Stream::poll_next`:
     ///
     /// ```
@@ -65,8 +65,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
 
     /// Waits for a message, as a task. The sender may be a task or a thread.
     ///
-    /// The future takes a message in the call that returns it. So no message is lost if the future
-    /// is dropped: the next call on this receiver gets it.
+    /// The future takes a message only in the `poll` that returns it. So no message is lost if the
+    /// future is dropped: the next call on this receiver gets the message.
     ///
     /// # Errors
     ///
@@ -77,8 +77,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
 }
 
 impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
-    /// Like [`poll_recv`](Receiver::poll_recv) of a receiver, for a message from any sender, which
-    /// comes with the sender's slot.
+    /// Like [`poll_recv`](Receiver::poll_recv) of a receiver, but takes a message from any sender,
+    /// and returns it with the sender's slot.
     ///
     /// # Errors
     ///
@@ -88,8 +88,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         self.poll(cx.waker())
     }
 
-    /// Like [`recv_async`](Receiver::recv_async) of a receiver, for a message from any sender, which
-    /// comes with the sender's slot.
+    /// Like [`recv_async`](Receiver::recv_async) of a receiver, but takes a message from any
+    /// sender, and returns it with the sender's slot.
     ///
     /// # Errors
     ///
@@ -119,12 +119,12 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     ///
     /// # Errors
     ///
-    /// If the receiver is gone, with the message. If the receiver is dropped at the same time, the
-    /// message may still be accepted, as by [`send`](Self::send).
+    /// If the receiver is gone; the error has the message. If the receiver is dropped at the same
+    /// time, the message may still be accepted, as by [`send`](Self::send).
     ///
     /// # Panics
     ///
-    /// If there is no message in the option.
+    /// If there is room, or the receiver is gone, but there is no message in the option.
     pub fn poll_send(
         &mut self,
         cx: &mut Context<'_>,

@@ -109,7 +109,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
             unsafe {
                 let state = &M::follow(place).state;
                 W::wait::<M>(state, 0, None, |state| state != WAITING);
-                // Relaxed: the wait has seen it already, and it stays.
+                // Relaxed: the wait has seen the state already, and the state stays.
                 let done = state.load(Relaxed) & !PARKED == DONE;
                 M::free(place);
                 if done {

@@ -90,7 +90,7 @@ impl<T, D: RawDelegation> Delegated<T, D> {
 
     /// Delegates a section, and returns at once in most cases. If the lock is free, this thread
     /// runs the section itself, and then those that others delegate meanwhile, up to the lock's
-    /// limit. If the lock's queue is full or closed, it waits.
+    /// limit. If the lock's queue is full or closed, this thread waits.
     ///
     /// The section and its result are in a node of the memory's pool. The call allocates no more than
     /// that if neither the captured variables nor the result take more than about ten words.
@@ -106,8 +106,8 @@ impl<T, D: RawDelegation> Delegated<T, D> {
     ) -> Pending<R, D> {
         expect_outside(&raw const self.value);
         let pending = Pending::new(&self.value, section);
-        // SAFETY: the request stays until it is completed and the pending result taken or given
-        // up, the value until all calls have returned and so all sections have run.
+        // SAFETY: the request stays until it is completed, and its result is taken or given up. The
+        // value stays until all calls have returned, and so all sections have run.
         unsafe { self.lock.submit(pending.request()) };
         pending
     }

@@ -1,4 +1,4 @@
-//! A section and, later, its result, with a pointer to the value that it is for.
+//! A section and, later, its result, with a pointer to the value on which the section runs.
 
 use core::mem;
 

@@ -7,9 +7,8 @@
 //! sockets; in distributed shared memory, it saves the invalidations and downgrades of all locks
 //! but the global one.
 //!
-//! The queue opens before its helper has the global lock. In Argo it opens afterwards. But the
-//! group's threads can use no other queue, so here they may put their sections into it while the
-//! helper waits.
+//! In Argo, the queue opens when its helper has the global lock. Here it opens earlier: the group's
+//! threads can use no other queue, so they may put their sections into it while the helper waits.
 //!
 //! One thread's sections run in the order of its calls while it stays in its group. If it moves to
 //! another group, a detached section that it hasn't waited for may run after a later one.

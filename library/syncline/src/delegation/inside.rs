@@ -1,4 +1,4 @@
-//! Which locks' sections this thread is running: noted in debug builds with `std` only, so that a
+//! The locks whose sections this thread is running. Debug builds with `std` note them, so that a
 //! section that calls its own lock panics instead of waiting for itself forever.
 
 #[cfg(all(debug_assertions, feature = "std"))]

@@ -18,15 +18,15 @@
 //!
 //! **Which thread runs a section:** any thread that is inside a call to this lock. So a section
 //! must be `Send`, and its thread-local variables, its thread's name and its recursive locks are
-//! the helper's. A section must not call its own lock, nor wait for a [`Pending`] of that lock: it
-//! would wait for itself, even if the helper is another thread. (In debug builds, a call of a
-//! [`Delegated`] panics in a thread that is running one of its sections.) If a section waits for
+//! the helper's. A section must not call its own lock, nor wait for a [`Pending`] of that lock: the
+//! section would wait for itself, even if the helper is another thread. (In debug builds, a call of
+//! a [`Delegated`] panics in a thread that is running one of its sections.) If a section waits for
 //! something, so do its helper and all threads whose sections the helper has accepted.
 //!
 //! **Order:** each section runs exactly once, and the sections of one thread run in the order of
 //! its calls ([`Hqd`] has an exception). A section sees what happened before its call, and what
-//! earlier sections did. What it did is visible after [`Delegated::with`] or [`Pending::wait`] has
-//! returned, or [`Pending::is_done`] has returned `true`.
+//! earlier sections did. Its own effects are visible after [`Delegated::with`] or [`Pending::wait`]
+//! has returned, or [`Pending::is_done`] has returned `true`.
 //!
 //! **Panics:** a section's panic goes neither through the helper nor into the lock, which is not
 //! poisoned: the next section finds the value as the panic left it. The panic is resumed in the
@@ -105,8 +105,8 @@ pub fn catalogue() -> alloc::vec::Vec<Entry> {
 /// sections of a thread run in the order of its calls, wherever it runs; `fifo`, if all sections
 /// run in the order of the calls.
 ///
-/// What follows the macro's name, if anything, is passed on before the name: with
-/// `for_each_delegation!(each, what)` the calls are `each! { what name, Type, features }`.
+/// A second argument is passed on before the name: with `for_each_delegation!(each, what)` the
+/// calls are `each! { what name, Type, features }`.
 #[macro_export]
 macro_rules! for_each_delegation {
     ($each:path $(, $what:tt)?) => {

@@ -1,4 +1,4 @@
-//! What happens to a section's panic: it must not unwind through the helper, since the helper's
+//! Panics of sections. A section's panic must not unwind through the helper, since the helper's
 //! other requests would then never be completed.
 
 #[cfg(feature = "std")]
@@ -19,13 +19,13 @@ mod caught {
     pub struct Panic(Box<dyn Any + Send>);
 
     impl Panic {
-        /// Continues the panic in this thread.
+        /// Resumes the panic in this thread.
         pub fn resume(self) -> ! {
             resume_unwind(self.0)
         }
     }
 
-    /// Runs a function; the error is its panic.
+    /// Runs a function. If the function panics, returns the panic as the error.
     #[inline]
     pub fn catch<R>(function: impl FnOnce() -> R) -> Result<R, Panic> {
         // Later sections may see what a panic has left broken, since the lock is not poisoned; the
@@ -48,7 +48,7 @@ mod fatal {
         }
     }
 
-    /// Panics when dropped, which during a panic aborts.
+    /// Panics when dropped. During a panic, that aborts the program.
     struct Abort;
 
     impl Drop for Abort {

@@ -1,8 +1,9 @@
 //! A detached section, whose caller continues without waiting for it, and its result.
 //!
 //! The request, the section and the result are in a node of the memory's pool. The section, and
-//! later the result, has [`SPACE`] words there; a larger one is in a box of its own. The node has
-//! two users, the lock and the [`Pending`]; the last one gives it back.
+//! later the result, has [`SPACE`] words there, together with a reference to the value; if they
+//! need more, they are in a box of their own. The node has two users, the lock and the [`Pending`];
+//! the last one gives it back.
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -22,8 +23,8 @@ const SPACE: usize = 11;
 
 /// The result of a section that may not have run yet.
 ///
-/// Dropping it does not cancel the section; its result is then dropped, by the helper if the
-/// section runs later.
+/// Dropping this does not cancel the section. The section's result is then dropped, by the helper
+/// if the section runs later.
 #[must_use = "to let the section run on, drop this explicitly"]
 pub struct Pending<R, D: RawDelegation> {
     node: Node<D::Memory>,
@@ -65,7 +66,7 @@ impl<R, D: RawDelegation> Pending<R, D> {
     ///
     /// # Panics
     ///
-    /// If the section has panicked: continues its panic.
+    /// If the section has panicked; the section's panic is resumed.
     pub fn wait(self) -> R {
         let this = ManuallyDrop::new(self);
         this.request().wait::<D::Wait>();

@@ -99,7 +99,7 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
             // Relaxed: the slots order. The counter only says which of them are, or will be, full.
             let mut end = entered(self.state.load(Relaxed));
             if end == served || end == Self::LIMIT {
-                // Relaxed: as above; the thread that reads this writes nothing.
+                // Relaxed: as above; a thread that finds the queue closed writes no slot.
                 end = entered(self.state.swap(0, Relaxed));
                 open = false;
             }

@@ -4,7 +4,7 @@ use super::request::Request;
 use crate::memory::Memory;
 use crate::wait::Wait;
 
-/// A lock to whose holder sections are handed.
+/// A lock whose holder runs the sections of other threads.
 ///
 /// # Safety
 ///

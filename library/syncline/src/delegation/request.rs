@@ -26,7 +26,7 @@ pub struct Request<M: Memory> {
     state: M::Word,
 }
 
-/// What a request stands for.
+/// The section that a request stands for.
 #[derive(Clone, Copy)]
 pub(super) struct Task {
     /// The section and the room for its result, whose type `run` and `discard` know.
@@ -52,7 +52,7 @@ impl<M: Memory> Request<M> {
         unsafe { self.task.with(|task| *task) }
     }
 
-    /// Makes this another task's request.
+    /// Changes the task that the request stands for.
     ///
     /// # Safety
     ///
@@ -123,7 +123,7 @@ impl<M: Memory> Request<M> {
     /// must discard it; otherwise the helper does.
     #[inline]
     pub(super) fn abandon<W: Wait>(&self) -> bool {
-        // AcqRel (in `replace`): pairs with the same in `complete`.
+        // AcqRel (in `replace`): pairs with the `replace` in `complete`.
         W::replace::<M>(&self.state, ABANDONED) == DONE
     }
 }

@@ -3,8 +3,8 @@
 //! The value never leaves the server's cache, and there is no lock: a call is a message to the
 //! server and one back, four transfers of a line. Clients disturb each other only by the time that
 //! their sections take. The price is a thread, which serves up to about as many calls a second as
-//! it can receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves
-//! long queues as well, but its helper changes, and the value moves with it.
+//! it can receive messages. A queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves
+//! long queues as well, but its helper changes, and the value moves to each new helper.
 //!
 //! A section of up to five words of captured variables travels in the messages, if seven words have
 //! room for its result or its panic; a larger one stays with its client, and costs a transfer for
@@ -31,7 +31,7 @@ type Answers<W, M> = Single<Answer, W, M>;
 /// A value, and the thread that will serve it.
 ///
 /// The value never leaves the server's cache: a call is a message to the server and one back. A
-/// server that is dropped and not run drops the value, and its clients' calls fail.
+/// server that is dropped without having run drops the value, and its clients' calls fail.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -48,8 +48,8 @@ type Answers<W, M> = Single<Answer, W, M>;
 /// });
 /// ```
 pub struct Server<T, W: Wait = Park, M: Memory = Native> {
-    // The order of the fields matters: a client that sees that the server is gone relies on its
-    // section having been dropped.
+    // The order of the fields matters: a client that finds `answers` disconnected relies on `asks`
+    // having been dropped before.
     asks: Inbox<Job<T>, Asks<T, W, M>>,
     answers: Vec<Option<Sender<Answer, Answers<W, M>>>>,
     value: T,
@@ -182,7 +182,7 @@ struct Job<T> {
 // SAFETY: it holds a section that may be sent, or refers to one, whose client waits.
 unsafe impl<T> Send for Job<T> {}
 
-/// What can be done with a job. The functions follow from the type of its section.
+/// The operations on a job. They follow from the type of its section.
 struct Functions<T> {
     /// Runs the section, which is then gone, and does not unwind.
     run: unsafe fn(&Section, &mut T) -> Answer,

@@ -1,6 +1,6 @@
-//! Native stress tests of the catalogue: with few threads and with too many, each waiting policy,
-//! the native limits, and those of [`Grouped`], which are so small that they are reached all the
-//! time.
+//! Native stress tests of the catalogue. They run with few threads and with more threads than
+//! processors, under each waiting policy, and with the limits (`PATIENCE`, `BATCH`) of native
+//! memory and of [`Grouped`], whose limits are so small that they are reached all the time.
 
 #[path = "../../tests/limit/mod.rs"]
 mod limit;
@@ -65,7 +65,8 @@ fn counts<D: RawDelegation>(threads: usize, rounds: usize) {
     assert_eq!(count.into_inner(), threads * rounds);
 }
 
-/// Sections, attached and detached, run once, and those of each thread in its order.
+/// Each section runs once, whether its caller waits for it or not, and the sections of a thread run
+/// in the order in which the thread submitted them.
 fn keeps_order<D: RawDelegation>(threads: usize, rounds: usize) {
     let last = Delegated::<Vec<usize>, D>::from(vec![0; threads]);
     in_threads(threads, |thread| {
@@ -125,7 +126,8 @@ fn leaks_nothing<D: RawDelegation>(threads: usize, rounds: usize) {
     assert_eq!(Arc::strong_count(&token), 1);
 }
 
-/// A section's panic reaches the thread that waits for the section, if any, and the helper goes on.
+/// A section's panic reaches the thread that waits for the section, if any, and the helper
+/// continues.
 fn survives_panics<D: RawDelegation>(threads: usize, rounds: usize) {
     /// A result whose destructor panics.
     struct Grenade;
@@ -184,7 +186,7 @@ fn nests<D: RawDelegation + 'static>(threads: usize, rounds: usize) {
     assert_eq!(inner.into_inner(), 3 * threads * rounds);
 }
 
-/// A thread's calls return although other threads delegate without end, and never wait.
+/// A thread's calls return even if other threads delegate endlessly and never wait for a result.
 fn lets_the_helper_go<D: RawDelegation>(rounds: usize) {
     let count = Delegated::<usize, D>::from(0);
     let over = AtomicBool::new(false);

@@ -30,9 +30,9 @@ use raw::{POISONED, RawOnce};
 /// assert!(SET_UP.is_completed());
 /// ```
 ///
-/// A thread that comes while the function runs waits until it has returned. All threads see what it
-/// did (Acquire and Release ordering). A function that calls its own `Once` waits for itself
-/// forever.
+/// A thread that comes while the function runs waits until the function has returned. All threads
+/// see what the function did (Acquire and Release ordering). A function that calls its own `Once`
+/// waits for itself forever.
 ///
 /// If the function panics, the `Once` is *poisoned*: how much was done is unknown. Then
 /// [`call_once`](Self::call_once) panics, and [`call_once_force`](Self::call_once_force) tries

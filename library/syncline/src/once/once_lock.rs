@@ -29,7 +29,7 @@ pub struct OnceLock<T, M: Memory = Native> {
     value: M::Data<MaybeUninit<T>>,
 }
 
-// SAFETY: a thread writes the value and others read it, and it may be dropped by another.
+// SAFETY: one thread writes the value, other threads read it, and yet another may drop it.
 unsafe impl<T: Send + Sync, M: Memory> Sync for OnceLock<T, M> {}
 // SAFETY: it owns its value.
 unsafe impl<T: Send, M: Memory> Send for OnceLock<T, M> {}
@@ -49,7 +49,7 @@ impl<T, M: Memory> OnceLock<T, M> {
         self.once.is_completed().then(|| unsafe { self.written() })
     }
 
-    /// The value, through the only reference to the cell.
+    /// A mutable reference to the value, if the value has been written.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         // SAFETY: the cell is complete, and no other thread has it.
         self.once

@@ -71,7 +71,7 @@ impl<M: Memory> RawOnce<M> {
     }
 
     /// Calls the function, or waits until another thread's has returned. After a panic, the state
-    /// is `panicked`. If that is `POISONED`, only calls with `force` begin again.
+    /// is `panicked`. If `panicked` is `POISONED`, only calls with `force` begin again.
     ///
     /// # Panics
     ///

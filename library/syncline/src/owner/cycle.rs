@@ -60,7 +60,8 @@ pub(super) fn find_cycle() -> Option<Cycle> {
 /// A depth-first search from a thread along what threads wait for.
 struct Search<'a> {
     notes: &'a Notes,
-    /// The notes that were read. They stay locked to the end, so that they are all true at once.
+    /// The notes that were read. They stay locked to the end, so that all of them are true at the
+    /// same time.
     locked: BTreeMap<usize, MutexGuard<'a, Note>>,
     visited: BTreeSet<usize>,
     /// The waiters up to the current one, each with the holder that it waits for.
@@ -68,8 +69,8 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Whether the search from this thread comes to the first thread of the path, or to itself if
-    /// it is the first.
+    /// Whether the search from this thread comes to the first thread of the path. If the path is
+    /// empty, this thread is the first one.
     fn leads_back(&mut self, waiter: usize) -> bool {
         self.visited.insert(waiter);
         for holder in self.holders(waiter) {
@@ -110,7 +111,8 @@ impl<'a> Search<'a> {
         holders
     }
 
-    /// A thread's note, locked; `None` if it has ended, or has never acquired a lock.
+    /// A thread's note, locked; `None` if the thread has ended, or has never acquired a lock or
+    /// waited for one.
     fn note(&mut self, thread: usize) -> Option<&Note> {
         let note: &'a Arc<_> = self.notes.get(&thread)?;
         Some(self.locked.entry(thread).or_insert_with(|| notes::lock(note)))
@@ -174,7 +176,7 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// What a holder does with the lock, as a verb.
+/// The verb for the way in which a holder has the lock.
 fn how(mode: Mode) -> &'static str {
     match mode {
         Mode::Alone | Mode::Upgraded => "holds",

@@ -1,4 +1,4 @@
-//! What debug builds note of a lock: its holder, and what messages call it.
+//! The notes of debug builds about a lock: its holder, and its name in messages.
 
 use core::any::type_name;
 use core::fmt;
@@ -7,8 +7,8 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
-/// What a lock knows of its holders: the thread that holds it exclusively, if any, and the line
-/// where it took the lock; and how many shares there are. Each thread's note has the rest
+/// The lock's own note about its holders: the thread that holds it exclusively, if any, and the
+/// line where it took the lock; and how many shares there are. Each thread's note has the rest
 /// ([`notes`](super::notes)).
 #[derive(Debug, Default)]
 pub(crate) struct Owner {
@@ -29,7 +29,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// A lock of this kind, at this address, with the value at that one under it.
+    /// A lock of this kind at the address `lock`, with the value at `_value` under it.
     pub(crate) fn new<L: ?Sized, T: ?Sized>(
         kind: &'static str,
         lock: *const L,

@@ -52,8 +52,8 @@ impl Owner {
         waiting
     }
 
-    /// Notes a wait as [`waits`](Self::waits) does, but finds no cycle and never panics. A thread
-    /// that waits later may find a cycle with this wait.
+    /// Notes a wait as [`waits`](Self::waits) does, but looks for no cycle and never panics. A
+    /// thread that waits later may find a cycle with this wait.
     #[track_caller]
     pub(crate) fn waits_unchecked(&self, mode: Mode, lock: Named) -> Waiting {
         let owner = AtomicPtr::new(from_ref(self).cast_mut());

@@ -1,4 +1,4 @@
-//! What each thread holds and waits for.
+//! The notes of all threads: which locks each one holds and waits for.
 //!
 //! A thread changes its own note only, under the note's lock. A thread that looks for a cycle keeps
 //! the notes that it has read locked. So the threads of these notes can't end their waits
@@ -20,7 +20,7 @@ use super::lock::{Named, Owner};
 use super::mode::Mode;
 use super::number::this_thread;
 
-/// What a thread holds.
+/// A lock that a thread holds.
 #[derive(Clone, Copy)]
 pub(super) struct Hold {
     /// The lock's name.
@@ -30,7 +30,7 @@ pub(super) struct Hold {
     pub since: &'static Location<'static>,
 }
 
-/// What a thread waits for.
+/// A lock that a thread waits for.
 pub(super) struct Wait {
     /// The lock's own notes, which exist as long as the thread waits.
     pub owner: AtomicPtr<Owner>,
@@ -40,15 +40,15 @@ pub(super) struct Wait {
     pub since: &'static Location<'static>,
 }
 
-/// What a thread holds and waits for.
+/// The locks that a thread holds, and the one that it waits for.
 pub(super) struct Note {
     pub thread: Thread,
     pub holds: Vec<Hold>,
     pub wait: Option<Wait>,
 }
 
-/// The notes of all threads that have acquired a lock and have not ended, by their numbers. A thread
-/// that holds several notes' locks has locked this before.
+/// The notes of all threads that have acquired a lock or waited for one, and have not ended, by
+/// their numbers. A thread locks this before it locks several notes.
 pub(super) type Notes = BTreeMap<usize, Arc<Mutex<Note>>>;
 static NOTES: Mutex<Notes> = Mutex::new(BTreeMap::new());
 
@@ -58,7 +58,7 @@ std::thread_local! {
     static OWN: Own = Own::new();
 }
 
-/// A thread's own note, which goes with the thread.
+/// A thread's own note, which is removed when the thread ends.
 struct Own(Arc<Mutex<Note>>);
 
 impl Own {

@@ -1,4 +1,5 @@
-//! Notes nothing: for release builds, and for systems whose threads have no numbers.
+//! Notes nothing: for release builds, and for builds without `std`, in which threads have no
+//! numbers.
 
 use super::mode::Mode;
 

@@ -20,8 +20,8 @@ use crate::watched::{Node, SharedNode, Watched};
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockReadGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     lock: &'a Watched<L>,
-    /// The value itself, not the [`RwLock`]: `T` could be written through that, so the guard would
-    /// not be covariant.
+    /// The value itself, not the [`RwLock`]: `T` could be written through an `RwLock`, so the guard
+    /// would not be covariant.
     value: NonNull<T>,
     node: SharedNode<L>,
     shares: PhantomData<(&'a T, *const ())>,

@@ -35,9 +35,9 @@ pub struct Thread<M: LongMemory> {
     /// The stamps of all cells that were read; empty if the attempt runs in place.
     pub(super) reads: Vec<NonNull<M::Long>>,
     pub(super) failures: u32,
-    /// What failed attempts have cost since the last success, in accesses.
+    /// The cost of failed attempts since the last success, in accesses.
     pub(super) wasted: usize,
-    /// What the successful transactions of the thread have cost so far, in accesses.
+    /// The cost of the thread's successful transactions so far, in accesses.
     pub(super) spent: u64,
     pub(super) turn: Option<Turn>,
     /// How many transactions are left until the pace is consulted.

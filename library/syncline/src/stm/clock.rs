@@ -1,7 +1,7 @@
 //! The clock of versions. It only advances, to versions that a thread has seen.
 //!
-//! All its accesses are SeqCst. The rules that need this order are in [`shared`](super::shared) and
-//! [`serial`](super::serial).
+//! All accesses after its creation are SeqCst. The rules that need this order are in
+//! [`shared`](super::shared) and [`serial`](super::serial).
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};

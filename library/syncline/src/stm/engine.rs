@@ -14,8 +14,8 @@ use crate::memory::LongMemory;
 
 /// A way to let transactions appear as if they ran one after another.
 ///
-/// In both engines, a cell has a value and a *stamp*, a word that belongs to the engine. What a
-/// transaction writes is kept aside ([`Writes`]) until it commits, unless it runs
+/// In both engines, a cell has a value and a *stamp*, a word that belongs to the engine. The writes
+/// of a transaction are kept aside ([`Writes`]) until it commits, unless it runs
 /// [alone](Self::in_place).
 ///
 /// # Safety
@@ -96,7 +96,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     fn wrote(_: &mut Self::Thread) {}
 
     /// Whether the attempt runs alone, so that it [writes in place](Writes), and reads the current
-    /// value of a cell once that is [free](Self::wait_until_free).
+    /// value of a cell once the cell is [free](Self::wait_until_free).
     #[inline(always)]
     fn in_place(_: &Self::Thread) -> bool {
         false
@@ -141,8 +141,8 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// Makes the attempt's writes visible, at one moment. If that fails, nothing was changed.
     fn commit(&self, thread: &mut Self::Thread, writes: &mut Writes<Self::Memory>) -> Result<()>;
 
-    /// Ends an attempt that failed since another transaction was in the way, and waits until the
-    /// next may begin.
+    /// Ends an attempt that failed because another transaction was in the way, and waits until the
+    /// next attempt may begin.
     fn give_way(&self, thread: &mut Self::Thread);
 
     /// Ends the attempt and waits until something that it has read has changed. May return

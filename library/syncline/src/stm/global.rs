@@ -83,8 +83,9 @@ mod kept {
     type Kind = Session<'static, Global>;
 
     std::thread_local! {
-        /// This thread's session, from a box, or null: at first, while it is in use, and when the
-        /// thread has ended. It has no destructor, so that reading it takes one instruction.
+        /// This thread's session, from a box. It is null at first, while the session is in use, and
+        /// when the thread has ended. The variable has no destructor, so that reading it takes one
+        /// instruction.
         static SESSION: Cell<*mut Kind> = const { Cell::new(null_mut()) };
         /// Drops the session when the thread ends.
         static END: End = const { End };

@@ -28,7 +28,7 @@ impl<T, L: RawLock> Guarded<T, L> {
         Self { lock: L::default(), data: Data::new(value) }
     }
 
-    /// Runs a function while holding the lock, which is released also if the function panics.
+    /// Runs a function while holding the lock, which is released even if the function panics.
     #[inline]
     pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         let node = Own::<L::Node, L::Memory>::default();
@@ -45,8 +45,8 @@ impl<T, L: RawLock> Guarded<T, L> {
     }
 }
 
-/// Releases the lock when dropped, also while a panic unwinds: the queue must not be left with a
-/// node of a frame that is gone.
+/// Releases the lock when dropped, even while a panic unwinds: no node may stay in the queue after
+/// its stack frame is gone.
 struct Release<'a, L: RawLock> {
     lock: &'a L,
     node: &'a L::Node,

@@ -1,5 +1,5 @@
-//! The locks of a lock server, and which thread wins a conflict: plain data that only the server's
-//! thread uses.
+//! The locks of a lock server, and the rule for conflicts: plain data that only the server's thread
+//! uses.
 //!
 //! A cell is held by one writer or several readers. If a thread requests a cell that others hold in
 //! a conflicting way, it wins if its transactions have cost less so far than those of each
@@ -24,18 +24,18 @@ pub struct Holder {
     pub client: usize,
     /// The number of the attempt.
     pub attempt: u64,
-    /// What the thread's successful transactions have cost so far, in accesses.
+    /// The cost of the thread's successful transactions so far, in accesses.
     pub spent: u64,
 }
 
 impl Holder {
-    /// Whether this one wins a conflict with the other.
+    /// Whether this thread wins a conflict with the other.
     fn goes_before(&self, other: &Self) -> bool {
         (self.spent, self.client) < (other.spent, other.client)
     }
 }
 
-/// How far the attempt of a holder is.
+/// The state of a holder's attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It runs, and can be aborted.
@@ -46,7 +46,7 @@ pub enum State {
     Over,
 }
 
-/// What a server knows of the attempts, and does to them.
+/// The attempts as a server sees and aborts them.
 pub trait Attempts {
     /// The state of this attempt.
     fn state(&self, of: &Holder) -> State;

@@ -17,14 +17,15 @@
 //!
 //! Functions that take a [`Tx`] combine into larger transactions; functions that lock don't combine
 //! that way. A [`TCell`] holds a small value that is copied, a [`TVar`] a value of any type.
-//! [`Tx::retry`] waits until others write, [`Tx::or_else`] tries one transaction and then another.
-//! The documentation of [`atomically`] has the guarantees.
+//! [`Tx::retry`] waits until another transaction changes what was read, [`Tx::or_else`] tries one
+//! transaction and then another. The documentation of [`atomically`] has the guarantees.
 //!
-//! **Panics** in the closure propagate, and the transaction has not happened. A panic poisons
-//! nothing, since nothing was changed.
+//! **Panics** in the closure propagate, and the transaction has no effect. So a panic poisons
+//! nothing.
 //!
 //! **Nested use**: a transaction can't contain another. A function that is part of the transaction
-//! takes its `tx`. Calling [`atomically`] in a closure panics, with any engine in native memory.
+//! takes `tx` as an argument. Calling [`atomically`] in a closure panics, with any engine in native
+//! memory. (Without `std`, nesting goes unnoticed.)
 //!
 //! **Waiting** for another thread inside a closure, other than by [`Tx::retry`], may last forever:
 //! that thread may be held up until this transaction is over.

@@ -16,17 +16,17 @@
 //!    it before. No commit takes this version: a commit that last read the epoch before it became
 //!    odd had read the clock still earlier, and takes one more than that value. And a thread that
 //!    finds the version in a stamp advances the clock only after it has read the epoch: the stamp
-//!    is written with Release, so it sees that the epoch is odd.
+//!    is written with Release, so the thread sees that the epoch is odd.
 //! 3. **Commits that lock their cells** read the epoch before they lock and again when they hold
-//!    all of them, and give up if it is odd or has changed. The thread that is alone waits before
-//!    each access until the cell is not locked. The commit's lock and its read of the epoch, and
-//!    the change of the epoch and the wait, are in one order that all threads see. So either the
-//!    commit gives up, or the thread that is alone waits for it, and the commit is ordered before
-//!    all that is written in the odd epoch.
+//!    all of them, and give up if the epoch is odd or has changed. The thread that is alone waits
+//!    before each access until the cell is not locked. The commit's lock and its read of the epoch,
+//!    and the change of the epoch and the wait, are in one order that all threads see. So either
+//!    the commit gives up, or the thread that is alone waits for it, and the commit is ordered
+//!    before all that is written in the odd epoch.
 //!
-//! To all other transactions, a transaction that is alone looks like a commit that takes long. It
-//! costs each of them one read of the epoch when it begins, and two more when it commits, if it has
-//! written.
+//! To all other transactions, a transaction that is alone looks like a commit that takes long. For
+//! this, each other transaction reads the epoch once when it begins, and twice more when it
+//! commits, if it has written.
 //!
 //! A transaction that asks for a turn is alone until it ends. The [pace](super::pace) decides
 //! whether all others are alone as well, one after another. That pays if transactions are so short,
@@ -133,7 +133,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         self.unlock();
     }
 
-    /// Makes the epoch odd if `serial`, or else even. This thread holds the lock.
+    /// Makes the epoch odd if `serial` is true, and even otherwise. This thread holds the lock.
     #[cold]
     fn make(&self, serial: bool, clock: &Clock<M>) {
         // Relaxed, here and for the version: changed under the lock.

@@ -1,7 +1,7 @@
 //! The engine of lock servers: TM2C, by messages.
 //!
-//! A transaction asks a [server](Server) for each cell that it reads, and when it commits for each
-//! cell that it writes; the cell's number determines the server. Cells are numbered in the order in
+//! A transaction asks a [server](Server) for each cell that it reads and, when it commits, for each
+//! cell that it writes. The cell's number determines the server. Cells are numbered in the order in
 //! which they are made, so the server is the same in every run. Servers know which client reads
 //! which cell, so they see each conflict when it arises, and resolve it ([FairCM](super::holds)).
 //! The threads of the program share the values, a status word for each client and the list of
@@ -9,8 +9,8 @@
 //! or where sharing is expensive, and later for several machines.
 //!
 //! An attempt that was aborted may still run, while the cell that was taken from it is written. So
-//! it looks at its status after each value it has read, before it hands the value on: if one of its
-//! cells had been written, it would see that it is aborted.
+//! an attempt checks its status after each read, before it returns the value: if another thread had
+//! written one of its cells, the status would say that the attempt is aborted.
 //!
 //! When not to use it: on a cache-coherent machine a round trip for each cell costs more than all
 //! of [`Shared`](super::Shared)'s work.
@@ -78,7 +78,7 @@ struct Client<W: Wait, M: LongMemory> {
     number: usize,
     servers: Vec<Link<W, M>>,
     attempt: u64,
-    /// What the client's successful transactions have cost so far, in accesses.
+    /// The cost of the client's successful transactions so far, in accesses.
     spent: u64,
 }
 
@@ -133,7 +133,7 @@ impl<W: Wait, M: LongMemory> Served<W, M> {
     /// Closes the engine: no new session can begin, and the servers end when the existing sessions
     /// have ended.
     pub fn close(&self) {
-        // Dropped outside of the lock.
+        // The clients are dropped outside of the lock.
         drop(self.seats.with(Option::take));
     }
 
@@ -300,7 +300,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         self.sleepers.sleep_while(&reads, || {
             let client = thread.client();
             let held = self.keep_all(client);
-            // From here on other threads can write what we have read, and a thread that does sees
+            // From here on other threads can write what we have read. A thread that does so sees
             // that we sleep.
             client.release();
             held

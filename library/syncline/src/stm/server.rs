@@ -84,8 +84,8 @@ impl<W: Wait, M: LongMemory> Attempts for Server<W, M> {
         let Holder { client, attempt, .. } = *of;
         // Acquire: pairs with the Release in `begin`: if the attempt is over, its writes are
         // complete, and the next thread that is granted the cell sees them. If another server has
-        // aborted the attempt, it pairs with that server's Release: the next thread that is granted
-        // the cell is ordered after the abort.
+        // aborted the attempt, the load pairs with that server's Release: the next thread that is
+        // granted the cell is ordered after the abort.
         match self.statuses[client].load(Acquire) {
             now if now == status(attempt, RUNNING) => State::Runs,
             now if now == status(attempt, COMMITS) => State::Commits,

@@ -11,8 +11,8 @@ use super::stop::{Result, Stop};
 use super::tx::{Parts, Tx};
 use super::writes::Writes;
 
-/// What a thread needs to run transactions on an engine: its logs, which are reused, and its part
-/// of the engine.
+/// The state with which a thread runs transactions on an engine: its logs, which are reused, and
+/// its part of the engine.
 ///
 /// For the default engine, [`atomically`](super::atomically) keeps a session for each thread.
 pub struct Session<'e, E: Engine> {
@@ -51,7 +51,7 @@ impl<'e, E: Engine> Session<'e, E> {
         let inside = Inside::<E::Memory>::enter();
         let result = running.run(body);
         forget(running);
-        // What was replaced is dropped outside of the transaction.
+        // Replaced values are dropped outside of the transaction.
         drop(inside);
         self.parts.clear();
         result

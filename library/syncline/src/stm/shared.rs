@@ -26,8 +26,8 @@
 //!
 //! A thread that fails too often gets a [turn](Turns), in which it runs [alone](Serial). If that
 //! gets more done, all transactions run alone, one after another ([`Pace`]). Reads in the ordinary
-//! mode pay nothing for this. What the thread that is alone has written shows in the stamp, which
-//! is compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
+//! mode pay nothing for this. A write of the thread that is alone shows in the stamp, which is
+//! compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
 //!
 //! When not to use it: transactions that nearly always conflict end up in a queue for a lock, after
 //! wasted attempts. Use a [`Mutex`](crate::Mutex).
@@ -124,12 +124,12 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         if thread.holds(version) {
             return Ok(());
         }
-        // After the look at the stamp: the version may be that of a thread that runs alone (2 in
-        // `serial`).
+        // The epoch is read after the stamp: the version may be that of a thread that runs alone (2
+        // in `serial`).
         if is_serial(self.serial.epoch()) {
             return Err(Stop::CONFLICT);
         }
-        // SeqCst order: before the checks of what was read (rule 1).
+        // The clock advances before the checks of what was read, in SeqCst order (rule 1).
         self.clock.advance(version);
         let moment = self.clock.now() - self.base;
         if !thread.all_hold(&thread.reads, |_| None) {
@@ -345,7 +345,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
                 return thread.be_alone(version);
             }
         }
-        // Before the looks at stamps (rule 1).
+        // The clock is read before the stamps (rule 1).
         thread.begin(self.clock.now() - self.base);
     }
 
@@ -457,9 +457,9 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
                 self.leave(thread);
                 return true;
             }
-            // After we have counted ourselves: a thread that becomes alone after that changes the
-            // epoch and then reads the count. So this thread sees the stamps of all that was
-            // written in place before.
+            // We have counted ourselves before this. A thread that becomes alone later changes the
+            // epoch and then reads the count. So we see the stamps of all that was written in place
+            // before.
             !is_serial(self.serial.epoch()) && thread.all_hold(&reads, |_| None)
         });
         thread.reads = reads;

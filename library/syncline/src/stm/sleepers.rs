@@ -87,7 +87,7 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
     }
 }
 
-/// A sleeper on the list. When dropped, also while a panic unwinds, it is taken off the list and no
+/// A sleeper on the list. When dropped, even while a panic unwinds, it is taken off the list and no
 /// longer counted.
 struct Asleep<'a, W: Wait, M: LongMemory> {
     sleepers: &'a Sleepers<W, M>,

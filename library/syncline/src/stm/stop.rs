@@ -4,8 +4,8 @@ use core::fmt;
 
 /// The attempt is over: pass it on with `?`, out of the transaction's closure.
 ///
-/// It says that another transaction was in the way, so that everything is tried again, or that
-/// [`retry`](super::Tx::retry) was called.
+/// The reason is that another transaction was in the way, so that everything is tried again, or
+/// that [`retry`](super::Tx::retry) was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the attempt is over; pass it on with `?`"]
 pub struct Stop(Why);
@@ -34,5 +34,5 @@ impl fmt::Display for Stop {
 
 impl core::error::Error for Stop {}
 
-/// What a part of a transaction returns.
+/// The result of a part of a transaction.
 pub type Result<T> = core::result::Result<T, Stop>;

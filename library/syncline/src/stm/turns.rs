@@ -1,4 +1,4 @@
-//! Turns: what makes starvation impossible.
+//! Turns, which make starvation impossible.
 //!
 //! A transaction that has failed too often asks for a turn, in which it runs
 //! [alone](super::serial) and can't fail. This module decides which of the threads that ask is
@@ -95,7 +95,7 @@ impl<W: Wait, M: Memory> Turns<W, M> {
         self.queue.with(|queue| {
             queue.now = queue.now.max(turn.time + cost);
             match queue.next() {
-                // SAFETY: the word stays until its owner has seen that it is its turn.
+                // SAFETY: the word stays until its owner has seen that its turn has come.
                 Some(next) => W::hand_over::<M>(unsafe { M::follow(next) }, TURN),
                 None => queue.taken = false,
             }
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn who_comes_later_can_not_go_first_forever() {
         let turns = Turns::<Park, Native>::new();
-        // The time of a waiting thread does not grow. That of each newcomer begins where the last
-        // turn ended.
+        // The time of a waiting thread does not grow. The time of each newcomer begins where the
+        // last turn ended.
         let mut times = Vec::new();
         for _ in 0..5 {
             let turn = turns.take(0);

@@ -18,7 +18,7 @@ use super::writes::Writes;
 pub struct Tx<'tx, 'env: 'tx, E: Engine = Global> {
     pub(super) engine: &'tx E,
     pub(super) parts: &'tx mut Parts<E>,
-    /// Neither lifetime may be exchanged for another.
+    /// Makes both lifetimes invariant.
     pub(super) lifetimes: PhantomData<(&'tx mut &'tx (), &'env mut &'env ())>,
 }
 
@@ -26,9 +26,8 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     /// Waits until another transaction changes something that this one has read, and then runs this
     /// one again: `return tx.retry()`.
     ///
-    /// What was read includes reads of alternatives that called `retry`, see
-    /// [`or_else`](Self::or_else). The wait can end spuriously; the transaction then finds that it
-    /// still has to wait.
+    /// Reads of alternatives that called `retry` count as well, see [`or_else`](Self::or_else). The
+    /// wait can end spuriously; the transaction then finds that it still has to wait.
     ///
     /// # Errors
     ///
@@ -71,8 +70,8 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         }
     }
 
-    /// Discards all writes of the transaction, for a transaction that gives up and reports that in
-    /// the value that it returns with `Ok`.
+    /// Discards all writes of the transaction. Use it in a transaction that gives up, and returns a
+    /// value with `Ok` that says so.
     ///
     /// ```
     /// use syncline::stm::{TCell, atomically};
@@ -131,11 +130,11 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     }
 }
 
-/// What a session reuses for all its transactions.
+/// The parts that a session reuses for all its transactions.
 pub(super) struct Parts<E: Engine> {
     pub(super) thread: E::Thread,
     pub(super) writes: Writes<E::Memory>,
-    /// What is kept alive.
+    /// The objects that are kept alive.
     pub(super) kept: Vec<Arc<dyn Send + Sync>>,
 }
 

@@ -1,4 +1,4 @@
-//! A variable for values of any type: they are shared, never changed in place.
+//! A variable for values of any type, which are shared and replaced, but never changed.
 //!
 //! Readers of a value that may be replaced at any moment can't copy it as words, and a writer that
 //! replaces it must not free it while they read it. So the value is in an `Arc`, and a lock of one
@@ -185,8 +185,8 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     }
 }
 
-/// The value that a variable is to get. After the exchange, or if the variable is written in place,
-/// the value that it had before.
+/// The value that a variable is to get. After the exchange, or if the transaction writes in place,
+/// the variable's earlier value.
 struct Pending<T, M: LongMemory> {
     variable: NonNull<TVar<T, M>>,
     value: Arc<T>,

@@ -2,9 +2,9 @@
 //! fails has changed nothing. A transaction that runs [alone](super::serial) does the reverse: it
 //! writes in place, and keeps the earlier values here.
 //!
-//! A transaction that reads what it has written finds it here. Most reads are of other cells,
-//! and most transactions write little: a few entries are searched one by one; with more, a filter
-//! of 64 bits answers most searches; with many, there is an index.
+//! A transaction that reads a cell that it has written finds the value here. Most reads are of
+//! other cells, and most transactions write little: a few entries are searched one by one; with
+//! more, a filter of 64 bits answers most searches; with many, there is an index.
 //!
 //! Entries point to cells; the code that adds one promises that the cell lives. So only this
 //! module's parent adds, changes, copies and clears entries. An engine only reads those that
@@ -28,7 +28,7 @@ const FEW: usize = 8;
 
 /// The value that a variable is to get.
 pub trait Install: 'static {
-    /// Exchanges the variable's value with this. Runs none of the user's code.
+    /// Exchanges the variable's value with this one. Runs none of the user's code.
     fn install(&mut self);
     /// An entry for the same variable, with the value that the variable has now.
     fn present(&self) -> Box<dyn Install>;
@@ -65,7 +65,7 @@ pub struct Write<M: LongMemory> {
     stamp: NonNull<M::Long>,
     /// The stamp's value when it was locked.
     pub locked_at: Cell<u64>,
-    /// The word to write, or `None` if it is an object that is installed.
+    /// The word to write, or `None` if an object is installed instead.
     word: Option<NonNull<M::Long>>,
     /// The new value of the word, or the index of the object.
     bits: Cell<u64>,
@@ -86,7 +86,7 @@ impl<M: LongMemory> Write<M> {
         unsafe { self.stamp.as_ref() }
     }
 
-    /// The word to write, or `None` if it is an object.
+    /// The word to write, or `None` if an object is installed instead.
     #[inline(always)]
     fn word(&self) -> Option<&M::Long> {
         // SAFETY: as above.

@@ -1,7 +1,8 @@
 //! The part of a table that a 64-bit key belongs to.
 //!
 //! Multiples of the golden ratio, modulo 1, spread evenly over a circle. So consecutive keys go to
-//! different parts, and fill them evenly (Knuth, volume 3, section 6.4).
+//! different parts, if there are at least three parts, and fill the parts evenly (Knuth, volume 3,
+//! section 6.4).
 
 /// The key's position on the circle, whose circumference is 2^64.
 #[inline]

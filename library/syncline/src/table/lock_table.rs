@@ -69,8 +69,8 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.buckets.len()
     }
 
-    /// The number of a key's bucket, counted from 0. Consecutive keys go to different buckets, and
-    /// fill them evenly.
+    /// The number of a key's bucket, counted from 0. Consecutive keys go to different buckets, if
+    /// there are at least three, and fill the buckets evenly.
     #[inline]
     pub fn bucket_of(&self, key: u64) -> usize {
         arc(spread(key), self.buckets.len()).0
@@ -110,8 +110,8 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.locked(key, |bucket| unsafe { bucket.shelf.look(|shelf| (*shelf).remove(key)) })
     }
 
-    /// The number of keys, counted bucket by bucket: while others change the table, that need not
-    /// be the number at any one moment.
+    /// The number of keys, counted bucket by bucket. While other threads change the table, the
+    /// result need not be the number at any one moment.
     pub fn len(&self) -> usize {
         // SAFETY: the bucket's lock is held.
         let of = |bucket: &Bucket<V, L>| unsafe { bucket.shelf.look(|shelf| (*shelf).len()) };
@@ -142,7 +142,7 @@ impl<V, L: RawLock> Bucket<V, L> {
     }
 }
 
-/// Releases a lock at the end of a section, also when it panics.
+/// Releases a lock at the end of a section, even if the section panics.
 struct Release<'a, L: RawLock> {
     lock: &'a L,
     node: &'a L::Node,

@@ -3,11 +3,11 @@
 //! | table | keys and values | what it is for |
 //! |---|---|---|
 //! | [`Table`] | any types; entries in nodes of their own | what most programs want |
-//! | [`FlatTable`] | types that can be copied; entries in the buckets themselves | the same, quicker and smaller |
+//! | [`FlatTable`] | types that can be copied; entries in the buckets themselves | like [`Table`], but quicker and smaller |
 //! | [`LockTable`] | 64-bit keys, any values | SSYNC's table: a lock of the catalogue for each bucket; over any memory |
-//! | [`ServedTable`] | the same | the same, each part owned by a server that others ask by message |
+//! | [`ServedTable`] | 64-bit keys, any values | SSYNC's table, each part owned by a server that other threads ask by message |
 //!
-//! `docs/table.md` says what to use when, and what it was measured to do.
+//! `docs/table.md` says which table to use when, and has measurements.
 
 #[cfg(all(feature = "growing", target_has_atomic = "64"))]
 mod growing;

@@ -56,8 +56,8 @@ pub struct TablePart<V, M: Memory = Native> {
     parts: usize,
 }
 
-/// The server of a part, whose thread will own the part. A server that is dropped and never run
-/// drops its part.
+/// The server of a part. The thread that runs the server owns the part. A server that is dropped
+/// without having run drops its part.
 pub struct TableServer<V, W: Wait = Park, M: Memory = Native> {
     server: Server<TablePart<V, M>, W, M>,
 }

@@ -1,4 +1,4 @@
-//! The content of a bucket of SSYNC's table: keys on lines of their own, followed by the values.
+//! The content of a bucket of SSYNC's table: keys on lines of their own, apart from the values.
 //!
 //! A search reads keys only: seven to a line, with a word that says which of them are there, in
 //! lines that follow each other, so that the processor fetches the next ones ahead. It touches only
@@ -42,7 +42,7 @@ impl Keys {
     }
 }
 
-/// The values of a line of keys; only those of taken keys are there.
+/// The values of a line of keys; only those of taken keys are initialized.
 #[repr(C, align(64))]
 struct Values<V, M: Memory>([M::Data<MaybeUninit<V>>; KEYS]);
 
@@ -110,8 +110,8 @@ impl<V, M: Memory> Shelf<V, M> {
         Some(unsafe { self.values[line].0[at].look(|value| read((*value).assume_init_ref())) })
     }
 
-    /// Puts a value in, or exchanges the one that is there and returns it. The error is the value,
-    /// if there is no room.
+    /// Puts a value in, or replaces the one that is there and returns it. If there is no room,
+    /// returns the value as the error.
     #[inline]
     pub(super) fn put(&self, key: u64, value: V) -> Result<Option<V>, V> {
         let (line, at) = match self.find_or_vacancy(key) {
@@ -142,7 +142,8 @@ impl<V, M: Memory> Shelf<V, M> {
         let (line, at) = self.find(key)?;
         // SAFETY: no other thread accesses the keys.
         unsafe { self.keys[line].with(|keys| (*keys).taken &= !(1 << at)) };
-        // SAFETY: nor the value, which is there, and which no thread finds any more.
+        // SAFETY: no other thread accesses the value, which is there, and which no thread finds any
+        // more.
         Some(unsafe { self.values[line].0[at].look(|value| (*value).assume_init_read()) })
     }
 

@@ -26,7 +26,7 @@ macro_rules! notes {
     };
 }
 
-// SAFETY: only one thread uses the lock, and in turns; here and below.
+// SAFETY: only one thread uses the lock, for one acquisition at a time; here and below.
 unsafe impl RawLock for Noted {
     type Memory = Grouped;
     type Node = ();

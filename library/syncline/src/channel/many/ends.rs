@@ -1,5 +1,5 @@
-//! The ends, any number of each kind: what they do if the channel is empty or full, and what
-//! happens when the last one of a kind is dropped.
+//! Senders and receivers, any number of each: what they do if the channel is empty or full, and
+//! what happens when the last sender or the last receiver is dropped.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -19,7 +19,7 @@ use crate::wait::{Park, Wait};
 /// The largest capacity.
 const MOST: usize = 1 << 28;
 
-/// What all ends share.
+/// The part that all ends share.
 struct Channel<T, M: LongMemory> {
     queue: Queue<T, M>,
     senders: Padded<Ends<M>>,
@@ -38,8 +38,8 @@ struct Ends<M: LongMemory> {
 
 impl<M: LongMemory> Ends<M> {
     fn one_more(&self) {
-        // Relaxed: the end that is cloned exists, so the count is not 0. The count can't overflow:
-        // the owners of the channel are counted as well, and there can't be as many.
+        // Relaxed: the end that is cloned exists, so the count is not 0. The channel's owners are
+        // counted as well, and a clone that would make too many of them panics.
         self.others.fetch_add(1, Relaxed);
     }
 
@@ -132,8 +132,8 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
         (Self { channel, policy: PhantomData }, receiver)
     }
 
-    /// Waits for room, and sends a message. What happened before is visible to the thread that
-    /// receives it.
+    /// Waits for room, and sends a message. The thread that receives the message sees everything
+    /// that happened before the call.
     ///
     /// # Errors
     ///
@@ -148,7 +148,8 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
         }
     }
 
-    /// A function of its own, so that the code for sending when there is room stays small.
+    /// The slow path of [`send`](Self::send), so that the code for sending when there is room stays
+    /// small.
     #[cold]
     fn send_later(&self, message: T) -> Result<(), SendError<T>> {
         let mut message = Some(message);
@@ -252,8 +253,8 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
 
     /// Waits for a message, as a task. Senders may be tasks or threads.
     ///
-    /// The future takes a message in the call that returns it, so none is lost if the future is
-    /// dropped. Does not compile for a policy that does not sleep, such as
+    /// The future takes a message only in the `poll` that returns it, so no message is lost if the
+    /// future is dropped. Does not compile for a policy that does not sleep, such as
     /// [`Spin`](crate::wait::Spin).
     ///
     /// # Errors
@@ -280,7 +281,7 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
     }
 }
 
-/// What a task sends, and its ticket while it waits for room.
+/// The message of a task that sends, and the task's ticket while the task waits for room.
 struct Sending<'a, T: Send, W: Wait, M: LongMemory> {
     sender: &'a Sender<T, W, M>,
     message: Option<T>,
@@ -311,7 +312,7 @@ impl<T: Send, W: Wait, M: LongMemory> Awaited for Sending<'_, T, W, M> {
     }
 }
 
-/// A receiver, and the ticket of its task while that waits for a message.
+/// A receiver, and its task's ticket while the task waits for a message.
 struct Receiving<'a, T: Send, W: Wait, M: LongMemory> {
     receiver: &'a Receiver<T, W, M>,
     ticket: Option<u64>,

@@ -18,14 +18,14 @@
 //! assert_eq!(sum, 499_500);
 //! ```
 //!
-//! Ends are cloned and shared. A message costs its sender an atomic read-modify-write of a line that
-//! all senders write; several if senders contend, and one more if it wakes a receiver. With one
-//! sender and one receiver use [`bounded`](super::bounded); with one receiver, an
-//! [`Inbox`](super::Inbox).
+//! Ends are cloned and shared. A message costs its sender an atomic read-modify-write of a line
+//! that all senders write. It costs several if senders contend, and one more if it wakes a
+//! receiver. For one sender and one receiver use [`bounded`](super::bounded); for several senders
+//! and one receiver, an [`Inbox`](super::Inbox).
 //!
 //! **Tasks** use [`Receiver::recv_async`] and [`Sender::send_async`], under any runtime. Tasks and
-//! threads may wait at the same ends. A future that is dropped loses no message that was sent; if it
-//! was woken for one, another task is woken in its place. This makes a `Stream` of the crate
+//! threads may wait at the same ends. A future that is dropped loses no message that was sent: if
+//! its task was woken for one, another task is woken instead. This makes a `Stream` of the crate
 //! futures: `stream::unfold(receiver, |end| async move { Some((end.recv_async().await.ok()?, end)) })`.
 //!
 //! ```
@@ -42,8 +42,9 @@
 //! ```
 //!
 //! **Order:** messages are received in the order in which they were sent, as far as that is
-//! defined: a message whose sending ended before that of another began is taken first. What
-//! happened before a message was sent is visible to the thread that receives it.
+//! defined: if the call that sends one message ends before the call that sends another begins, the
+//! first message is taken first. The thread that receives a message sees everything that happened
+//! before the message was sent.
 //!
 //! **Disconnecting** means dropping the last sender, or the last receiver. Receivers get all that
 //! was sent, and then an error; a sender gets its message back. Messages that are not taken are
@@ -62,18 +63,18 @@ pub use ends::{Receiver, Sender};
 use crate::memory::LongMemory;
 use crate::wait::Wait;
 
-/// A channel with room for at least `capacity` messages, whose ends spin for a while and then
-/// sleep.
+/// A channel with room for at least `capacity` messages, whose ends spin and yield for a while, and
+/// then sleep.
 ///
 /// # Panics
 ///
-/// If the capacity is 0 or more than 2^28, or if so many messages take more memory than can be
+/// If the capacity is 0 or more than 2^28, or if that many messages take more memory than can be
 /// addressed.
 pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     over(capacity)
 }
 
-/// A channel whose ends wait by this policy, in this memory.
+/// Like [`bounded`], with the waiting policy `W`, in the memory `M`.
 ///
 /// # Panics
 ///

@@ -3,21 +3,21 @@
 //! ```text
 //!   tail   how many messages have a slot so far: the number of the next to be sent
 //!   head   how many of them receivers have claimed: the number of the next to be received
-//!   turn   of each slot: 2n if it is free for its n-th message; 2n + 1 if that message is there
+//!   turn   of each slot: 2n if free for its n-th message (n from 0); 2n + 1 if that is there
 //! ```
 //!
-//! A sender claims a number by raising `tail`, if the number's slot is free. It writes the message,
-//! which only it may do, and then hands the slot to the receivers by setting the slot's turn. A
-//! receiver does the same with `head`. So two senders contend for `tail` only, and a sender and a
-//! receiver for slots only.
+//! A sender claims a number by raising `tail`, if the number's slot is free. Only this sender may
+//! now write the slot's message. After writing, the sender hands the slot to the receivers by
+//! setting the slot's turn. A receiver does the same with `head`. So two senders contend for `tail`
+//! only, and a sender and a receiver for slots only.
 //!
 //! 1. **Turns only grow**, and the thread that has claimed a number is the only one to change its
 //!    slot's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: for
-//!    that the number would have to come back, and numbers have 64 bits.
+//!    that the number would have to recur, and numbers have 64 bits.
 //! 2. The ring is **empty** for a receiver if the slot's message has not come and `tail` says that
-//!    no sender has claimed its number. If a sender has claimed it, the message is under way, and
-//!    the receiver polls for it: if it slept instead, it would not be woken for the messages behind
-//!    this one. The ring is **full** for a sender by the same rule.
+//!    no sender has claimed the message's number. If a sender has claimed the number, the message
+//!    is under way, and the receiver polls for it: if the receiver slept instead, it would not be
+//!    woken for the messages behind this one. The ring is **full** for a sender by the same rule.
 //!
 //! Not lock-free: a sender that loses its processor after it has claimed a number, and before it
 //! sets the slot's turn, holds up the receivers that come to the slot. They poll for a while and
@@ -47,8 +47,8 @@ struct Slot<T, M: LongMemory> {
     message: M::Data<MaybeUninit<T>>,
 }
 
-// SAFETY: a message goes from one thread to another, which its type allows, and the thread that has
-// claimed its number is alone with its slot.
+// SAFETY: a message goes from one thread to another, which its type allows, and only the thread
+// that has claimed a number uses the number's slot.
 unsafe impl<T: Send, M: LongMemory> Sync for Queue<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send, M: LongMemory> Send for Queue<T, M> {}
@@ -74,7 +74,7 @@ impl<T, M: LongMemory> Queue<T, M> {
         (slot, (number >> count.trailing_zeros()) * 2)
     }
 
-    /// Puts a message in. The error is the message, if there is no room.
+    /// Puts a message in. If there is no room, returns the message as the error.
     #[inline]
     pub fn push(&self, message: T) -> Result<(), T> {
         let mut looks = 0;

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! No wake-up is lost. Either the sleeper finds what has changed, or the other thread sees that the
-//! sleeper has counted itself, and raises the number. If it raises the number before the sleeper
-//! reads it, the sleeper finds the change, which was made earlier still. If it raises the number
+//! sleeper has counted itself, and raises the number. If the number is raised before the sleeper
+//! reads it, the sleeper finds the change, which was made earlier still. If the number is raised
 //! afterwards, the sleeper does not fall asleep, or is woken. A thread that is woken looks once
-//! more, even if its time is over: the wake-up was meant for any of the sleepers.
+//! more, even if its deadline has passed: the wake-up was meant for any of the sleepers.
 //!
 //! Tasks wait in the same way, without sleeping: `wakers.rs` says how. A change wakes a thread and a
 //! task, since it is not known which of them will come first.
@@ -35,7 +35,7 @@ const STEP: u32 = 2;
 /// Threads that wait for messages, or threads that wait for room.
 #[derive(Default)]
 pub struct Waiters<M: Memory> {
-    /// How many sleep, or are about to. The bit [`TASKS`] says that tasks wait.
+    /// How many threads sleep, or are about to. The bit [`TASKS`] says that tasks wait.
     count: M::Word,
     /// Changes that were made while a thread was counted, times [`STEP`].
     changes: M::Word,
@@ -78,12 +78,13 @@ impl<M: Memory> Waiters<M> {
         self.wakers.poll(ticket, waker, &self.count, look)
     }
 
-    /// Gives a task's ticket back, if it has one. If it was woken, another task is woken for it.
+    /// Gives a task's ticket back, if the task has one. If the task was woken, another task is
+    /// woken instead.
     pub fn leave(&self, ticket: &mut Option<u64>) {
         self.wakers.leave(ticket, &self.count);
     }
 
-    /// Sleeps until this thread is woken or the deadline has passed (or wakes for no reason),
+    /// Sleeps until this thread is woken, the deadline has passed, or the thread wakes spuriously,
     /// unless a look finds something before. Returns what a look has found.
     #[cold]
     pub fn sleep<R>(

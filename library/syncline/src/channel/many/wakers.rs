@@ -1,10 +1,10 @@
 //! The wakers of tasks that wait, in order of arrival. Tasks and threads wait beside each other: a
 //! change wakes one of each.
 //!
-//! A task has a *ticket* while its waker is in the list, and keeps the ticket when a thread takes the
-//! waker to wake it. So a ticket that is not in the list is a wake-up, and obliges the task to look:
-//! the wake-up may be the only one for what has changed. A task that can't do that, since its future
-//! is dropped, or has looked already, since it has found something meanwhile, passes the wake-up on.
+//! A task has a *ticket* while its waker is in the list, and keeps the ticket when a thread takes
+//! the waker to wake it. So a ticket that is not in the list is a wake-up, and obliges the task to
+//! look: the wake-up may be the only one for what has changed. A task passes the wake-up on if its
+//! future is dropped, or if the task finds something before it notices the wake-up.
 //!
 //! ```text
 //!   the task                                the thread that changes something
@@ -43,11 +43,11 @@ struct List {
 }
 
 impl<M: Memory> Wakers<M> {
-    /// Wakes up to this many tasks. `count` has the bit.
+    /// Wakes up to this many tasks. `count` is the word with the bit [`TASKS`].
     #[cold]
     pub fn wake(&self, most: u32, count: &M::Word) {
         for _ in 0..most {
-            // The lock is not held when the task is woken, which may poll it.
+            // The lock is not held here: waking the task may poll it in this thread.
             let Some(waker) = self.first(count) else { break };
             waker.wake();
         }
@@ -103,14 +103,14 @@ impl<M: Memory> Wakers<M> {
         ticket
     }
 
-    /// Whether the waker was taken. If not, this one takes its place.
+    /// Whether the ticket's waker was taken. If not, `waker` replaces it.
     fn is_woken_up(&self, ticket: u64, waker: &Waker) -> bool {
         let mut list = self.list.lock();
         let mut waiting = list.waiting.iter_mut();
         let Some((_, held)) = waiting.find(|(number, _)| *number == ticket) else { return true };
         let earlier =
             if held.will_wake(waker) { None } else { Some(mem::replace(held, waker.clone())) };
-        // With a waker goes a task, perhaps, and ends of this channel, which need the list.
+        // Dropping a waker may drop its task and ends of this channel. Those need the list.
         drop(list);
         drop(earlier);
         false

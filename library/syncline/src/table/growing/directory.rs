@@ -103,7 +103,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         at & !(1 << at.ilog2())
     }
 
-    /// Doubles the table, unless another thread has, or all segments are in use.
+    /// Doubles the table, unless another thread has done so, or all segments are in use.
     fn grow(&self, bits: u32) {
         self.rare.with(|_| {
             let segment = (bits + 1 - self.first_bits) as usize;

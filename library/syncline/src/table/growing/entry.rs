@@ -12,8 +12,8 @@ use super::table::HashTable;
 use super::tags::tag;
 use crate::memory::Native;
 
-/// The entry of a key, which may have no value yet. It is locked as long as this lives: see
-/// [`HashTable::entry`].
+/// The entry of a key, which may have no value yet. The entry stays locked as long as this value
+/// lives: see [`HashTable::entry`].
 ///
 /// A thread that has an entry must not use the table in any other way: that might need the bucket
 /// that is locked.
@@ -107,7 +107,8 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
             Some((_, raw)) => {
                 // Others can remove the entry only after the lock is released.
                 let present = self.table.refer(raw);
-                // Released before `make` is dropped, which has the value of `or_insert`.
+                // The lock is released before `make` is dropped, which owns the value of
+                // `or_insert`.
                 drop(self);
                 present
             }

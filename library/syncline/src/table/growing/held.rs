@@ -13,7 +13,7 @@ pub(super) struct Position<R: Copy, M: Buckets<R>> {
     slot: usize,
 }
 
-/// An entry, and where it is.
+/// An entry and its position.
 pub(super) type Found<R, M> = (Position<R, M>, R);
 
 /// A locked home bucket; it is released when this is dropped.
@@ -65,7 +65,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         None
     }
 
-    /// All entries, and where they are.
+    /// All entries and their positions.
     pub(super) fn entries(&self) -> Vec<Found<R, M>> {
         let mut entries = Vec::with_capacity(Bucket::<R, M>::SLOTS);
         for bucket in self.chain() {

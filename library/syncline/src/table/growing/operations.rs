@@ -41,8 +41,9 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         Iter::new(self)
     }
 
-    /// The number of entries, counted bucket by bucket: while others change the table, that need
-    /// not be the number at any one moment. It takes time in proportion to the table's size.
+    /// The number of entries, counted bucket by bucket. While other threads change the table, the
+    /// result need not be the number at any one moment. Counting takes time in proportion to the
+    /// table's size.
     pub fn len(&self) -> usize {
         self.buckets().sum()
     }
@@ -170,7 +171,8 @@ where
         let (key, value) = unsafe { (P::key(&old), P::value(&old)) };
         let new = P::make(key.clone(), next(value));
         held.replace(&position, new);
-        // Before the lock is released, since others may remove the entry after that.
+        // The reference is made before the lock is released, since other threads may remove the
+        // entry after that.
         let new = self.refer(new);
         drop(held);
         drop(self.retired(old));

@@ -1,4 +1,4 @@
-//! What a table needs if a bucket is too small: buckets that stand behind others.
+//! Buckets that stand behind others: a table needs them if a bucket is too small.
 //!
 //! They are allocated one by one, and reused. One lock protects the lists of these buckets; a
 //! thread that makes the table larger takes this lock as well.
@@ -35,7 +35,7 @@ impl<R: Copy, M: Buckets<R>> Default for Rare<R, M> {
     }
 }
 
-/// Releases the lock, also when the section panics.
+/// Releases the lock, even if the section panics.
 struct Release<'r, M: Memory>(&'r Futex<Park, M>);
 
 impl<M: Memory> Drop for Release<'_, M> {

@@ -8,9 +8,9 @@ use super::storage::Storage;
 
 /// A value of a [`HashTable`](super::HashTable), and its key, as they were when they were found.
 ///
-/// It locks nothing: others may replace or remove the entry meanwhile, and the value stays what it
-/// was. A table that keeps entries in nodes does not free removed entries while older references
-/// live, so references should not live long.
+/// A reference locks nothing: other threads may replace or remove the entry meanwhile, and the
+/// value stays what it was. A table that keeps entries in nodes does not free removed entries while
+/// older references live, so references should not live long.
 pub struct Ref<'t, K, V, P: Storage<K, V> + 't> {
     raw: P::Raw,
     _pin: P::Pin<'t>,

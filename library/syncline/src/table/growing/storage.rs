@@ -38,10 +38,10 @@ impl<K, V> Storage<K, V> for Boxed {}
 ///
 /// # Safety
 ///
-/// `key` and `value` return what was given to `make`, until the raw entry is retired; for threads
-/// that were pinned before that, until they unpin.
+/// `key` and `value` return what was given to `make`, until the raw entry is retired. For threads
+/// that were pinned before that, they do so until these threads unpin.
 pub unsafe trait Keep<K, V>: Default {
-    /// What is in a slot.
+    /// The content of a slot.
     type Raw: Copy;
     /// Keeps alive the entries that are found while it is held.
     type Pin<'t>

@@ -3,7 +3,7 @@
 //! A reader writes nothing that other threads read: it looks up its bucket, copies what it finds,
 //! and sees by the bucket's version whether a writer was there meanwhile (`version`). Only a reader
 //! that has found writers there many times locks the bucket. Writers of different buckets don't
-//! meet. The table grows bucket by bucket (`directory`). Its [`Storage`] says where entries are
+//! contend. The table grows bucket by bucket (`directory`). Its [`Storage`] says where entries are
 //! kept.
 
 use std::borrow::Borrow;
@@ -29,8 +29,9 @@ use crate::memory::Native;
 /// **The caller's functions** run while the key's bucket is locked, if the operation's description
 /// says so. Such a function must not use the table, or its thread may wait for itself. `Eq` of keys
 /// also runs while the bucket is locked, and `Hash` while a bucket is split. A panic in one of
-/// these functions releases the bucket, and leaves the table as it was before the operation. Values
-/// and keys are dropped outside of locks, unless they are dropped by such a panic.
+/// these functions releases the bucket, and leaves the bucket's entries as they were before the
+/// operation. Values and keys are dropped outside of locks, unless they are dropped by such a
+/// panic.
 ///
 /// **Memory** of buckets is kept until the table is dropped.
 pub struct HashTable<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
@@ -133,9 +134,9 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     }
 }
 
-/// The bucket in which to look next for the keys with this hash, by the tags of bucket `at`, which
-/// may have been split, or never used. Out of line, since nearly all buckets are as deep as the
-/// table has bits.
+/// The bucket in which to look next for the keys with this hash, according to the tags of bucket
+/// `at`. That bucket may have been split, or may never have been used. Out of line, since nearly
+/// all buckets are as deep as the table has bits.
 #[cold]
 fn right<R: Copy, M: Buckets<R>>(tags: Tags, hash: u64, at: usize) -> usize {
     match tags.depth() {
@@ -180,8 +181,9 @@ where
         let mut looks = 0;
         let mut held = None;
         'again: loop {
-            // After many looks without success a reader locks the bucket, to be done in a bounded
-            // number of steps. Both cases share one return, so that the result stays in registers.
+            // After many looks without success a reader locks the bucket, since then no writer
+            // disturbs it any more. Both cases share one return, so that the result stays in
+            // registers.
             if looks > M::PATIENCE && held.is_none() {
                 held = Some(self.lock_leaf(hash as usize));
             }
@@ -308,8 +310,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> fmt::Debug for HashTable<K, 
     }
 }
 
-/// Drops the entries that are left. If dropping an entry panics, the panic continues after all are
-/// dropped.
+/// Drops the entries that are left. If dropping an entry panics, the panic continues after all
+/// entries are dropped.
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Drop for HashTable<K, V, S, P, M> {
     fn drop(&mut self) {
         drain::<K, V, P, M>(&mut self.directory);

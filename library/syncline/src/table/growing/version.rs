@@ -2,15 +2,15 @@
 //!
 //! The word is odd while a writer has it, and each writer that changed something leaves a number
 //! that was never there before. A reader notes the number, reads the data, and reads the number
-//! again: if it is the same, no writer was there meanwhile. What is read in between may be torn, so
-//! it is copied word by word, atomically, and not used before the second look.
+//! again: if it is the same, no writer was there meanwhile. The data that is read in between may be
+//! torn. So it is copied word by word, atomically, and not used before the second look.
 //!
 //! | state | meaning |
 //! |---|---|
 //! | even | free; half of it is the number of writers that have changed something |
 //! | odd | a writer has it |
 //!
-//! Whatever the version protects is written with [`WRITE`](Version::WRITE) and read with
+//! All words that the version protects are written with [`WRITE`](Version::WRITE) and read with
 //! [`READ`](Version::READ), that is Release and Acquire. So a reader that has seen a part of what a
 //! writer wrote notices the writer at its second read of the number. Weaker orderings would need
 //! fences in between.
@@ -27,8 +27,8 @@ const LOCKED: u64 = 1;
 
 /// The number of looks after which a waiter lets others run between looks.
 const SPINS: u32 = 64;
-/// The number of looks after which a waiter sleeps: the writer has lost its processor, or runs a
-/// slow function of its caller's.
+/// The number of looks after which a waiter sleeps: by then the writer has probably lost its
+/// processor, or runs a slow function of its caller's.
 const YIELDS: u32 = 256;
 /// The longest sleep. Sleepers are not woken, so that a release is an ordinary store.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
