@@ -30,7 +30,7 @@ pub enum Algorithm {
     Mcs,
     /// A queue in which each waiter watches the node before its own (Craig; Landin and Hagersten).
     Clh,
-    /// A flag before a queue: any running thread may take the flag, the other waiters queue.
+    /// A flag before a queue: any running thread may take the flag, and the other waiters queue.
     Gate,
     /// A CLH queue for each group of near processors. The queues are spliced into one.
     Hclh,

@@ -94,8 +94,9 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
         // initialised.
         let previous = self.global.swap(Some(last), AcqRel);
         // The thread of `last` waits behind us, or is this thread. After the hand-over the next
-        // master may splice. SAFETY: the queue node is behind ours, or is ours. So its thread does
-        // not have the lock yet, and the node stays.
+        // master may splice.
+        // SAFETY: the queue node is behind ours, or is ours. So its thread does not have the lock
+        // yet, and the node stays.
         W::hand_over::<M>(&unsafe { M::follow::<QueueNode<M>>(last) }.local, SPLICED);
         previous
     }

@@ -41,7 +41,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     unsafe fn release(&self, node: &Self::Node);
 }
 
-/// A lock with a try: it can be acquired only if that needs no waiting.
+/// A lock with a try, which acquires the lock only if that needs no waiting.
 ///
 /// # Safety
 ///
@@ -130,7 +130,7 @@ pub unsafe trait RawSharedLock: RawLock {
     unsafe fn release_shared(&self, node: &Self::SharedNode);
 }
 
-/// A shared lock with tries: it can be shared or acquired only if that needs no waiting.
+/// A shared lock with tries, which share or acquire the lock only if that needs no waiting.
 ///
 /// # Safety
 ///

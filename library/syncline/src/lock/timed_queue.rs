@@ -114,8 +114,8 @@ impl<M: Memory> Queue<M> {
         // Relaxed: the swap publishes the count to the thread that passes the queue node. The queue
         // may be freed after the swap.
         self.left.fetch_add(ONE_LEFT, Relaxed);
-        // Acquire: pairs with the Release of `replace`, if we got the grant after all. Release:
-        // pairs with its Acquire, since the queue's first may then free the queue node.
+        // Acquire: pairs with the Release of `replace`, if we got the grant after all.
+        // Release: pairs with its Acquire, since the queue's first may then free the queue node.
         let granted = queue_node.state.swap(LEFT, AcqRel) & !PARKED;
         if granted < FIRST {
             return None;

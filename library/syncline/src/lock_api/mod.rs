@@ -1,5 +1,5 @@
-//! The traits of the `lock_api` crate. By them, code that is written for that crate can use the
-//! locks.
+//! The traits of the `lock_api` crate. Code that is written for that crate can use the locks
+//! through these traits.
 //!
 //! [`Raw`] makes a lock of the catalogue a `lock_api::RawMutex`, and one that can be shared a
 //! `lock_api::RawRwLock`. The feature `lock_api` has the traits of version 0.5, whose guards carry

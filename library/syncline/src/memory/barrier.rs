@@ -96,8 +96,8 @@ mod linux {
         let time = libc::timespec { tv_sec: 0, tv_nsec: ALL_STORED };
         let rest = ptr::null_mut::<libc::timespec>();
         // This makes the system call itself, since libc's function is a cancellation point, and the
-        // thread must not end here. SAFETY: the time is valid, and the pointer for the remaining
-        // time is null.
+        // thread must not end here.
+        // SAFETY: the time is valid, and the pointer for the remaining time is null.
         unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, rest) };
         STATE.store(FENCES, SeqCst);
     }

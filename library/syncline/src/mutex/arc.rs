@@ -79,7 +79,7 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds with the feature `std`, if this thread holds the lock.
     #[track_caller]
     pub fn try_lock_arc_for(self: &Arc<Self>, patience: Duration) -> Option<ArcMutexGuard<T, L>> {
         self.try_lock_arc_until(after::<L::Memory>(patience))
@@ -89,7 +89,7 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds with the feature `std`, if this thread holds the lock.
     #[track_caller]
     pub fn try_lock_arc_until(
         self: &Arc<Self>,

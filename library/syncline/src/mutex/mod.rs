@@ -75,7 +75,7 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds with the feature `std`, if this thread holds the lock.
     #[track_caller]
     pub fn try_lock_for(&self, patience: Duration) -> Option<MutexGuard<'_, T, L>> {
         self.try_lock_until(after::<L::Memory>(patience))
@@ -86,7 +86,7 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds with the feature `std`, if this thread holds the lock.
     #[track_caller]
     pub fn try_lock_until(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! The counters of [`Robust`] provide the mutual exclusion. In front of each part stands a queue
 //! lock of the catalogue, which determines the order. A rank acquires the queue lock, and then the
-//! counters, which are free by then unless a rank holds them that did not queue. Later it releases
+//! counters, which are free by then unless a rank that did not queue holds them. Later it releases
 //! both. A rank that dies in a queue leaves the queue broken. No rank repairs a queue, since no
 //! rank can know between which two steps the dead one was. But the queues only determine the order,
 //! so the living ranks leave them:
@@ -93,8 +93,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
 
     /// Waits until no rank holds or shares the part and no rank shares all parts, and takes the
     /// part. Returns whether the rank is in the part's queue, with the node that `node` returns.
-    /// `node` is called if the rank comes to the queue. By then no rank uses this rank's node in a
-    /// queue of before the last renewal any more.
+    /// `node` is called if the rank comes to the queue. By then no rank still uses this rank's node
+    /// in a queue from before the last renewal.
     ///
     /// # Safety
     ///
@@ -250,7 +250,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
                 return;
             }
             // The counts of the living ranks are all 0. From now on the dead ranks count as being
-            // in no queue. Relaxed: the store of `broken` publishes it.
+            // in no queue.
+            // Relaxed: the store of `broken` publishes it.
             let dead = |rank: &usize| table.lined(*rank).load(Relaxed) != 0 && !self.lives(*rank);
             self.ranks().filter(dead).for_each(|rank| table.lined(rank).store(0, Relaxed));
             // SAFETY: rules 1 and 2.

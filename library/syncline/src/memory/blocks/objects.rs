@@ -1,8 +1,8 @@
 //! Blocks whose words are objects, made one by one: for checkers and simulators.
 //!
 //! As in native memory, the head comes first, and then a [`Long`] for each word of each slot. The
-//! head and the [`Long`]s have the sizes that they have in the memory. The memory decides where a
-//! row is, and how many slots a block has.
+//! head and each [`Long`] take as many bytes as their types have. The memory decides where a row
+//! is, and how many slots a block has.
 
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
