@@ -10,7 +10,7 @@
 //!            WANTED -> ACTIVE             by that writer, once no thread is inside
 //! ```
 //!
-//! Writers stand in an MCS queue. Only the first writer of the queue, and the first waiting reader
+//! Writers wait in an MCS queue. Only the first writer of the queue, and the first waiting reader
 //! on the list, watch the state. These two see for themselves when they may enter. So a thread that
 //! leaves changes the state, and then makes a wake-up call if the mark says that one of the two
 //! sleeps. It does not access the lock again, since the lock may be freed by then.

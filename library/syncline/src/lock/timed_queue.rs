@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!   WAITING -> LEFT         by the waiter, which thereby abandons the queue node
-//!   WAITING -> FIRST, ...   by the thread before; the even values from FIRST on mean what the lock says
+//!   WAITING -> FIRST, ...   by the thread before; the lock defines the even values from FIRST on
 //!   LEFT    -> FIRST, ...   likewise; that thread finds that the queue node was abandoned
 //! ```
 //!

@@ -45,7 +45,8 @@ impl<T: Default, M: Memory> Lazy<T, M> {
         unsafe { M::follow(node) }
     }
 
-    /// Swaps this node with another `Lazy`'s, if they have nodes. The nodes keep their addresses.
+    /// Swaps the nodes of two `Lazy`s, each of which may have none yet. The nodes keep their
+    /// addresses.
     ///
     /// # Safety
     ///

@@ -6,8 +6,8 @@
 //! machine's memory it is a rank and a displacement.
 //!
 //! **Zero is the initial state.** A word starts as 0 and a link empty, and every algorithm is
-//! written so that this means "free". A lock can therefore stand in zeroed memory, be a `static`,
-//! and be initialised in C by `{0}`.
+//! written so that this means "free". A lock can therefore be placed in zeroed memory, be a
+//! `static`, and be initialised in C by `{0}`.
 //!
 //! A new memory implements the four traits in this module. Some parts of the library need one trait
 //! more: versions, transactions and channels of many senders need `LongMemory`, and the tables that

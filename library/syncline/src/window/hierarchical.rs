@@ -7,12 +7,12 @@
 //! sends no message.
 //!
 //! ```text
-//!   hold    2 bits  NONE | BUSY | EXCLUSIVE: what the host has of the lock between hosts
-//!           30 bits how often it was passed on
+//!   hold    2 bits  NONE | BUSY | EXCLUSIVE: the host's hold on the lock between hosts
+//!           30 bits how many times in a row a writer left that lock to the host
 //!
 //!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so no other rank changes the word
 //!           EXCLUSIVE -> EXCLUSIVE       leaves it to a waiter
-//!   reader  EXCLUSIVE -> BUSY -> NONE    gives up what was left: readers of other hosts are let in as well
+//!   reader  EXCLUSIVE -> BUSY -> NONE    gives up the hold, so that readers of other hosts can enter
 //! ```
 //!
 //! Readers do not use the exclusive hold that a writer has left to the host, since it would keep

@@ -24,7 +24,7 @@
 //! rank returns to an old one. While the queues are broken there is no order, as with the counters
 //! alone.
 //!
-//! A writer passes the global word before it stands in the queue. So readers don't queue behind a
+//! A writer passes the global word before it joins the queue. So readers don't queue behind a
 //! writer that waits for a reader of all parts.
 //!
 //! A rank that only tries, or waits until a deadline, does not join the queue, since it could not
