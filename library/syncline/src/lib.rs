@@ -1,10 +1,11 @@
 //! Locks, each written once, generic over a [`memory`].
 //!
-//! An algorithm here reads as in a textbook: its shared words, its acquisition, its release. What a
-//! word is and where it lives is a type parameter, the [`Memory`](memory::Memory): the processor's
-//! own ([`Native`](memory::Native)), a model checker's, a simulated machine's. How a thread waits
-//! is another type parameter, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
-//! kernel. So the text that is checked exhaustively is the text that is shipped.
+//! An algorithm here reads as in a textbook: its shared words, its acquisition, its release. A type
+//! parameter, the [`Memory`](memory::Memory), decides what a word is and where it lives: in the
+//! processor's own memory ([`Native`](memory::Native)), in a model checker's, or in a simulated
+//! machine's. Another type parameter, the [`Wait`](wait::Wait), decides how a thread waits: by
+//! spinning, yielding, or parking in the kernel. So the text that is checked exhaustively is the
+//! text that is shipped.
 //!
 //! ```
 //! use syncline::lock::Ticket;
@@ -20,16 +21,17 @@
 //! assert_eq!(NAMES.read().len(), 1);
 //! ```
 //!
-//! [`Mutex`] and [`RwLock`] put a value under a lock, the default one or another; [`lock`] has the
-//! locks and the catalogue of them. [`Condvar`], [`Once`], [`OnceLock`], [`LazyLock`], [`Barrier`]
-//! and `ReentrantMutex` complete what the standard library and parking_lot have, under their names;
-//! `docs/familiar.md` lists what differs, and why. `stm` has transactions, which need no lock;
-//! `channel`, `delegation`, `table` and `window` are the other areas, each behind a feature of the
-//! same name.
+//! [`Mutex`] and [`RwLock`] put a value under a lock, the default one or another. The module
+//! [`lock`] has the locks and their catalogue. [`Condvar`], [`Once`], [`OnceLock`], [`LazyLock`],
+//! [`Barrier`] and `ReentrantMutex` complete what the standard library and parking_lot have, under
+//! the same names; `docs/familiar.md` lists the differences and their reasons. `stm` has
+//! transactions, which need no lock. The other areas are `channel`, `delegation`, `table` and
+//! `window`. Each area is behind a feature of the same name.
 //!
-//! Waiters that [park](wait::Park) sleep by the kernel's futex on Linux, and by the means of the
-//! standard library on other systems. Without the feature `std`, they spin on those systems, and
-//! deadlines never pass. On WebAssembly with threads the tables that grow can't be built.
+//! Waiters that [park](wait::Park) sleep by the kernel's futex on Linux, and by the standard
+//! library's means on other systems. On other systems without the feature `std`, they spin, and the
+//! clock stands still, so a wait with a timeout above zero never gives up. On WebAssembly with
+//! threads the tables that grow can't be built.
 #![no_std]
 
 extern crate alloc;
@@ -76,7 +78,7 @@ pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{ArcRwLockReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
-/// The examples of the crate's page and of the book's pages run as tests.
+/// The pages whose examples run as tests: the crate's README and pages of the book.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../README.md")]

@@ -1,4 +1,4 @@
-//! What the catalogue says about a lock, besides what follows from its traits and size.
+//! What the catalogue says about a lock beyond the facts that follow from its traits and size.
 
 /// A lock as the documentation describes it.
 #[derive(Clone, Copy, Debug)]
@@ -9,9 +9,9 @@ pub struct About {
     pub algorithm: Algorithm,
     /// Which waiter is served next.
     pub order: Order,
-    /// Whether it keeps the lock among near processors.
+    /// Whether the lock prefers waiters on processors near the holder's.
     pub numa: bool,
-    /// When to use it, in one line.
+    /// When to use the lock, in one line.
     pub advice: &'static str,
     /// Where the algorithm comes from.
     pub source: &'static str,
@@ -20,19 +20,19 @@ pub struct About {
 /// The algorithms that locks of the catalogue are variants of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// A word that any thread that sees it free may set.
+    /// One word. Any thread that finds it free may set it.
     Flag,
-    /// Waiters draw a number, and watch one word that says whose turn it is.
+    /// Waiters draw numbers, and all watch the word that says whose turn it is.
     Ticket,
-    /// Waiters draw a slot of an array, and watch it.
+    /// Each waiter draws a slot of an array, and watches this slot.
     Array,
     /// A queue in which each waiter watches its own node (Mellor-Crummey and Scott).
     Mcs,
     /// A queue in which each waiter watches the node before its own (Craig; Landin and Hagersten).
     Clh,
-    /// A flag before a queue: running threads may take the flag, sleeping ones stand in the queue.
+    /// A flag before a queue: any running thread may take the flag, and the other waiters queue.
     Gate,
-    /// A CLH queue for each group of near processors, spliced into one.
+    /// A CLH queue for each group of near processors. The queues are spliced into one.
     Hclh,
     /// A lock for each group of near processors, and one among the groups, at one or more levels.
     Cohort,
@@ -45,7 +45,7 @@ pub enum Algorithm {
 /// Which waiter gets a contended lock next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Whichever thread tries at the right moment; a waiter may starve.
+    /// The thread that tries at the right moment. A waiter may starve.
     Any,
     /// First come, first served.
     Fifo,
@@ -58,8 +58,8 @@ pub enum Order {
     ReadersFirst,
     /// Writers before readers; a reader may starve.
     WritersFirst,
-    /// Whichever thread tries at the right moment; but a writer that waits for readers to leave
-    /// goes before all readers that come later. A waiter may starve because of writers.
+    /// The thread that tries at the right moment. But a writer that waits for readers to leave goes
+    /// before all readers that come later. A waiter may starve because of writers.
     NewReadersLast,
 }
 

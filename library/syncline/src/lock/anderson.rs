@@ -1,13 +1,13 @@
 //! Anderson's array lock: waiters draw tickets, and each waits on a slot of its own.
 //!
-//! As in the ticket lock, each waiter draws a number, but each number is announced in a slot that
-//! has lines of its own. A hand-over moves one line, as in a queue of nodes, but there is no node
-//! to allocate, and no moment in which a neighbour isn't linked yet. The price is the array in
-//! every lock: two kilobytes with 16 slots. So the lock suits the few hot locks of a program, and
-//! never a lock per object.
+//! As in the ticket lock, each waiter draws a number. But each number is announced in a slot that
+//! has lines of its own. A hand-over moves one line, as in a queue of nodes. There is no node to
+//! allocate, and no moment in which a neighbour isn't linked yet. The price is the array in every
+//! lock: two kilobytes with 16 slots. So the lock suits the few hot locks of a program, and does
+//! not suit programs with a lock per object.
 //!
-//! A slot holds the ticket that was let in through it last, so more waiters than slots do no harm:
-//! some waiters then share a slot, and look again when another of them is let in.
+//! A slot holds the ticket that was let in through it last. So more waiters than slots do no harm:
+//! some waiters then share a slot, and each looks again when another one is let in through it.
 //!
 //! Source: Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors"
 //! (1990), which is Algorithm 3 of Mellor-Crummey and Scott (1991); SSYNC (SOSP'13), section 4.1.
@@ -24,7 +24,7 @@ use super::raw::{Contended, RawLock, TryLock};
 use crate::memory::{Data, Memory, Native, Padded, Word};
 use crate::wait::{PARKED, Park, Wait};
 
-/// The step by which tickets grow: bit 0 belongs to the waiting policy.
+/// The step by which tickets grow. It leaves bit 0 to the waiting policy.
 const STEP: u32 = 2;
 
 /// Anderson's array lock with `N` slots, a power of two.
@@ -33,7 +33,8 @@ const STEP: u32 = 2;
 pub struct Anderson<W: Wait = Park, M: Memory = Native, const N: usize = 16> {
     /// The next ticket to be drawn.
     next: M::Word,
-    /// The ticket that was let in last through each slot. Ticket 0 may take a fresh lock.
+    /// The ticket that was let in last through each slot. In a fresh lock, ticket 0 counts as let
+    /// in.
     slots: [Padded<M::Word>; N],
     wait: PhantomData<W>,
 }

@@ -2,18 +2,18 @@
 //!
 //! The lock is a link to the queue's tail. A newcomer swaps its node in, and waits until the node
 //! that was the tail before says that it is released. So an acquisition is one swap and a release
-//! one write, the fewest of all queue locks, and a release never has to wait, as it may in MCS, for
-//! a neighbour that is not linked yet. The last released node stays in the lock; the thread that
-//! acquires next takes it over for later use. A waiter watches a line that another thread has
+//! is one write, the fewest of all queue locks. A release never waits for a neighbour that is not
+//! linked yet, as it may in MCS. The last released node stays in the lock; the thread that acquires
+//! the lock next takes the node over for later use. A waiter watches a line that another thread has
 //! allocated. This is slow on machines where the line stays in that thread's memory; there MCS is
 //! better.
 //!
-//! A lock that was ever used keeps one node, of one line, until it is dropped. The lock has no try:
-//! only the thread that has swapped a node in knows that the node before still exists. A try that
-//! reads the tail's node first, and exchanges it if it is released, would be wrong: meanwhile that
-//! node may have been taken over, freed, or swapped in again, so the lock may be held with a node
-//! at the same address. The timed form ([`TimedClh`](super::TimedClh)) has neither limitation, but
-//! a slower release.
+//! A lock that was ever used keeps one node, of one line, until the lock is dropped. The lock has
+//! no try: only the thread that has swapped a node in knows that the node before still exists. A
+//! try could read the tail's node first, and exchange the tail if that node is released. That would
+//! be wrong: meanwhile the node may have been taken over, freed, or swapped in again, so the lock
+//! may be held with a node at the same address. The timed form ([`TimedClh`](super::TimedClh)) has
+//! neither limitation, but a slower release.
 //!
 //! Source: Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap" (1993);
 //! Magnusson, Landin and Hagersten, "Queue Locks on Cache Coherent Multiprocessors" (1994);
@@ -44,7 +44,8 @@ pub struct Clh<W: Wait = Park, M: Memory = Native> {
 /// A node in the queue.
 #[derive(Debug, Default)]
 pub struct QueueNode<M: Memory> {
-    /// Whether its owner holds the lock or waits for it, or has released it.
+    /// `HELD` if the node's owner holds the lock or waits for it, `RELEASED` if it has released the
+    /// lock.
     state: M::Word,
 }
 
@@ -68,8 +69,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
         };
         // Relaxed: the swap publishes it.
         queue_node.state.store(HELD, Relaxed);
-        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the
-        // swap of the one before us, which published its own.
+        // AcqRel: publishes our queue node to the swap of the thread behind us, and pairs with the
+        // swap of the thread before us, which published that thread's node.
         if let Some(previous) = self.tail.swap(Some(mine), AcqRel) {
             // SAFETY: a queue node that was in the queue stays until the thread behind it, which is
             // this one, has seen it released. Then the node is ours, since writing that state is

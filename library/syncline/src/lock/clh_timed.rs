@@ -2,20 +2,21 @@
 //!
 //! As in [`Clh`](super::Clh), each waiter watches the node before its own. If a thread that gives
 //! up is the last in the queue, it removes its node by setting the tail back to the node before.
-//! Otherwise it leaves its node in the queue, with a link to the node before; the thread behind
-//! follows the link, and frees the node. No thread waits for a neighbour, not even to leave.
+//! Otherwise it abandons its node in the queue, with a link to the node before. The thread behind
+//! follows the link, and frees the abandoned node. No thread waits for a neighbour, not even to
+//! leave the queue.
 //!
-//! A release also removes the holder's node if it is the last. So a free lock has no node, and a
-//! release costs one exchange more than in [`Clh`](super::Clh). Only if the last waiter gives up
-//! during the release do nodes stay in the queue: the released one, and perhaps some that were
-//! left. The next acquisition frees them. A try enters the queue, and leaves it at once if the lock
-//! is held.
+//! A release also removes the holder's node if it is the last. So a free lock usually has no node,
+//! and a release costs one exchange more than in [`Clh`](super::Clh). Only if the last waiter gives
+//! up during the release do nodes stay in the queue: the released one, and perhaps some abandoned
+//! ones. The next acquisition removes them. A try enters the queue, and leaves it at once if the
+//! lock is held.
 //!
 //! ```text
 //!   state  previous
-//!   HELD   none      its owner holds the lock, or waits for it
+//!   HELD   none      the owner holds the lock, or waits for it
 //!   DONE   none      released: the thread behind holds the lock
-//!   DONE   a node    left: the thread behind now waits for that node
+//!   DONE   a node    abandoned: the thread behind now waits for that node
 //! ```
 //!
 //! Source: Scott, "Non-Blocking Timeout in Scalable Queue-Based Spin Locks" (PODC 2002), the
@@ -45,8 +46,8 @@ pub struct TimedClh<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-/// A node in the queue. It belongs to its owner while its state is `HELD`, and afterwards to the
-/// thread behind it.
+/// A node in the queue. It belongs to the thread that put it there while its state is `HELD`, and
+/// afterwards to the thread behind it.
 #[derive(Debug, Default)]
 pub struct QueueNode<M: Memory> {
     previous: M::Link<Self>,
@@ -57,9 +58,9 @@ pub struct QueueNode<M: Memory> {
 unsafe impl<W: Wait, M: Memory> Zeroable for TimedClh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> TimedClh<W, M> {
-    /// Joins the queue and waits for its turn. `wait` gets the state of the node before, waits
-    /// until that is `DONE`, and returns whether it is. If it is not, `join` leaves the queue and
-    /// returns `false`.
+    /// Joins the queue and waits for this thread's turn. `wait` gets the state of the node before,
+    /// waits until the state is `DONE`, and returns whether it is. If the state is not `DONE`,
+    /// `join` leaves the queue and returns `false`.
     ///
     /// # Safety
     ///
@@ -75,8 +76,8 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         // Relaxed: the swap publishes them.
         queue_node.previous.store(None, Relaxed);
         queue_node.state.store(HELD, Relaxed);
-        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the
-        // swap of the one before us, or with the last holder's exchange in `release`.
+        // AcqRel: publishes our queue node to the swap of the thread behind us, and pairs with the
+        // swap of the thread before us, or with the last holder's exchange in `release`.
         let Some(mut previous) = self.tail.swap(Some(mine), AcqRel) else { return true };
         loop {
             // SAFETY: the queue node before ours stays until this thread, the only one behind it,
@@ -89,7 +90,7 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
             }
             // Relaxed: the link was written before the state, which `wait` has seen.
             let Some(beyond) = before.previous.load(Relaxed) else { break };
-            // SAFETY: its owner has left it to us, and it was allocated.
+            // SAFETY: its owner has abandoned it to us, and it was allocated.
             unsafe { M::free(previous) };
             previous = beyond;
         }
@@ -98,7 +99,7 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         true
     }
 
-    /// Leaves the queue without having got the lock.
+    /// Leaves the queue without the lock.
     ///
     /// # Safety
     ///
@@ -112,11 +113,11 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         previous: M::Ref<QueueNode<M>>,
     ) {
         // Acquire: pairs with the Release of this exchange by threads that were behind us and have
-        // left: they are done with our queue node before it is used again. Release: we are done
+        // left. So they are done with our queue node before it is used again. Release: we are done
         // with the queue node before ours, and the thread of the next swap sees that node
         // initialised.
         if self.tail.exchange(Some(mine), Some(previous), AcqRel) {
-            // SAFETY: our queue node was the last, so it is out of the queue.
+            // SAFETY: our queue node was the last one, so it is out of the queue now.
             return unsafe { node.keep(mine) };
         }
         // SAFETY: our queue node stays until the thread behind it sees the state `DONE`.

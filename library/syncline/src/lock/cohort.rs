@@ -1,27 +1,28 @@
-//! Lock cohorting: a lock per group of near processors, and one between the groups.
+//! Lock cohorting: a local lock for each group of near processors, and a global lock between the
+//! groups.
 //!
-//! A thread that wants the lock takes its group's lock first, and then the global lock, unless the
-//! thread before it in its group has left the global lock to the group. A holder leaves the global
-//! lock to its group if others of the group wait, at most [`Memory::BATCH`] times in a row. So the
-//! lock, and what it protects, stays in nearby caches. The global lock can be any lock that is
-//! [`ThreadOblivious`], the local one any lock that is [`Contended`]. A cohort of locks that are
-//! both is itself both, so cohorts can be nested into trees. On a machine that has one group, a
-//! cohort costs two locks and gains nothing.
+//! A thread that wants the lock takes its group's lock first. It then takes the global lock, unless
+//! the thread before it in its group has left the global lock to the group. A holder leaves the
+//! global lock to its group if others of the group wait, at most [`Memory::BATCH`] times in a row.
+//! So the lock and the data that it protects stay in nearby caches. The global lock can be any lock
+//! that is [`ThreadOblivious`], the local one any lock that is [`Contended`]. If both locks of a
+//! cohort have both traits, the cohort has both traits too, so cohorts can be nested into trees. On
+//! a machine that has one group, a cohort costs two locks and gains nothing.
 //!
-//! Waiters of a cohort can give up if the waiters of both its locks can. In such a cohort, the
-//! global lock must not be left to a group whose waiters are all about to give up, or no thread
-//! would release it. So the global lock is left to the group together with the local lock, by
-//! [`Contended::release_to_waiter`], which says whether a waiter got the local lock. A thread that
-//! gives up waiting for the global lock releases the local one, and the next of its group waits for
-//! the global lock again.
+//! Waiters of a cohort can give up if the waiters of both its locks can. In such a cohort, a holder
+//! must not leave the global lock to a group whose waiters are all about to give up, or no thread
+//! would release it. So a holder leaves the global lock to the group together with the local lock,
+//! by [`Contended::release_to_waiter`], which returns whether a waiter got the local lock. A thread
+//! that gives up waiting for the global lock releases the local one, and the next of its group
+//! waits for the global lock again.
 //!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks"
 //! (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC
-//! (SOSP'13), section 4.1. The paper's abortable cohorts have the spinlock or Scott's CLH lock as
-//! the local one, and a flag with which a waiter that gives up withdraws its announcement that it
-//! waits (A-C-BO-BO, A-C-BO-CLH). Here the local one is the MCS lock of He, Scherer and Scott,
-//! which needs no flag: a waiter that gives up and the thread that hands over to it exchange the
-//! same word.
+//! (SOSP'13), section 4.1. The paper's abortable cohorts (A-C-BO-BO, A-C-BO-CLH) have a spinlock or
+//! Scott's CLH lock as the local lock, and a flag with which a waiter that gives up withdraws its
+//! announcement that it waits. Here the local lock is the MCS lock of He, Scherer and Scott. It
+//! needs no flag: a waiter that gives up and the thread that hands over to it exchange the same
+//! word.
 
 use core::array;
 use core::fmt;
@@ -90,7 +91,7 @@ pub type HierarchicalTicket<W = Park, M = Native> = Cohort<Ticket<W, M>, Ticket<
 /// An MCS lock among MCS locks.
 pub type CohortMcs<W = Park, M = Native> = Cohort<Mcs<W, M>, Mcs<W, M>>;
 
-/// A spinlock with back-off among MCS locks: few threads compete for the spinlock, so it is quick.
+/// A spinlock with back-off among MCS locks. Few threads compete for the spinlock, so it is quick.
 pub type CohortTtasMcs<W = Park, M = Native> = Cohort<Ttas<W, M>, Mcs<W, M>>;
 
 /// A spinlock with back-off among MCS locks; waiters of all of them can give up.
@@ -99,21 +100,23 @@ pub type TimedCohort<W = Park, M = Native> = Cohort<Ttas<W, M>, TimedMcs<W, M>>;
 /// The part of the lock that belongs to one group.
 struct Group<G: ThreadOblivious, L> {
     local: L,
-    /// How many times in a row the global lock was left to the group; if 0, the next holder of
-    /// `local` has to acquire it. Only the holder of `local` uses it.
+    /// How many times in a row the global lock was left to the group. If 0, the next holder of
+    /// `local` has to acquire the global lock. Only the holder of `local` uses this word.
     passes: <G::Memory as Memory>::Word,
-    /// The node of the group's acquisition of the global lock. Only the holder of `local` uses it.
+    /// The node of the group's acquisition of the global lock. Only the holder of `local` uses this
+    /// node.
     node: Lazy<G::Node, G::Memory>,
 }
 
 /// What an acquisition carries until its release.
 pub struct Node<G: ThreadOblivious, L: RawLock> {
     local: L::Node,
-    /// A node for the global lock: a spare that the group gets when it acquires that lock, or the
-    /// group's own, taken from the group to release the lock.
+    /// A node for the global lock. Before the group acquires that lock, this is a spare, which the
+    /// group then gets. For the release of that lock, this is the group's node, taken from the
+    /// group.
     global: Lazy<G::Node, G::Memory>,
-    /// The group in which the lock was acquired: the thread may have moved to another one when it
-    /// releases.
+    /// The group in which the lock was acquired. When the thread releases the lock, it may have
+    /// moved to another group.
     group: Private<G::Memory>,
 }
 
@@ -193,7 +196,7 @@ where
 
 impl<G: ThreadOblivious, L: Contended<Memory = G::Memory>> Group<G, L> {
     /// Leaves both locks to a waiter of the group, if there is one and the group's turns are not
-    /// used up, and says whether it did.
+    /// used up. Returns whether a waiter got them.
     ///
     /// # Safety
     ///
@@ -217,8 +220,8 @@ where
     G: ThreadOblivious,
     L: Contended<Memory = G::Memory>,
 {
-    /// Acquires the global lock for the group by `take`, unless the group already has it, and says
-    /// whether the group has it now. If not, releases the local lock.
+    /// Acquires the global lock for the group by `take`, unless the group already has it. Returns
+    /// whether the group has the global lock now. If not, releases the local lock.
     ///
     /// # Safety
     ///
@@ -337,8 +340,8 @@ where
     }
 
     /// Releases this cohort, which is a group's lock in a cohort of cohorts, if a waiter gets it.
-    /// The cohort must outlive this call: only after the hand-over is it known whether another
-    /// group got the global lock, and then the local lock is still to be released.
+    /// The cohort must outlive this call: only the hand-over shows whether another group got the
+    /// global lock, and if one did, the local lock is released after that.
     unsafe fn release_to_waiter(&self, node: &Node<G, L>) -> bool {
         let group = self.group(node);
         // SAFETY: our caller holds both, with these nodes.

@@ -5,7 +5,7 @@
 //! [`RwGate`](super::RwGate) if it can be shared: `mcs-park` is `Gate<Mcs<Park>>`. Otherwise each
 //! hand-over would wait until a sleeping waiter runs again. A lock that always parks has one form,
 //! without a suffix; a lock whose waiters never sleep has no parking form. The second feature in a
-//! lock's line of the catalogue decides which forms it has
+//! lock's line of the catalogue decides which forms the lock has
 //! ([`for_each_lock`](crate::for_each_lock)).
 
 use super::about::{About, Order};
@@ -15,22 +15,22 @@ use super::about::{About, Order};
 pub struct Entry {
     /// The name.
     pub name: &'static str,
-    /// Whether several threads can share it.
+    /// Whether several threads can share the lock.
     pub shared: bool,
-    /// Whether it can be tried: acquired if that needs no waiting.
+    /// Whether the lock has a try, which acquires it only if that needs no waiting.
     pub can_try: bool,
-    /// Whether its waiters can give up.
+    /// Whether the lock's waiters can give up.
     pub timed: bool,
     /// The size of a lock, in bytes.
     pub bytes: usize,
     /// The size of what an acquisition carries until its release, in bytes.
     pub node_bytes: usize,
-    /// What the documentation says about it.
+    /// What the documentation says about the lock.
     pub about: About,
 }
 
 impl Entry {
-    /// Which waiter gets the lock next in its parking form, which stands behind a gate if waiters
+    /// Which waiter gets the lock's parking form next. The parking form has a gate if waiters
     /// queue.
     pub fn parking_order(&self) -> Order {
         match self.about.order {
@@ -67,8 +67,8 @@ pub struct Form {
 impl Form {
     /// Whether this form of a lock can replace a lock of POSIX. All parking forms can: if the lock
     /// itself has no try, it stands behind a gate, which has one. Any other form must have a try,
-    /// as POSIX' locks do. And if it can be shared, it must need no nodes, because POSIX' objects
-    /// have no room for a node of each reader.
+    /// as POSIX' locks do. And if such a form can be shared, it must need no nodes, because POSIX'
+    /// objects have no room for a node of each reader.
     pub fn replaces_posix(&self, entry: &Entry) -> bool {
         self.waiting == Waiting::Parks || entry.can_try && !(entry.shared && entry.node_bytes != 0)
     }
@@ -77,10 +77,10 @@ impl Form {
 /// Calls a macro with each form of each lock:
 /// `$each! { form_name, Waiting, Type, lock_name, features }`.
 ///
-/// The form's name is an expression, `Waiting` a variant of [`Waiting`], and the type is complete:
-/// a lock in the native memory, unless another memory is named: `for_each_form!(each in Memory)`.
-/// The features are those of [`for_each_lock`](crate::for_each_lock), whose documentation also
-/// explains `$what`.
+/// The form's name is an expression. `Waiting` is a variant of [`Waiting`]. The type is complete: a
+/// lock in the native memory, or in the memory that `for_each_form!(each in Memory)` names. The
+/// features are those of [`for_each_lock`](crate::for_each_lock), whose documentation also explains
+/// `$what`.
 #[macro_export]
 macro_rules! for_each_form {
     ($each:ident in $memory:ty $(, $what:tt)?) => {
@@ -91,8 +91,8 @@ macro_rules! for_each_form {
     };
 }
 
-/// Calls the macro with each form of one lock; the second feature in the lock's line says which
-/// these are.
+/// Calls the macro with each form of one lock. The second feature in the lock's line says which
+/// forms there are.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forms_of {

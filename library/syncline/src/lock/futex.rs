@@ -1,13 +1,13 @@
 //! The futex mutex: one word with three states, whose waiters sleep in the kernel.
 //!
 //! The C library and the standard library have this lock; here it is the baseline for the others.
-//! Without contention an acquisition is a compare-and-exchange and a release a swap. The third
-//! state says that a waiter may be asleep; only then does a release enter the kernel. A thread that
-//! is woken competes with newcomers, so a waiter may starve; in return, newcomers can take the lock
-//! while a woken waiter gets back onto a processor.
+//! Without contention an acquisition is a compare-and-exchange and a release is a swap. The third
+//! state says that a waiter may be asleep; only in this state does a release enter the kernel. A
+//! thread that is woken competes with newcomers, so a waiter may starve. In return, newcomers can
+//! take the lock while a woken waiter gets back onto a processor.
 //!
-//! It always parks. It takes a waiting policy only because all locks of the catalogue do; the
-//! policy changes nothing.
+//! Waiters always park. The lock has a waiting policy only because all locks of the catalogue have
+//! one; the policy changes nothing.
 //!
 //! ```text
 //!   acquire   FREE -> HELD                otherwise, after some looks:
@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A thread that was woken takes the lock as CONTENDED, since it can't know whether others still
-//! sleep. A thread that gives up leaves the state CONTENDED behind; at worst the next release makes
-//! a wake-up call that wakes no thread.
+//! sleep. A thread that gives up leaves the state CONTENDED behind. At worst the next release then
+//! makes a wake-up call that wakes no thread.
 //!
 //! Source: Drepper, "Futexes Are Tricky" (2011), the third of its mutexes.
 
@@ -60,9 +60,9 @@ impl<W: Wait, M: Memory> Futex<W, M> {
         if self.spin() {
             return true;
         }
-        // The swap comes before the look at the clock: the thread that was woken either has the
-        // lock, or leaves the mark, so that the next release wakes another waiter. Acquire: as in
-        // `take`.
+        // The swap comes before the look at the clock. So a thread that was woken either gets the
+        // lock, or leaves the state CONTENDED, so that the next release wakes another waiter.
+        // Acquire: as in `take`.
         while self.word.swap(CONTENDED, Acquire) != FREE {
             if deadline.is_some_and(|deadline| M::now() >= deadline) {
                 return false;
@@ -72,7 +72,8 @@ impl<W: Wait, M: Memory> Futex<W, M> {
         true
     }
 
-    /// Spins for a while, unless others sleep already. Says whether it got the lock.
+    /// Spins for a while, unless others may sleep already. Returns whether this thread got the
+    /// lock.
     fn spin(&self) -> bool {
         for looks in 1..M::PATIENCE {
             // Relaxed: the exchange orders.
@@ -102,7 +103,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for Futex<W, M> {
     #[inline]
     unsafe fn release(&self, (): &()) {
         let address = self.word.address();
-        // Release: pairs with the Acquire in `take` and `contend`. The lock may be gone now.
+        // Release: pairs with the Acquire in `take` and `contend`. The lock may be freed after
+        // this.
         if self.word.swap(FREE, Release) == CONTENDED {
             M::unpark(address, Some(0), 1);
         }

@@ -1,22 +1,23 @@
 //! A gate before a queue: the lock for programs with more threads than processors.
 //!
 //! A queue lock hands over to the next waiter, whatever that waiter is doing. If the waiter sleeps,
-//! or has lost its processor, the lock is idle until the scheduler runs that thread again: each
+//! or has lost its processor, the lock is idle until the scheduler runs that thread again. Each
 //! critical section then costs a context switch, which takes a hundred times as long as the section
 //! itself. Here the queue only orders the threads that wait. The lock is a word before the queue,
-//! the gate, which is *released*, not handed over: any running thread can take it, even a newcomer
-//! that overtakes the queue's head. The head is the only waiter that watches the gate; the others
-//! wait in the queue, which can be any lock. So a contended gate causes as little traffic as a
-//! queue lock, and never waits for a sleeper.
+//! the gate. A holder *releases* the gate, and does not hand it over: any running thread can take
+//! it, even a newcomer that overtakes the queue's head. The head is the only waiter that watches
+//! the gate; the others wait in the queue, which can be any lock. So a contended gate causes as
+//! little traffic as a queue lock, and is not idle because a waiter sleeps.
 //!
-//! Newcomers could overtake the head forever. So a head that was woken `IN_VAIN` times and found
-//! the gate taken closes the gate to newcomers: the next release leaves it to the head.
+//! Newcomers could overtake the head forever. So a head that was woken `IN_VAIN` times, and found
+//! the gate taken each time, closes the gate to newcomers. The next release then leaves the gate to
+//! the head.
 //!
-//! Acquiring needs no node, since the head leaves the queue as soon as it has the gate.
+//! An acquisition carries no node, since the head leaves the queue as soon as it has the gate.
 //!
 //! ```text
 //!   gate's word   HELD        a thread holds the lock
-//!                 PARKED      the head sleeps; without HELD: it is being woken
+//!                 PARKED      the head sleeps; without HELD: the head is being woken
 //!                 CLOSED      newcomers stay out: the head is next
 //!
 //!   newcomer      *,0,0 -> 0,HELD,0              (PARKED, HELD, CLOSED)
@@ -46,14 +47,14 @@ const CLOSED: u32 = 4;
 /// memory the limit is `Memory::BATCH`, which is smaller there.
 const IN_VAIN: u32 = 4;
 
-/// A newcomer looks `Memory::PATIENCE / NEWCOMER_FEWER` times at the gate before it queues. The
-/// head, whose wait may end at any release, looks somewhat more often before it sleeps: `PATIENCE /
-/// HEAD_FEWER` times. The pause between looks grows by a line's transfer each time: a look takes
-/// the line from the holder, which needs it for the release and, if the data is beside the lock, in
-/// the section. With shorter pauses, a thread that acquires again and again lost up to 40 % of its
-/// throughput. In all, the head spins for about as long as falling asleep and being woken takes. It
-/// does not spin for longer, since the holder may have lost its processor without any waiter
-/// noticing.
+/// A newcomer looks at the gate `Memory::PATIENCE / NEWCOMER_FEWER` times before it queues; one
+/// with a deadline looks only once. The head, whose wait may end at any release, looks somewhat
+/// more often before it sleeps: `PATIENCE / HEAD_FEWER` times. The pause between looks grows by a
+/// line's transfer each time. A look takes the line from the holder, which needs the line for the
+/// release and, if the data is beside the lock, in the section. With shorter pauses, a thread that
+/// acquires again and again lost up to 40 % of its throughput. In all, the head spins for about as
+/// long as falling asleep and being woken takes. It does not spin for longer, since the holder may
+/// have lost its processor without any waiter noticing.
 const NEWCOMER_FEWER: u32 = 8;
 const HEAD_FEWER: u32 = 6;
 
@@ -65,8 +66,8 @@ pub struct Gate<Q: RawLock = TimedClh> {
     queue: Q,
 }
 
-/// A gate before a queue from which the node of a waiter that gives up is removed, by the waiter
-/// itself or by the thread behind it. So threads that give up again and again while the gate is
+/// A gate before the timed CLH lock. When a waiter of this lock gives up, the waiter or the thread
+/// behind it removes the waiter's node. So threads that give up again and again while the gate is
 /// held for long don't use up memory.
 pub type GatedClh<W = Park, M = Native> = Gate<TimedClh<W, M>>;
 
@@ -80,8 +81,8 @@ impl<Q: RawLock> Gate<Q> {
         self.word.exchange(0, HELD, Acquire).is_ok()
     }
 
-    /// Takes the gate if none of these bits is set, and says whether it did. Clears `PARKED`: the
-    /// release that left this mark wakes the head.
+    /// Takes the gate if none of the bits `unset` is set, and returns whether it did. Clears
+    /// `PARKED`: the release that left this mark wakes the head.
     #[inline]
     fn take_if(&self, unset: u32) -> bool {
         // Relaxed: the exchange orders.
@@ -97,8 +98,8 @@ impl<Q: RawLock> Gate<Q> {
         if self.take_if(HELD | CLOSED) {
             return;
         }
-        // The holder's section may be about to end. If the head sleeps, it has already spun for
-        // that long.
+        // The holder's section may be about to end. If the head sleeps, the head has already spun
+        // for longer than this loop would.
         for looks in 1..Q::Memory::PATIENCE / NEWCOMER_FEWER {
             // Relaxed: a hint.
             if self.word.load(Relaxed) & PARKED != 0 {
@@ -126,7 +127,7 @@ impl<Q: RawLock> Gate<Q> {
         let in_vain = IN_VAIN.min(Q::Memory::BATCH);
         loop {
             // Only the head, this thread, closes the gate. So the gate is open, or closed to all
-            // but us.
+            // threads but us.
             if self.take_if(HELD) {
                 return true;
             }
@@ -146,7 +147,7 @@ impl<Q: RawLock> Gate<Q> {
                 continue;
             }
             let asleep = value | PARKED | if woken < in_vain { 0 } else { CLOSED };
-            // Relaxed: it publishes nothing but itself, and the kernel looks again.
+            // Relaxed: the exchange publishes nothing else, and the kernel checks the word again.
             if value == asleep || self.word.exchange(value, asleep, Relaxed).is_ok() {
                 Q::Memory::park(&self.word, asleep, 0, deadline);
                 woken += 1;
@@ -172,8 +173,8 @@ unsafe impl<Q: RawLock> RawLock for Gate<Q> {
     #[inline]
     unsafe fn release(&self, (): &()) {
         let address = self.word.address();
-        // The marks stay, since the word may be gone after the subtraction. Release: pairs with the
-        // Acquire in `take` and `take_if`.
+        // The marks stay, since the word may be freed after the subtraction. Release: pairs with
+        // the Acquire in `take` and `take_if`.
         if self.word.fetch_sub(HELD, Release) != HELD {
             wake::<Q::Memory>(address);
         }

@@ -1,10 +1,10 @@
-//! The caller's node of a queue lock whose queue nodes outlive the call.
+//! The node that a caller keeps for a queue lock whose queue nodes outlive the call.
 //!
 //! In such a queue, the next waiter may read a node after the node's owner has left, so the node
-//! can't be on the owner's stack. The memory allocates it, on a line of its own, and it changes
-//! owners: a node in the queue belongs to the queue. The handle remembers which node its
-//! acquisition has put into the queue, and keeps a spare one, so that acquiring again with the same
-//! handle allocates nothing.
+//! can't be on the owner's stack. The memory allocates the node, on a line of its own. A node in
+//! the queue belongs to the queue, so nodes change owners. The handle remembers which node its
+//! acquisition has put into the queue, and keeps a spare node, so that acquiring again with the
+//! same handle allocates nothing.
 
 use core::fmt;
 
@@ -21,8 +21,8 @@ struct QueueNodes<P: Default, M: Memory> {
 }
 
 impl<P: Default, M: Memory> Handle<P, M> {
-    /// Returns a queue node to be put into the queue: the spare one, as its last user has left it,
-    /// or a new one.
+    /// Returns a queue node for the queue: the spare one, in the state in which its last user left
+    /// it, or a new one.
     ///
     /// # Safety
     ///
@@ -62,8 +62,7 @@ impl<P: Default, M: Memory> Handle<P, M> {
         unsafe { self.0.with(|queue_nodes| (*queue_nodes).enqueued = Some(queue_node)) }
     }
 
-    /// Keeps a queue node that is out of the queue as the spare one, and frees the previous spare
-    /// one.
+    /// Keeps a queue node that is out of the queue as the spare, and frees the previous spare.
     ///
     /// # Safety
     ///

@@ -1,5 +1,5 @@
-//! The hierarchical CLH lock: queues of near waiters, which are spliced as a whole into one queue
-//! for all.
+//! The hierarchical CLH lock: each queue of near waiters is spliced as a whole into one queue for
+//! all.
 //!
 //! As in the CLH lock, each waiter watches the node before its own. Each group of near processors
 //! has a queue, and a thread that wants the lock appends its node to the queue of its group. The
@@ -7,20 +7,22 @@
 //! nodes that have gathered in the queue to the global queue, in one step. So neighbours in the
 //! global queue are near each other, and the global tail is written once for all of them. The last
 //! node that the master spliced stays the tail of the group's queue, with a mark. The thread behind
-//! it in the group's queue, or the next one to come, is the next master.
+//! that node in the group's queue, or the next thread to come, is the next master.
 //!
-//! An uncontended acquisition costs two exchanges; there is no delay if the group's last master did
-//! not have to wait. How many nodes gather depends on timing. The cohort locks and
-//! [`Hmcs`](super::Hmcs), which were published later, keep the lock near for longer.
+//! An uncontended acquisition costs two exchanges, and a third one if waiters park. There is no
+//! delay if the group's last master did not have to wait. How many nodes gather depends on timing.
+//! The cohort locks and [`Hmcs`](super::Hmcs), which were published later, keep the lock near for
+//! longer.
 //!
 //! In the literature a node's state is one word, and the group's number in that word shows whether
-//! the node has been reused; so threads have to stay in their groups. Here two threads watch the
-//! last node of a splice, each of them another word: the next master, and the thread behind the
-//! node in the global queue. The second of them to leave the node frees it. So threads may move,
-//! and each word has one waiter, as parking requires.
+//! the node has been reused. So there, threads have to stay in their groups. Here two threads watch
+//! the last node of a splice: the next master, and the thread behind the node in the global queue.
+//! Each of them watches a word of its own. The thread that leaves the node second keeps it for
+//! reuse. So threads may move, and each word has one waiter, as parking requires.
 //!
-//! The lock has no try, for the same reason as [`Clh`](super::Clh); and a thread that has appended
-//! a node to its group's queue can't withdraw it, since a master may have spliced it in already.
+//! The lock has no try, for the same reason as [`Clh`](super::Clh). Also, a thread that has
+//! appended a node to its group's queue can't withdraw the node, since a master may have spliced it
+//! in already.
 //!
 //! Source: Luchangco, Nussbaum and Shavit, "A Hierarchical CLH Queue Lock" (Euro-Par 2006);
 //! Herlihy and Shavit, "The Art of Multiprocessor Programming" (2008), section 7.8.2.
@@ -52,7 +54,7 @@ const SPLICED: u32 = 4;
 /// If the machine has more groups than `GROUPS`, several groups share a queue.
 pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, const LEVEL: usize = 0>
 {
-    /// The tail of the global queue. Its thread may have released the lock.
+    /// The tail of the global queue. The thread of this node may have released the lock.
     global: Padded<M::Link<QueueNode<M>>>,
     groups: [Padded<Group<M>>; GROUPS],
     wait: PhantomData<W>,
@@ -61,7 +63,7 @@ pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, con
 /// A group of near processors.
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
-    /// The last queue node of the group's queue, which stays here when the queue is spliced.
+    /// The last queue node of the group's queue. It stays here when the queue is spliced.
     tail: M::Link<QueueNode<M>>,
     /// Whether the group's last master had to wait for the lock.
     crowded: M::Word,
@@ -70,17 +72,17 @@ struct Group<M: Memory> {
 /// A thread's queue node, first in its group's queue and then in the global one.
 #[derive(Debug, Default)]
 pub struct QueueNode<M: Memory> {
-    /// Watched by the thread behind in the group's queue: turns to `SPLICED`, or else to `GRANTED`.
+    /// Watched by the thread behind in the group's queue. Becomes `SPLICED`, or else `GRANTED`.
     local: M::Word,
     /// Watched by the thread behind in the global queue, if `local` is `SPLICED`.
     global: M::Word,
-    /// For a node that is `SPLICED`, and so has two watchers: whether one of them has left it.
+    /// Whether one of the two watchers of a `SPLICED` node has left the node.
     left: M::Word,
 }
 
 impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GROUPS, LEVEL> {
-    /// Moves the group's queue, of which this thread is the first, to the end of the global one,
-    /// and returns the node that was last there, or `None` if there was none.
+    /// Moves the group's queue to the end of the global queue, and returns the node that was last
+    /// there, or `None` if there was none. This thread is the first of the group's queue.
     fn splice(&self, group: &Group<M>) -> Option<M::Ref<QueueNode<M>>> {
         // Relaxed: a hint.
         if group.crowded.load(Relaxed) != 0 {
@@ -88,23 +90,23 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
         }
         // Acquire: pairs with the Release of the swap in `acquire`.
         let last = group.tail.load(Acquire).expect("our queue_node, or one behind it");
-        // AcqRel: the next splice finds all nodes that we splice initialised, as we find
-        // `previous`.
+        // AcqRel: the next splice sees all nodes that we splice initialised, and we see `previous`
+        // initialised.
         let previous = self.global.swap(Some(last), AcqRel);
-        // The thread of `last` waits behind us, or is this one. After this the next master may
-        // splice.
-        // SAFETY: the queue node is behind ours, or is ours, so its thread has not got the lock
+        // The thread of `last` waits behind us, or is this thread. After the hand-over the next
+        // master may splice.
+        // SAFETY: the queue node is behind ours, or is ours. So its thread does not have the lock
         // yet, and the node stays.
         W::hand_over::<M>(&unsafe { M::follow::<QueueNode<M>>(last) }.local, SPLICED);
         previous
     }
 
-    /// Leaves a queue node that was `SPLICED`. If the other thread behind it has left too, keeps it
-    /// in `node`, for reuse.
+    /// Leaves a queue node that was `SPLICED`. If the other thread behind the node has left it too,
+    /// keeps the node in the handle `node`, for reuse.
     ///
     /// # Safety
     ///
-    /// The caller was behind it, in one of the queues.
+    /// The caller was behind the queue node, in one of the two queues.
     unsafe fn leave(node: &Handle<QueueNode<M>, M>, queue_node: M::Ref<QueueNode<M>>) {
         // SAFETY: the queue node stays until both threads behind it have left it.
         let left = unsafe { &M::follow::<QueueNode<M>>(queue_node).left };
@@ -118,9 +120,9 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
     }
 }
 
-// SAFETY: each queue node but the first of the global queue has another before it: the one before
-// it in its group's queue, or the last one of the splice before. Each thread waits until the node
-// before its own is released. The order of holders is carried by the word that is waited for. No
+// SAFETY: each queue node but the first of the global queue has another node before it: the one
+// before it in its group's queue, or the last one of the splice before. Each thread waits until the
+// node before its own is released. The word for which it waits carries the order of holders. No
 // queue node is used again before both threads behind it have left.
 unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
     for Hclh<W, M, GROUPS, LEVEL>
@@ -142,14 +144,14 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         queue_node.local.store(WAITING, Relaxed);
         queue_node.global.store(WAITING, Relaxed);
         queue_node.left.store(0, Relaxed);
-        // AcqRel: publishes our queue node to the ones behind us, and pairs with the swap of the
-        // one before us, which published its own.
+        // AcqRel: publishes our queue node to the threads behind us, and pairs with the swap of the
+        // thread before us, which published that thread's node.
         let before = group.tail.swap(Some(mine), AcqRel);
         if let Some(before) = before {
             // SAFETY: it stays until we, which are behind it, have left it.
             let state = unsafe { &M::follow::<QueueNode<M>>(before).local };
             W::wait::<M>(state, 0, None, |state| state != WAITING);
-            // Relaxed: we have just waited for it, and it does not change any more.
+            // Relaxed: we have just waited for the state, and it does not change any more.
             if state.load(Relaxed) != SPLICED {
                 // SAFETY: released, and no other thread was behind it.
                 return unsafe { node.keep(before) };
@@ -163,7 +165,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         if let Some(previous) = previous {
             // SAFETY: it stays until we, which are behind it, have left it.
             let state = unsafe { &M::follow::<QueueNode<M>>(previous).global };
-            // Relaxed: a hint, and others of the group may write it as well.
+            // Relaxed: a hint, which other threads of the group may write as well.
             group.crowded.store(u32::from(state.load(Relaxed) != GRANTED), Relaxed);
             W::wait::<M>(state, 0, None, |state| state == GRANTED);
             if before == Some(previous) {

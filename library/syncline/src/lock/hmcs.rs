@@ -2,20 +2,21 @@
 //!
 //! A thread queues in the smallest group that it belongs to. The first thread of a queue then
 //! queues on behalf of its group in the next larger group, with the group's own node, and so on up
-//! to the whole machine. A thread that releases hands over to the one behind it in the smallest
-//! group that has one, together with the positions that its groups have in the queues above. So the
-//! lock goes to the nearest waiter, at most [`Memory::BATCH`] times in a row at each level. The
-//! word that a waiter watches anyway also counts how often the lock was passed on, so a hand-over
-//! within a group moves one line.
+//! to the whole machine. A thread that releases hands over to the thread behind it in the smallest
+//! group that has one. With the lock, that thread gets the positions that its groups have in the
+//! queues above. So the lock goes to the nearest waiter, at most [`Memory::BATCH`] times in a row
+//! at each level. The word that a waiter watches also counts how often the lock was passed on, so a
+//! hand-over within a group moves one line.
 //!
-//! A thread that hands over in a larger group first leaves the queues below, and takes the group's
+//! A thread that hands over in a larger group first leaves the queues below. It takes the group's
 //! node from the group, since it needs that node for the hand-over. The group's next thread queues
 //! again, behind the threads that wait in the larger group. (In the paper, the thread hands over
 //! first. Then it still works on the group's queue while another thread has the lock, and that
 //! thread may free the lock.)
 //!
-//! Without contention it costs one queue lock for each level that divides the machine, and one for
-//! the whole machine; use it with very many waiters on a machine with several sockets.
+//! Without contention an acquisition costs one queue lock for each level that divides the machine,
+//! and one for the whole machine. Use this lock with very many waiters on a machine with several
+//! sockets.
 //!
 //! Source: Chabbi, Fagan and Mellor-Crummey, "High Performance Locks for Multi-level NUMA
 //! Systems" (PPoPP 2015), Listing 2.
@@ -35,20 +36,21 @@ use crate::memory::{Lazy, Link, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
 const WAITING: u32 = 0;
-/// This thread has the lock, as the first of its group. The value grows by [`STEP`] each time that
-/// the lock is passed on within the group.
+/// This thread has the lock, as the first of its group's queue. The value grows by [`STEP`] each
+/// time that the lock is passed on within the group.
 const GRANTED: u32 = 2;
 const STEP: u32 = 2;
-/// This thread is the first of its group, which does not have the lock: it must queue for it.
+/// This thread is the first of its group's queue. The group does not have the lock, so the thread
+/// must queue for it above.
 const CLIMB: u32 = u32::MAX - 1;
 
 /// The hierarchical MCS lock.
 ///
-/// `QUEUES` is 1 for the machine, plus 4 sockets, plus 4 groups in each of these, and so on: 5
-/// for two levels, 21 for three.
+/// `QUEUES` is 1 for the machine, plus 4 sockets, plus 4 groups in each of these, and so on. It is
+/// 5 for the machine and one level below it, 21 for two levels below.
 #[derive(Debug)]
 pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
-    /// One for each group, in the order of `tree.rs`.
+    /// A queue for each group, in the order of `tree.rs`.
     queues: [Padded<Queue<M>>; QUEUES],
     wait: PhantomData<W>,
 }
@@ -57,7 +59,7 @@ pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
 #[derive(Debug, Default)]
 struct Queue<M: Memory> {
     tail: M::Link<Entry<M>>,
-    /// The group's entry in the queue above. Only the first of this queue uses it.
+    /// The group's entry in the queue above. Only the first of this queue uses that entry.
     entry: Lazy<Entry<M>, M>,
 }
 
@@ -66,8 +68,8 @@ struct Queue<M: Memory> {
 struct Entry<M: Memory> {
     next: M::Link<Self>,
     status: M::Word,
-    /// An entry for the queue above: a spare that the group gets when it queues there, or the
-    /// group's own, taken from the group for a hand-over.
+    /// An entry for the queue above. Before the group queues there, this is a spare, which the
+    /// group then gets. For a hand-over there, this is the group's entry, taken from the group.
     above: Lazy<Self, M>,
 }
 
@@ -75,7 +77,8 @@ struct Entry<M: Memory> {
 #[derive(Debug, Default)]
 pub struct Node<M: Memory> {
     entry: Entry<M>,
-    /// The queue that the entry is in: the thread may have moved to another group when it releases.
+    /// The index of the queue that the entry is in. When the thread releases the lock, it may have
+    /// moved to another group.
     index: Private<M>,
 }
 
@@ -92,8 +95,8 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// Gives the group the spare of `entry` for the queue above, and returns it. The caller is the
-    /// first of the group's own queue, with `entry`.
+    /// Gives the group the spare entry of `entry` for the queue above, and returns that spare. The
+    /// caller is the first of the group's own queue, with `entry`.
     #[inline]
     fn enter_above(&self, index: usize, entry: &Entry<M>) -> &Entry<M> {
         let queue = &self.queues[index];
@@ -120,12 +123,13 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         // Relaxed: the swap publishes them.
         entry.next.store(None, Relaxed);
         entry.status.store(WAITING, Relaxed);
-        // AcqRel: pairs with the Release of the last holder's exchange, and publishes our entry
-        // to the swap of the one behind us.
+        // AcqRel: pairs with the Release of the last holder's exchange, and publishes our entry to
+        // the swap of the thread behind us.
         if let Some(previous) = self.queues[index].tail.swap(Some(M::refer(entry)), AcqRel) {
             // SAFETY: the entry before ours stays until its release has seen our link.
             let previous = unsafe { M::follow(previous) };
-            // Release: pairs with the Acquire in `successor`: our entry is initialised.
+            // Release: pairs with the Acquire in `release_at`, `successor` and `linked`: our entry
+            // is initialised.
             previous.next.store(Some(M::refer(entry)), Release);
             W::wait::<M>(&entry.status, 0, None, |status| status != WAITING);
             // Relaxed: we have just waited for it.
@@ -133,8 +137,8 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
                 return;
             }
         }
-        // Relaxed: used only by the threads that hold the lock through this entry, one after
-        // another.
+        // Relaxed: from now on only threads that hold the lock through this entry use the status,
+        // one after another.
         entry.status.store(GRANTED, Relaxed);
         if index > 0 {
             self.acquire_at(above(index), self.enter_above(index, entry));
@@ -146,7 +150,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         if index == 0 {
             return self.leave(index, entry, GRANTED);
         }
-        // Relaxed: written by us, or before we got the lock.
+        // Relaxed: the status was written by us, or before we got the lock.
         let status = entry.status.load(Relaxed);
         if status < GRANTED + M::BATCH * STEP {
             // Acquire: pairs with the Release of the successor's link.
@@ -162,7 +166,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         self.release_at(above(index), groups);
     }
 
-    /// Leaves a queue, and gives `status` to the thread behind, if there is one.
+    /// Leaves a queue, and gives the thread behind, if there is one, this `status`.
     #[inline]
     fn leave(&self, index: usize, entry: &Entry<M>, status: u32) {
         if let Some(next) = self.successor(index, entry) {
@@ -200,9 +204,9 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
     }
 }
 
-// SAFETY: the thread that returns from the machine's queue, or was handed what its group held
-// there, is the only one: each queue has one first, and only the first queues for the group or
-// passes on what the group holds. Without waiters the order of holders is carried by the tails,
+// SAFETY: only one thread at a time has returned from the machine's queue, or was handed its
+// group's position there: each queue has one first, and only the first queues for the group or
+// passes on the group's position. Without waiters the order of holders is carried by the tails,
 // with waiters by the status words.
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for Hmcs<W, M, QUEUES> {
     type Memory = M;

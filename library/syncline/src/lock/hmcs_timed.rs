@@ -1,27 +1,27 @@
-//! HMCS whose waiters can give up: a tree of MCS queues that can be left.
+//! HMCS whose waiters can give up: a tree of MCS queues that waiters can leave.
 //!
 //! As in [`Hmcs`](super::Hmcs), a thread queues in the smallest group that it is in, and the first
 //! of a queue queues for the group in the next larger one. The thread that releases hands over to
-//! the nearest waiter, together with the positions that its groups have in the queues above, at
-//! most [`Memory::BATCH`] times in a row at each level. The queues are those of
+//! the nearest waiter, at most [`Memory::BATCH`] times in a row at each level. With the lock, the
+//! waiter gets the positions that its groups have in the queues above. The queues are those of
 //! [`TimedMcs`](super::TimedMcs) (`timed_queue.rs`), in which each grant shows at once whether a
-//! waiter got it. So the group's positions only ever go to a waiter that accepts them. A waiter
-//! whose deadline has just passed may accept them as well.
+//! waiter got it. So a group's positions only ever go to a waiter that accepts them. A waiter whose
+//! deadline has just passed may accept them as well.
 //!
 //! A thread that gives up in its own group's queue marks its queue node and leaves. A thread that
 //! gives up in a queue further up was the first of the queues below. It marks the group's queue
 //! node further up, and then makes the group's next thread the first of the group's queue. That
-//! thread does not have the lock; it queues for the lock again, behind those of other groups. So
-//! giving up takes a few steps at each level, and an exchange for each abandoned queue node behind
-//! the thread in its group's queue.
+//! thread does not have the lock. It queues for the lock again, behind the threads of other groups.
+//! So giving up takes a few steps at each level, and an exchange for each abandoned queue node
+//! behind the thread in its group's queue.
 //!
 //! As in `Hmcs`, a thread that hands over further up first leaves the queues below, and takes the
-//! group's node from the group. So a release ends with the hand-over, after which the lock may be
-//! freed.
+//! group's node from the group. So a release ends with the hand-over. The lock may be freed after
+//! that.
 //!
 //! Without contention this lock costs more than [`Hmcs`](super::Hmcs), since its queue nodes are
-//! allocated, and not on the caller's stack. A lock that is dropped while it is held leaks what is
-//! in its queues.
+//! allocated rather than on the caller's stack. A lock that is dropped while it is held leaks the
+//! nodes in its queues.
 //!
 //! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level NUMA
 //! Systems" (PPoPP 2017), HMCS-T: if a thread gives up at a level, the group's next thread climbs
@@ -47,15 +47,16 @@ use super::tree::{above, smallest_group};
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
-/// The grant for the first of a group that has the lock. It grows by [`STEP`] each time that the
-/// lock is passed on within the group; [`FIRST`] alone says that the group does not have it.
+/// The grant for the first of the queue of a group that has the lock. It grows by [`STEP`] each
+/// time that the lock is passed on within the group. The grant [`FIRST`] says that the group does
+/// not have the lock.
 const HELD: u32 = FIRST + STEP;
 const STEP: u32 = 2;
 
 /// The hierarchical MCS lock with timeout; `QUEUES` is as in [`Hmcs`](super::Hmcs).
 #[derive(Debug)]
 pub struct TimedHmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
-    /// One for each group, in the order of `tree.rs`.
+    /// The groups, in the order of `tree.rs`.
     groups: [Padded<Group<M>>; QUEUES],
     wait: PhantomData<W>,
 }
@@ -64,7 +65,7 @@ pub struct TimedHmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 2
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
     queue: Queue<M>,
-    /// The group's stand in the queue above. Only the first of `queue` uses it.
+    /// The group's stand in the queue above. Only the first of `queue` uses that stand.
     above: Lazy<Stand<M>, M>,
 }
 
@@ -72,25 +73,26 @@ struct Group<M: Memory> {
 #[derive(Default)]
 struct Stand<M: Memory> {
     handle: Handle<QueueNode<M>, M>,
-    /// A stand for the queue above: a spare that the group gets when it queues there, or the
-    /// group's own, taken from the group for a hand-over.
+    /// A stand for the queue above. Before the group queues there, this is a spare, which the group
+    /// then gets. For a hand-over there, this is the group's stand, taken from the group.
     above: Lazy<Self, M>,
 }
 
 /// What an acquisition carries until its release.
 pub struct Node<M: Memory> {
     stand: Stand<M>,
-    /// The group that the stand is in: the thread may have moved to another one when it releases.
+    /// The group whose queue the stand is in. When the thread releases the lock, it may have moved
+    /// to another group.
     group: Private<M>,
 }
 
-// SAFETY: only the queue's first uses the handles of `above`, so one thread after another; and they
-// may go from thread to thread, as those of `TimedMcs` may.
+// SAFETY: only the queue's first uses the handles of `above`, so one thread after another uses
+// them. They may go from thread to thread, as the handles of `TimedMcs` may.
 unsafe impl<M: Memory> Sync for Group<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Group<M> {}
 
-// SAFETY: links and nothing else, so it may be zero when they may.
+// SAFETY: queues and links to stands and nothing else, so it may be zero when they may.
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> Zeroable for TimedHmcs<W, M, QUEUES>
 where
     Queue<M>: Zeroable,
@@ -116,8 +118,8 @@ impl<M: Memory> fmt::Debug for Node<M> {
     }
 }
 
-/// A way to join a queue and to wait for the grant: with a deadline, or without one. Because it is
-/// a type parameter, no level has to check whether there is a deadline.
+/// A way to join a queue and to wait for the grant: with a deadline, or without one. Because the
+/// way is a type parameter, no level has to check whether there is a deadline.
 trait Join<M: Memory>: Fn(&Queue<M>, &Handle<QueueNode<M>, M>) -> Option<u32> + Copy {}
 
 impl<M: Memory, F: Fn(&Queue<M>, &Handle<QueueNode<M>, M>) -> Option<u32> + Copy> Join<M> for F {}
@@ -142,14 +144,14 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
                 }
                 granted = HELD;
             }
-            // Relaxed: used only by the threads that hold the lock through this queue node, one
-            // after another.
+            // Relaxed: from now on only threads that hold the lock through this queue node use the
+            // word, one after another.
             Queue::<M>::note(&mine.handle).store(granted, Relaxed);
         }
         true
     }
 
-    /// Joins all queues up to the machine's if they are empty, and says whether they were.
+    /// Joins all queues up to the machine's if they are empty, and returns whether they were.
     ///
     /// # Safety
     ///
@@ -171,7 +173,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
         true
     }
 
-    /// Gives the group the spare of `mine` for the queue above, and returns it.
+    /// Gives the group the spare stand of `mine` for the queue above, and returns that spare.
     ///
     /// # Safety
     ///
@@ -197,7 +199,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
             if group == 0 {
                 return queue.leave::<W>(&mine.handle, HELD);
             }
-            // Relaxed: written by us, or before we got the lock.
+            // Relaxed: the word was written by us, or before we got the lock.
             let granted = Queue::<M>::note(&mine.handle).load(Relaxed);
             if granted < HELD + M::BATCH * STEP && queue.pass::<W>(&mine.handle, granted + STEP) {
                 return;
@@ -210,9 +212,9 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     }
 }
 
-// SAFETY: the thread that is first in the machine's queue, or was handed what its group held there,
-// is the only one: each queue has one first, and only the first queues for the group or passes on
-// what the group holds. Without waiters the order of holders is carried by the tails, with waiters
+// SAFETY: only one thread at a time is first in the machine's queue, or was handed its group's
+// position there: each queue has one first, and only the first queues for the group or passes on
+// the group's position. Without waiters the order of holders is carried by the tails, with waiters
 // by the states of their queue nodes.
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for TimedHmcs<W, M, QUEUES> {
     type Memory = M;

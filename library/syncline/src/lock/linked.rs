@@ -1,9 +1,9 @@
 //! Waiting for a thread that has swapped its node into a queue, and is about to link it behind the
 //! node before.
 //!
-//! In queues like that of MCS, a newcomer exchanges the tail first, and writes the link afterwards.
-//! A thread that leaves in between finds that its node is not the last, but that no node is linked
-//! behind it yet.
+//! In queues like that of MCS, a newcomer first exchanges the tail, and then writes the link. A
+//! thread that leaves in between finds that its node is not the last one, and that no node is
+//! linked behind its own yet.
 
 use core::sync::atomic::Ordering::Acquire;
 
@@ -16,7 +16,7 @@ pub fn linked<W: Wait, M: Memory, T>(link: &M::Link<T>) -> M::Ref<T> {
     let mut looks = 1;
     loop {
         W::pause_at::<M, _>(link, looks);
-        // Acquire: pairs with the Release by which the node is linked.
+        // Acquire: pairs with the Release store by which the newcomer links its node.
         if let Some(next) = link.load(Acquire) {
             return next;
         }

@@ -1,8 +1,9 @@
 //! The MCS lock: waiters form a queue, and each waits on its own node.
 //!
-//! The lock is a link to the queue's tail. A newcomer swaps its node in and, if there was one
-//! before, links itself behind it; the holder hands over to the node linked behind its own. A
-//! hand-over moves one line, however many threads wait, and waiters are served in order of arrival.
+//! The lock is a link to the queue's tail. A newcomer swaps its node in and, if another node was
+//! the tail, links its own behind that one. The holder hands over to the node that is linked behind
+//! its own. A hand-over moves one line, however many threads wait, and waiters are served in order
+//! of arrival.
 //!
 //! Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors" (1991), Algorithm 5.
@@ -41,7 +42,7 @@ unsafe impl<W: Wait, M: Memory> Zeroable for Mcs<W, M> where M::Link<Node<M>>: Z
 
 // SAFETY: the swaps of `tail` put acquisitions in an order; each but the first of a queue waits
 // until the one before it hands over. Without waiters the order is carried by `tail` (Release in
-// `release`, Acquire here), with waiters by `state`.
+// `successor`, Acquire here), with waiters by `state`.
 unsafe impl<W: Wait, M: Memory> RawLock for Mcs<W, M> {
     type Memory = M;
     type Node = Node<M>;
@@ -51,12 +52,12 @@ unsafe impl<W: Wait, M: Memory> RawLock for Mcs<W, M> {
         // Relaxed: the swap publishes them.
         node.next.store(None, Relaxed);
         node.state.store(WAITING, Relaxed);
-        // AcqRel: pairs with the Release of the last holder's exchange, and publishes our node
-        // to the swap of the one behind us.
+        // AcqRel: pairs with the Release of the last holder's exchange, and publishes our node to
+        // the swap of the thread behind us.
         if let Some(previous) = self.tail.swap(Some(M::refer(node)), AcqRel) {
             // SAFETY: the node before ours stays until its release has seen our link.
             let previous = unsafe { M::follow(previous) };
-            // Release: pairs with the Acquire in `release`: our node is initialised.
+            // Release: pairs with the Acquire in `successor` and `linked`: our node is initialised.
             previous.next.store(Some(M::refer(node)), Release);
             W::wait::<M>(&node.state, 0, None, |state| state == GRANTED);
         }
@@ -100,7 +101,7 @@ unsafe impl<W: Wait, M: Memory> TryLock for Mcs<W, M> {
 unsafe impl<W: Wait, M: Memory> Contended for Mcs<W, M> {
     #[inline]
     unsafe fn is_contended(&self, node: &Node<M>) -> bool {
-        // Relaxed: a hint, and never unset while we hold the lock.
+        // Relaxed: a hint. A link that is set stays set while we hold the lock.
         node.next.load(Relaxed).is_some()
     }
 }

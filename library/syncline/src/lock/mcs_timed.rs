@@ -4,20 +4,20 @@
 //! gives up marks its queue node. The holder that reaches the marked node frees it and continues
 //! with the next node (`timed_queue.rs`).
 //!
-//! So giving up costs an addition to a count and an exchange, and no thread waits for another. But
-//! the marked node stays in the queue until a holder reaches it. While there are 64 marked nodes, a
-//! thread that arrives with a deadline waits outside the queue. If many threads wait with short
-//! timeouts for a lock that is held for long, use [`TimedClh`](super::TimedClh), whose waiters
-//! remove each other's queue nodes and keep their order. A lock that is dropped while it is held
-//! leaks what is in its queue.
+//! So giving up costs an addition to a count and an exchange, and needs no wait for another thread.
+//! But the marked node stays in the queue until a holder reaches it. While there are 64 marked
+//! nodes, a thread that arrives with a deadline waits outside the queue. If many threads wait with
+//! short timeouts for a lock that is held for long, use [`TimedClh`](super::TimedClh), whose
+//! waiters remove each other's queue nodes and keep their order. A lock that is dropped while it is
+//! held leaks the nodes in its queue.
 //!
 //! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks"
-//! (HiPC 2005), the MCS time-published lock without the published time: waiters are not passed over
-//! for being off their processors, and a thread that comes again does not reuse its old queue node.
+//! (HiPC 2005), the MCS time-published lock without the published time: waiters that are off their
+//! processors are not passed over, and a thread that comes again does not reuse its old queue node.
 //! In that lock, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the lock,
 //! so that each thread has at most one node in a queue. Here a thread does not remember the locks
-//! for which it gave up waiting, since it has no room for nodes of all of them. So the number of
-//! abandoned nodes is bounded for each queue.
+//! for which it gave up waiting, since it has no room for a node of each. So each queue bounds its
+//! number of abandoned nodes instead.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -44,8 +44,8 @@ unsafe impl<W: Wait, M: Memory> Zeroable for TimedMcs<W, M> where Queue<M>: Zero
 
 // SAFETY: the swaps of the tail put acquisitions in an order; each thread but the first of a queue
 // waits until a holder hands the lock over to it, and a holder hands over to one thread only.
-// Without waiters the order is carried by the tail (Release in `behind`, Acquire in `join`), with
-// waiters by their states.
+// Without waiters the order is carried by the tail (Release in `behind`, Acquire in `join` and
+// `try_join`), with waiters by the states of their queue nodes.
 unsafe impl<W: Wait, M: Memory> RawLock for TimedMcs<W, M> {
     type Memory = M;
     type Node = Handle<QueueNode<M>, M>;
@@ -81,7 +81,7 @@ unsafe impl<W: Wait, M: Memory> TimedLock for TimedMcs<W, M> {
     }
 }
 
-// SAFETY: the thread that is granted the lock has it, even if its deadline has passed.
+// SAFETY: a thread that was granted the lock has the lock, even if its deadline has passed.
 unsafe impl<W: Wait, M: Memory> Contended for TimedMcs<W, M> {
     #[inline]
     unsafe fn is_contended(&self, node: &Self::Node) -> bool {

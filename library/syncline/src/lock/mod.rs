@@ -1,9 +1,9 @@
 //! The locks, and the catalogue of them.
 //!
-//! A lock is a generic type, `Ticket<W, M>`, with a waiting policy `W` and a memory `M`; the traits
-//! of `raw.rs` that it implements say what it can do. Each file opens with the lock's idea, its
-//! source, and when not to use it. To use a lock, put a value into a mutex of this lock:
-//! [`Mutex<T, Ticket>`](crate::Mutex).
+//! A lock is a generic type, such as `Ticket<W, M>`, with a waiting policy `W` and a memory `M`.
+//! The traits of `raw.rs` that the lock implements say what it can do. Each file opens with the
+//! lock's idea, its costs and limits, and its source. To use a lock, put a value into a mutex of
+//! this lock: [`Mutex<T, Ticket>`](crate::Mutex).
 //!
 //! ```
 //! use syncline::Mutex;
@@ -91,15 +91,15 @@ pub use upgradable::Upgradable;
 ///
 /// The features are bare words in this order:
 ///
-/// 1. How many threads can hold it: one at a time, `exclusive` ([`RawLock`]), or several, `shared`
-///    ([`RawSharedLock`]).
-/// 2. How its waiters wait, which decides which [forms](crate::for_each_form) it has. `waits`: as
-///    its policy says. `queues`: also as its policy says, but waiters follow each other in a queue,
-///    so the parking form has a gate in front of the lock. `parks`: it always parks, and ignores
-///    its policy. `spins`: it spins or yields, but never parks.
-/// 3. What else it can do or promises: `try` ([`TryLock`]), `timed` ([`TimedLock`]), `fifo` if
-///    waiters are served in order of arrival, `near` if they are served in that order only within a
-///    group of near processors.
+/// 1. How many threads can hold the lock: `exclusive` if one at a time ([`RawLock`]), `shared` if
+///    several at once ([`RawSharedLock`]).
+/// 2. How the lock's waiters wait. This decides which [forms](crate::for_each_form) the lock has.
+///    `waits`: as the policy says. `queues`: also as the policy says, but waiters follow each other
+///    in a queue, so the parking form has a gate in front of the lock. `parks`: waiters always
+///    park, whatever the policy says. `spins`: waiters spin or yield, but never park.
+/// 3. What else the lock can do or promises: `try` ([`TryLock`]), `timed` ([`TimedLock`]), `fifo`
+///    if waiters are served in order of arrival, `near` if they are served in that order only
+///    within a group of near processors.
 ///
 /// A token after the macro's name, if there is one, is passed on before the lock's name: with
 /// `for_each_lock!(each, what)` the calls are `each! { what name, Type, features }`.

@@ -1,4 +1,4 @@
-//! Tests of the locks that prefer near waiters, with threads of several groups.
+//! Tests, with threads of several groups, of the locks that prefer near waiters.
 
 use core::time::Duration;
 use std::sync::Mutex;
@@ -16,9 +16,9 @@ use crate::wait::{Park, Spin, Wait, Yield};
 
 type Counter = <Grouped as Memory>::Data<u64>;
 
-/// The groups of the threads, in the order in which the threads got the lock. A thread of
-/// `groups[0]` holds the lock while a thread of each further group begins to wait for it, one after
-/// another.
+/// The groups of the threads, in the order in which the threads got the lock. A thread of the group
+/// `groups[0]` holds the lock while one thread for each further entry begins to wait for the lock,
+/// one after another.
 fn served<L: RawLock>(groups: &[usize]) -> Vec<usize> {
     let lock = L::default();
     let served = Mutex::new(Vec::new());
@@ -43,7 +43,7 @@ fn served<L: RawLock>(groups: &[usize]) -> Vec<usize> {
                 // SAFETY: we hold it, with this node.
                 unsafe { lock.release(&node) };
             });
-            // Time for the thread to join the queue.
+            // Gives the thread time to join the queue.
             thread::sleep(Duration::from_millis(50));
         }
         // SAFETY: we hold it, with this node.
@@ -87,9 +87,9 @@ fn near_waiters_come_first_but_not_for_ever() {
     assert_eq!(served::<TimedHmcs<Park, Grouped, 1>>(&come), come);
 }
 
-/// Threads of several groups count under a lock, and change their group from time to time, also
-/// while they hold it. In every fourth round they call `try_acquire`, and wait for the lock only if
-/// that fails.
+/// Threads of several groups count under a lock. They change their groups from time to time, also
+/// while they hold the lock. In every fourth round they call `try_acquire`, and wait for the lock
+/// only if that fails.
 fn count<L: RawLock>(threads: usize, rounds: usize, try_acquire: fn(&L, &L::Node) -> bool) {
     let lock = L::default();
     let counter = Counter::new(0);
@@ -129,7 +129,7 @@ fn tried<L: TryLock>(lock: &L, node: &L::Node) -> bool {
     unsafe { lock.try_acquire(node) }
 }
 
-/// Waits for the lock, but only for so short a time that many calls give up.
+/// Waits for the lock for so short a time that many calls give up.
 fn timed<L: TimedLock<Memory = Grouped>>(lock: &L, node: &L::Node) -> bool {
     // SAFETY: the node is our caller's, and stays.
     unsafe { lock.acquire_until(node, Grouped::now() + Duration::from_micros(50)) }
@@ -141,9 +141,11 @@ type Tree<W> = Cohort<Mcs<W, Grouped>, Cohort<Ticket<W, Grouped>, Mcs<W, Grouped
 /// Clusters of cores, with a cohort of sockets among them.
 type Upside<W> = Cohort<Cohort<Clh<W, Grouped>, Mcs<W, Grouped>, 2>, Ticket<W, Grouped>, 4, 1>;
 
-/// Locks whose waiters can give up: sockets of clusters, and clusters among sockets.
+/// A cohort of sockets, each a cohort of clusters, whose waiters can give up.
 type TimedTree<W> = Cohort<Ttas<W, Grouped>, TimedGroups<W, 1>, 2>;
+/// Clusters of cores, with a cohort of sockets among them, whose waiters can give up.
 type TimedUpside<W> = Cohort<TimedGroups<W, 0>, TimedMcs<W, Grouped>, 4, 1>;
+/// A cohort of one level, whose waiters can give up.
 type TimedGroups<W, const LEVEL: usize> =
     Cohort<TimedMcs<W, Grouped>, TimedMcs<W, Grouped>, 4, LEVEL>;
 

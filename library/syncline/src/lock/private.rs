@@ -1,7 +1,7 @@
 //! A number in a node that only the node's owner uses.
 //!
-//! Other threads can reach the node. So the number is data of the memory, like the rest of the
-//! node, although no other thread uses it.
+//! Other threads can reach the node. So the number is the memory's [`Data`], although no other
+//! thread uses the number.
 
 use core::cell::Cell;
 use core::fmt;
@@ -19,7 +19,7 @@ impl<M: Memory> Private<M> {
     /// The number.
     #[inline(always)]
     pub fn get(&self) -> usize {
-        // SAFETY: it is not shared between threads, and no reference to it escapes.
+        // SAFETY: the number is not shared between threads, and no reference to it escapes.
         unsafe { self.number.look(|number| *number) }
     }
 

@@ -1,4 +1,4 @@
-//! What locks can do: all can acquire and release, and some can do more.
+//! The traits of locks: every lock can be acquired and released, and some locks can do more.
 //!
 //! A lock implements [`RawLock`], and those of the other traits whose promises it can keep. The
 //! types that a program uses, [`Mutex`](crate::Mutex) and [`RwLock`](crate::RwLock), are built on
@@ -25,12 +25,12 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// acquisition uses is *free*.
     type Node: Default;
 
-    /// Waits until the lock is free, and takes it.
+    /// Waits until the lock is free, and acquires it.
     ///
     /// # Safety
     ///
-    /// `node` is not used otherwise, and stays alive at its address until `release` with it has
-    /// returned; forever, if it is never released.
+    /// Nothing else uses `node`, and `node` stays alive at its address until `release` with it has
+    /// returned. If the lock is never released, `node` stays forever.
     unsafe fn acquire(&self, node: &Self::Node);
 
     /// Releases the lock, which another thread may then acquire.
@@ -41,14 +41,14 @@ pub unsafe trait RawLock: Default + Send + Sync {
     unsafe fn release(&self, node: &Self::Node);
 }
 
-/// A lock that can be tried: acquired if that needs no waiting.
+/// A lock with a try, which acquires the lock only if that needs no waiting.
 ///
 /// # Safety
 ///
 /// Same requirements as [`RawLock`].
 pub unsafe trait TryLock: RawLock {
-    /// Takes the lock if it is free, and says whether it did. The try may fail while others wait,
-    /// but never while the lock is free and no other thread uses it.
+    /// Acquires the lock if it is free, and returns whether it did. The try may fail while others
+    /// wait, but never while the lock is free and no other thread uses it.
     ///
     /// # Safety
     ///
@@ -62,8 +62,8 @@ pub unsafe trait TryLock: RawLock {
 ///
 /// Same requirements as [`RawLock`].
 pub unsafe trait TimedLock: TryLock {
-    /// Waits for the lock until the deadline on the memory's clock, and says whether it got it.
-    /// A free lock is taken even after the deadline.
+    /// Waits for the lock until the deadline on the memory's clock, and returns whether the lock
+    /// was acquired. A free lock is acquired even after the deadline.
     ///
     /// # Safety
     ///
@@ -71,13 +71,13 @@ pub unsafe trait TimedLock: TryLock {
     unsafe fn acquire_until(&self, node: &Self::Node, deadline: Duration) -> bool;
 }
 
-/// A lock whose holder can tell whether others wait.
+/// A lock whose holder can find out whether others wait.
 ///
 /// # Safety
 ///
 /// Same requirements as [`RawLock`].
 pub unsafe trait Contended: RawLock {
-    /// Whether a thread waits for the lock, as far as the holder knows: `false` may be outdated;
+    /// Whether a thread waits for the lock, as far as the holder knows. `false` may be outdated.
     /// `true` stays true while the lock is held, unless waiters can give up.
     ///
     /// # Safety
@@ -86,7 +86,7 @@ pub unsafe trait Contended: RawLock {
     unsafe fn is_contended(&self, node: &Self::Node) -> bool;
 
     /// Releases the lock if the holder knows of a waiter, which then gets the lock. Returns whether
-    /// the lock was released; if not, it is still held, with the same node.
+    /// the lock was released; if not, the lock is still held, with the same node.
     ///
     /// # Safety
     ///
@@ -113,8 +113,8 @@ pub unsafe trait RawSharedLock: RawLock {
     /// What a shared acquisition carries until its release.
     type SharedNode: Default;
 
-    /// Waits until no thread holds the lock alone, and shares it. Panics if more readers share the
-    /// lock than it can count.
+    /// Waits until no thread holds the lock alone, and shares it. Panics if the lock can't count
+    /// one more reader.
     ///
     /// # Safety
     ///
@@ -130,13 +130,13 @@ pub unsafe trait RawSharedLock: RawLock {
     unsafe fn release_shared(&self, node: &Self::SharedNode);
 }
 
-/// A shared lock that can be tried: shared or acquired if that needs no waiting.
+/// A shared lock with tries, which share or acquire the lock only if that needs no waiting.
 ///
 /// # Safety
 ///
 /// Same requirements as [`RawSharedLock`].
 pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
-    /// Shares the lock if that needs no waiting, and says whether it did.
+    /// Shares the lock if that needs no waiting, and returns whether it did.
     ///
     /// # Safety
     ///
@@ -144,9 +144,9 @@ pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
     /// is free.
     unsafe fn try_acquire_shared(&self, node: &Self::SharedNode) -> bool;
 
-    /// Like [`RawSharedLock::acquire_shared`], but returns `false` at once if more readers share
-    /// the lock than it can count, in which case `acquire_shared` panics. A lock that counts to
-    /// 2^27 or more may panic here as well.
+    /// Like [`RawSharedLock::acquire_shared`], but returns `false` at once where `acquire_shared`
+    /// panics because the lock can't count one more reader. A lock that counts to 2^27 or more may
+    /// panic here as well.
     ///
     /// # Safety
     ///
@@ -166,8 +166,8 @@ pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
 ///
 /// Same requirements as [`RawSharedLock`].
 pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
-    /// Waits for a share until the deadline on the memory's clock, and says whether it got it. If
-    /// more readers share the lock than it can count, returns `false` or panics.
+    /// Waits for a share until the deadline on the memory's clock, and returns whether the lock is
+    /// shared. If the lock can't count one more reader, returns `false` or panics.
     ///
     /// # Safety
     ///
@@ -183,7 +183,8 @@ pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
 /// Same requirements as [`RawSharedLock`].
 pub unsafe trait Downgrade: RawSharedLock {
     /// Turns the exclusive acquisition into a share, with Release ordering. No writer gets the lock
-    /// in between, and the call never waits.
+    /// in between. The call waits only if the readers that come in between are as many as the lock
+    /// can count.
     ///
     /// # Safety
     ///
@@ -194,13 +195,14 @@ pub unsafe trait Downgrade: RawSharedLock {
 
 /// A shared lock with a reader that can become the writer.
 ///
-/// One thread at a time has the *upgradable* share. Other readers may share the lock meanwhile.
+/// Only one thread at a time has the *upgradable* share. Other readers may share the lock
+/// meanwhile.
 ///
 /// # Safety
 ///
-/// Same requirements as [`RawSharedLock`]; no other thread has the lock exclusively, or an
-/// upgradable share of it, from an upgradable acquisition to its release, including the time while
-/// it is upgraded.
+/// Same requirements as [`RawSharedLock`]. From an upgradable acquisition to its release, including
+/// the time while it is upgraded, no other thread has the lock exclusively or has an upgradable
+/// share of it.
 pub unsafe trait Upgrade: TrySharedLock {
     /// Waits until no thread holds the lock alone or has the upgradable share, and takes the
     /// upgradable share.
@@ -211,7 +213,7 @@ pub unsafe trait Upgrade: TrySharedLock {
     /// [`release_upgradable`](Self::release_upgradable) as the release.
     unsafe fn acquire_upgradable(&self, share: &Self::SharedNode);
 
-    /// Takes the upgradable share if that needs no waiting, and says whether it did.
+    /// Takes the upgradable share if that needs no waiting, and returns whether it did.
     ///
     /// # Safety
     ///
@@ -226,7 +228,7 @@ pub unsafe trait Upgrade: TrySharedLock {
     /// The upgradable share is held with this node.
     unsafe fn release_upgradable(&self, share: &Self::SharedNode);
 
-    /// Waits until all other readers have left; then the caller holds the lock alone.
+    /// Waits until all other readers have left. Then the caller holds the lock alone.
     ///
     /// # Safety
     ///
@@ -234,7 +236,8 @@ pub unsafe trait Upgrade: TrySharedLock {
     /// requirements of [`RawLock::acquire`].
     unsafe fn upgrade(&self, share: &Self::SharedNode, node: &Self::Node);
 
-    /// Makes the caller hold the lock alone if there is no other reader, and says whether it does.
+    /// Upgrades the share if there is no other reader, and returns whether the caller now holds the
+    /// lock alone.
     ///
     /// # Safety
     ///
@@ -264,8 +267,8 @@ pub unsafe trait Upgrade: TrySharedLock {
 ///
 /// Same requirements as [`Upgrade`].
 pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
-    /// Waits for the upgradable share until the deadline on the memory's clock, and says whether
-    /// it got it.
+    /// Waits for the upgradable share until the deadline on the memory's clock, and returns whether
+    /// the caller has the share.
     ///
     /// # Safety
     ///
@@ -273,8 +276,8 @@ pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
     unsafe fn acquire_upgradable_until(&self, share: &Self::SharedNode, deadline: Duration)
     -> bool;
 
-    /// Waits until all other readers have left, or until the deadline on the memory's clock, and
-    /// says whether the caller now holds the lock alone.
+    /// Waits until all other readers have left, or until the deadline on the memory's clock.
+    /// Returns whether the caller now holds the lock alone.
     ///
     /// # Safety
     ///

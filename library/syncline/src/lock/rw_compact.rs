@@ -1,13 +1,15 @@
 //! A reader-writer lock in one word, for everyday use: a writer that waits keeps new readers out.
 //!
-//! The word counts the readers inside and the writers that wait, so that the thread that leaves
-//! knows whom to wake: one writer if any waits, else all the readers. Readers don't starve writers;
-//! a stream of writers, of which one always waits, starves readers. Writers get the lock in any
-//! order: the one that runs first takes it. All readers write to the word: if many cores read, in
-//! sections so short that the word's line is the bottleneck, this lock doesn't scale.
+//! The word counts the readers inside and the writers that wait. So the thread that leaves knows
+//! which threads to wake: one writer if any waits, else all the readers. Readers don't starve
+//! writers. But a stream of writers starves readers if at least one writer always waits. Writers
+//! get the lock in any order: the one that runs first takes it. All readers write to the word. So
+//! this lock doesn't scale if many cores read in sections so short that the word's line is the
+//! bottleneck.
 //!
-//! It always parks. It takes a waiting policy only because all locks of the catalogue do; the
-//! policy changes nothing. For threads that never sleep, [two words](super::FlagRw) cost less.
+//! Waiters always park. The lock has a waiting policy only because all locks of the catalogue have
+//! one; the policy changes nothing. For threads that never sleep, the [lock of two
+//! words](super::FlagRw) costs less.
 //!
 //! ```text
 //!   bits      31     13 12      3        2           1       0
@@ -20,21 +22,20 @@
 //!             0,w,1 -> 1,w,0           downgraded
 //! ```
 //!
-//! 1. A thread that sleeps has set `PARKED` in a word that kept it out, and sleeps only while the
-//!    word stays as it was.
+//! 1. Before a thread sleeps, it has set or seen `PARKED` in a word that kept it out. It falls
+//!    asleep only if the word still has that value.
 //! 2. A writer sleeps only while it is counted, except for short naps of writers that find the
-//!    count full. The threads inside keep it out; the last of them to leave finds the mark and the
-//!    count, and wakes one writer. A writer that leaves also clears the mark, unless `READER_WAITS`
-//!    keeps it in place, so that no other thread wakes more writers while the woken one is on its
-//!    way. The woken writer sets the mark again when it enters or goes back to sleep, since others
-//!    may still sleep.
-//! 3. A reader is kept out by writers, inside or waiting, and sleeps only under `READER_WAITS`,
-//!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both
+//!    count full. The threads inside keep it out. The last of them to leave finds the mark and the
+//!    count, and wakes one writer. If that thread is a writer, it also clears the mark, so that no
+//!    other thread wakes more writers while the woken one is on its way. `READER_WAITS` keeps the
+//!    mark in place. The woken writer sets the mark again when it enters or goes back to sleep,
+//!    since others may still sleep.
+//! 3. Writers, inside or waiting, keep a reader out. The reader sleeps only under `READER_WAITS`,
+//!    which keeps the mark in place. The last of these writers to leave or to give up finds both
 //!    bits, clears them, and wakes all readers.
-//! 4. So in a word that keeps no reader out, the mark is out of date. A thread that enters removes
-//!    it.
-//! 5. A release doesn't touch the lock after the change that lets others in: they may drop the
-//!    lock.
+//! 4. So in a word that keeps no reader out, the mark is outdated. A thread that enters removes it.
+//! 5. A release doesn't access the lock after the change that lets others in, since they may drop
+//!    the lock.
 //!
 //! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
 
@@ -63,9 +64,9 @@ const READER: u32 = 1 << 13;
 /// The count of readers. At its limit, no more readers enter.
 const ALL_READERS: u32 = !(READER - 1);
 
-/// What keeps a reader out.
+/// The bits that keep a reader out.
 const CLOSED: u32 = WRITER | ALL_WAITING;
-/// What keeps a writer out.
+/// The bits that keep a writer out.
 const HELD: u32 = WRITER | ALL_READERS;
 
 /// The keys under which threads sleep.
@@ -73,7 +74,8 @@ const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 const UNCOUNTED: u32 = 2;
 
-/// How long a writer sleeps at a time if it found the count of writers full: no thread wakes it.
+/// How long a writer sleeps at a time if it found the count of waiting writers full. No thread
+/// wakes such a writer.
 const NAP: Duration = Duration::from_millis(1);
 
 /// The reader-writer lock in one word.
@@ -88,7 +90,7 @@ pub struct CompactRw<W: Wait = Park, M: Memory = Native> {
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for CompactRw<W, M> {}
 
 impl<W: Wait, M: Memory> CompactRw<W, M> {
-    /// `r,0,0 -> r+1,0,0`; the error is the word, if that doesn't allow the change.
+    /// `r,0,0 -> r+1,0,0`. If the word doesn't allow this change, it is the error.
     #[inline]
     fn enter(&self) -> Result<(), u32> {
         // Relaxed: the exchange orders.
@@ -110,7 +112,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         // Relaxed: the exchange orders.
         let mut word = self.word.load(Relaxed);
         while word & HELD == 0 {
-            // By (4) the mark of a word that keeps no reader out is out of date.
+            // By (4) the mark of a word that keeps no reader out is outdated.
             let mark = if word & CLOSED == 0 { 0 } else { word & PARKED };
             let new = ((word & !PARKED) - waiting + WRITER) | mark | slept;
             // Acquire: pairs with the Release of readers' and writers' releases.
@@ -160,8 +162,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     }
 
     fn contend_counted(&self, deadline: Option<Duration>) -> bool {
-        // `PARKED` after this thread has slept: the thread sets it again, since others may still
-        // sleep (2).
+        // `PARKED` after this thread has slept. The thread then sets the mark again, since others
+        // may still sleep (2).
         let mut slept = 0;
         let free = |word| word & HELD == 0;
         while let Some(mark) = Park::wait::<M>(&self.word, WRITERS, deadline, free) {
@@ -201,7 +203,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         loop {
             let left = word - WRITER;
             // If no writer waits, all sleeping readers are woken (3). Otherwise one writer is
-            // woken, and the mark is cleared (2), unless it stays for readers.
+            // woken, and the mark is cleared (2) unless readers need it.
             let new = if left & ALL_WAITING == 0 {
                 0
             } else if left & READER_WAITS == 0 {
@@ -229,8 +231,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         true
     }
 
-    /// Waits for a share. Returns `false` if the deadline has passed, or there are too many readers
-    /// to count.
+    /// Waits for a share. Returns `false` if the deadline has passed, or if there are too many
+    /// readers to count.
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
@@ -260,8 +262,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         }
     }
 
-    /// Wakes the threads that may enter. `word` is the lock's state without the last thread, which
-    /// has left. The lock may already be freed.
+    /// Wakes the threads that may enter, after the last thread has left. `word` is the lock's state
+    /// without that thread. The lock may already be freed.
     #[cold]
     fn wake(address: Address, word: u32) {
         if word & ALL_WAITING != 0 {
@@ -375,7 +377,7 @@ unsafe impl<W: Wait, M: Memory> Downgrade for CompactRw<W, M> {
             // Release: pairs with the Acquire of `enter`. A later writer sees our section by our
             // release as a reader.
             match self.word.exchange(word, reads, Release) {
-                // (3): these readers sleep because of us.
+                // (3): we kept these readers out.
                 Ok(_) if reads == READER && left & PARKED != 0 => {
                     return M::unpark(address, Some(READERS), u32::MAX);
                 }

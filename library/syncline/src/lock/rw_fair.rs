@@ -1,27 +1,29 @@
-//! The fair reader-writer queue lock: readers and writers stand in one queue, and readers next to
+//! The fair reader-writer queue lock: readers and writers wait in one queue, and readers next to
 //! each other share the lock.
 //!
-//! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waits on its
-//! own node. A writer holds the lock from the queue's head and hands over to the node behind. A
-//! reader inside admits a reader behind it at once; a reader that still waits admits the reader
-//! behind it as soon as it is inside itself. Readers leave in any order, so they are counted. The
-//! first writer behind them is noted, and the reader that brings the count to zero wakes it.
+//! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waiter waits
+//! on its own node. A writer holds the lock at the queue's head and hands over to the node behind.
+//! A reader behind a reader that is inside enters at once. A reader that still waits admits the
+//! reader behind it when it enters itself. Readers leave in any order, so they are counted. The
+//! first writer behind them is noted, and the reader that brings the count to zero wakes that
+//! writer.
 //!
 //! No thread overtakes another: with a writer in the queue, later readers wait. So if writers are
 //! frequent, readers seldom share. All readers write to the count, so the lock does not suit short
 //! sections of many readers.
 //!
-//! Two races had to be closed. A reader sets `READER_BEHIND` in the node before its own; if the
-//! node before is a reader's, that reader sets `OPEN` there when it is inside. Both are bits of one
-//! word, and the thread that sets its bit second admits the newcomer. A writer is announced and the
-//! readers are counted in one word, so exactly one thread finds that no reader is left, and lets
-//! the writer in. (The paper has two words, between which a writer can be woken twice or, as its
-//! authors noted later, at the wrong time.)
+//! Two races had to be closed. The first is between two neighbouring readers. The later one sets
+//! `READER_BEHIND` in the node before its own, and the earlier one sets `OPEN` there when it is
+//! inside. Both are bits of one word, and the thread that sets its bit second lets the later reader
+//! in. The second race is between the last reader and a writer. One word announces the writer and
+//! counts the readers, so exactly one thread finds that no reader is left, and lets the writer in.
+//! (The paper has two words, so a writer can be woken twice or, as the paper's authors noted later,
+//! at the wrong time.)
 //!
 //! There is no try operation. A try would have to know whether the thread at the tail is a reader
-//! that is inside; only the tail's node says that. But only the thread behind a node may read the
-//! node, and a thread in the queue can't leave. Behind a gate ([`RwGate`](super::RwGate)) the lock
-//! can be tried.
+//! that is inside. Only the tail's node says that. But only the thread behind a node may read the
+//! node, and a thread in the queue can't leave the queue. Behind a gate ([`RwGate`](super::RwGate))
+//! the lock can be tried.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the fair lock with local-only spinning.
@@ -47,7 +49,7 @@ const OPEN: u32 = 1;
 const READER_BEHIND: u32 = 2;
 const WRITER_BEHIND: u32 = 4;
 
-/// In the count of readers: a writer waits for the count to become zero.
+/// In the count of readers: a writer waits until no reader is left.
 const WRITER: u32 = 1;
 /// One reader.
 const READER: u32 = 2;
@@ -81,7 +83,7 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FairRw<W, M> where
 }
 
 // SAFETY: the swaps of `tail` put acquisitions in an order. A writer waits until the writer before
-// it hands over, or until all readers before it have left; those readers admit no reader that is
+// it hands over, or until all readers before it have left. Those readers admit no reader that is
 // behind the writer. What readers did is visible to the writer through `readers`. What a writer did
 // is visible to the threads behind it through their gates, or through `tail` if the queue was
 // empty.
@@ -187,8 +189,8 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
                 leaving -= WRITER;
             }
         }
-        // AcqRel: our section and those of the readers that left before us come before the
-        // writer's, and the writer that one of these readers has noted is visible to us.
+        // AcqRel: our section and the sections of the readers that left before us come before the
+        // writer's section. And if one of these readers has noted the writer, we see the note.
         if self.readers.fetch_sub(leaving, AcqRel).wrapping_sub(leaving) == WRITER {
             self.wake_writer();
         }
@@ -196,22 +198,23 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
 }
 
 impl<W: Wait, M: Memory> FairRw<W, M> {
-    /// Puts a node at the end of the queue. Returns the node before it, which stays until linked.
+    /// Puts a node at the end of the queue. Returns the node before it. That node stays until it
+    /// has a link to this one.
     #[inline]
     fn enqueue(&self, node: &Node<M>) -> Option<&Node<M>> {
         // Relaxed: the swap publishes them.
         node.next.store(None, Relaxed);
         node.gate.store(WAITING, Relaxed);
         node.state.store(0, Relaxed);
-        // AcqRel: pairs with the Release of the exchange in `successor`, and publishes our node
-        // to the swap of the one behind us.
+        // AcqRel: pairs with the Release of the exchange in `successor`, and publishes our node to
+        // the swap of the thread behind us.
         let previous = self.tail.swap(Some(M::refer(node)), AcqRel);
         // SAFETY: the node before ours stays until its release has seen our link.
         previous.map(|previous| unsafe { M::follow(previous) })
     }
 
-    /// The node behind `node`, which leaves, or `None` if the queue is empty now. If both are
-    /// readers, the node behind may already be gone.
+    /// Takes `node` out of the queue. Returns the node behind it, or `None` if the queue is empty
+    /// now. If both are readers' nodes, the node behind may already be gone.
     #[inline]
     fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
         // Release: pairs with the Acquire of the next swap.
@@ -220,8 +223,8 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         (!last).then(|| Self::linked(node))
     }
 
-    /// The node behind `node`, which is not the last. If the node behind is not linked yet, waits
-    /// until it is.
+    /// The node behind `node`; there must be one. If that node is not linked yet, waits until it
+    /// is.
     #[inline]
     fn linked(node: &Node<M>) -> M::Ref<Node<M>> {
         // Acquire: pairs with the Release of the successor's link.
@@ -231,9 +234,9 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         }
     }
 
-    /// Leaves at once and panics: there are too many readers. A reader that was counted by the
-    /// reader before it is not refused: such readers are waiting threads, and the upper half of the
-    /// count has room for them.
+    /// Leaves at once and panics, because there are too many readers. A reader that was counted by
+    /// the thread before it is not refused: such readers are waiting threads, and the upper half of
+    /// the count has room for them.
     ///
     /// # Safety
     ///
@@ -245,11 +248,12 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         panic!("more readers share the lock than it can count");
     }
 
-    /// Hands over to the writer that waits for the readers to leave. The last of them calls it.
+    /// Hands over to the writer that waits for the readers to leave. The last of these readers
+    /// calls this.
     #[cold]
     fn wake_writer(&self) {
-        // Relaxed, both: the subtraction has ordered them, and no thread reads these before the
-        // writer hands over.
+        // Relaxed, both: the subtraction has ordered them, and no other thread reads these words
+        // before the hand-over to the writer.
         self.readers.store(0, Relaxed);
         if let Some(writer) = self.first.load(Relaxed) {
             // SAFETY: a writer that waits stays until we hand over to it.
@@ -298,7 +302,7 @@ mod tests {
         unsafe {
             assert!(catch_unwind(|| lock.acquire_shared(&Node::default())).is_err());
             assert_eq!(lock.readers.load(Relaxed), FULL);
-            // The same with a reader in the queue.
+            // The refusal is the same with a reader in the queue.
             lock.readers.store(FULL - READER, Relaxed);
             lock.acquire_shared(&node);
             assert!(catch_unwind(|| lock.acquire_shared(&Node::default())).is_err());

@@ -4,8 +4,8 @@
 //! Since the flag has a word of its own, a reader adds to the count without having to know it, and
 //! a writer releases with a store. So this is the quickest lock here for reading, unless the
 //! readers' shared word itself becomes the bottleneck. Other threads can't see the waiters, so they
-//! couldn't wake them: threads that should sleep need the [compact lock](super::CompactRw). Under a
-//! policy that would let waiters sleep, they yield here.
+//! couldn't wake them. Threads that should sleep need the [compact lock](super::CompactRw). Under a
+//! policy that lets waiters sleep, this lock's waiters yield.
 //!
 //! ```text
 //!   reader    readers + 1, then looks at the flag     raised: readers - 1, waits until it is not
@@ -15,18 +15,19 @@
 //! ```
 //!
 //! 1. A reader and a writer each change their word and then look at the other's. All four accesses
-//!    are SeqCst, so they have one order, and at least one of the two sees the other's change.
-//! 2. A reader that sees the flag steps back. A writer that sees readers waits; no reader that
+//!    are SeqCst, so they have one order, and at least one of the two threads sees the other's
+//!    change.
+//! 2. A reader that sees the flag steps back. A writer that sees readers waits. No reader that
 //!    comes later stays, so the count gets to 0.
-//! 3. Only the writer's first look must be SeqCst: a reader that it has missed there has seen the
-//!    flag. A count of 0 that is read later was written by the last reader to leave.
+//! 3. Only the writer's first look must be SeqCst: a reader that this look has missed has seen the
+//!    flag. A count of 0 that the writer reads later was written by the last reader to leave.
 //!
 //! A writer that has raised the flag goes before all readers that come later, so readers don't
-//! starve writers. When it has left, the waiting readers and writers compete for the lock; among
-//! many writers a reader may starve.
+//! starve writers. When the writer has left, the waiting readers and writers compete for the lock.
+//! Among many writers a reader may starve.
 //!
-//! Source: common practice; the store-then-look of Dekker's algorithm (Dijkstra 1965) between the
-//! two words. Concurrency Kit's `ck_rwlock` is built in this way.
+//! Source: common practice. The two words are used as in Dekker's algorithm (Dijkstra 1965): each
+//! side stores, then looks. Concurrency Kit's `ck_rwlock` is built in this way.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
@@ -44,8 +45,8 @@ use crate::wait::{Spin, Wait, Yield};
 const RAISED: u32 = 2;
 /// One reader.
 const READER: u32 = 2;
-/// The limit of the count of readers: below the word's range, so that readers that have added
-/// themselves and then step back can't make it overflow to zero.
+/// The limit of the count of readers. It is below the word's range, so that readers that have added
+/// themselves and then step back can't make the count overflow to zero.
 const FULL: u32 = 1 << 31;
 
 /// The reader-writer lock of a flag and a count.
@@ -134,8 +135,8 @@ impl<W: Wait, M: Memory> FlagRw<W, M> {
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
-            // Relaxed: if too many readers made `enter` refuse us, we see them here, unless some
-            // have left since.
+            // Relaxed: if `enter` refused us because there are too many readers, we see them here,
+            // unless some have left since.
             assert!(self.readers.load(Relaxed) < FULL - READER, "too many readers to count");
             if !Self::wait(&self.flag, deadline) {
                 return false;
@@ -191,8 +192,8 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
 unsafe impl<W: Wait, M: Memory> TryLock for FlagRw<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        // Relaxed: `alone` looks again. This early look makes it rare that a raised flag disturbs
-        // readers and is then withdrawn.
+        // Relaxed: `alone` looks again. Because of this early look, a flag is rarely raised and
+        // withdrawn, which would disturb readers.
         if self.readers.load(Relaxed) != 0 || !self.raise() {
             return false;
         }

@@ -1,20 +1,20 @@
-//! A gate before a shared lock, as [`Gate`](super::Gate) is one before an exclusive lock.
+//! A gate before a shared lock; [`Gate`](super::Gate) is one before an exclusive lock.
 //!
-//! The lock is a word that counts the readers inside or says that a writer is inside. A thread that
-//! runs and finds the gate open goes in. A thread that can't enter lines up in the queue, a shared
-//! lock of any kind, as a reader or as a writer; so waiters are served in the order that the queue
-//! prefers. The threads that hold the queue *stand at the gate*: one writer, or some readers. Each
-//! waits to be let in, and then releases the queue at once. So readers follow each other, and the
-//! lock never waits for a sleeper.
+//! The lock is a word, the gate, which counts the readers inside or says that a writer is inside. A
+//! running thread that finds the gate open enters. A thread that can't enter acquires the queue,
+//! which is a shared lock of any kind, as a reader or as a writer. So waiters are served in the
+//! queue's order. The threads that hold the queue *stand at the gate*: one writer, or some readers.
+//! Each waits until it can enter, and then releases the queue at once. So readers follow each
+//! other, and the lock is not idle because a waiter sleeps.
 //!
 //! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes the
-//! gate to newcomers, since with many readers there may always be one inside. So does a thread that
-//! was woken `IN_VAIN` times and found the gate taken.
+//! gate to newcomers, since with many readers there may always be one inside. A thread that was
+//! woken `IN_VAIN` times, and found the gate taken each time, closes the gate as well.
 //!
 //! A queue that prefers readers promises more: a reader never waits for a writer that waits. So a
-//! thread may acquire the lock for reading while it reads, or wait for another reader. With such a
-//! queue readers don't line up but wait at the gate, where they go before the writer, and no writer
-//! closes the gate to them.
+//! thread that reads may acquire the lock for reading once more, or wait for another reader. With
+//! such a queue, readers don't queue but wait at the gate, where they go before the writer. Nor
+//! does a closed gate keep them out.
 //!
 //! ```text
 //!   bits      31      4      3         2       1       0
@@ -26,14 +26,14 @@
 //!   at the gate the same, but also through a closed gate, which is open afterwards
 //! ```
 //!
-//! 1. A thread that sleeps has set `PARKED` in a word that says that a thread is inside, and is
-//!    woken by the writer that leaves, or by the last reader that leaves. At a free gate the mark
-//!    is outdated; a thread that enters clears it.
+//! 1. Before a thread sleeps, it has set or seen `PARKED` in a word that says that a thread is
+//!    inside. The writer that leaves, or the last reader that leaves, wakes it. At a free gate the
+//!    mark is outdated, and a thread that enters clears it.
 //! 2. `PREFERRED` keeps the writer at the gate out while readers wait. This writer may sleep
 //!    meanwhile without a mark and with no thread inside, since the reader that enters and clears
 //!    `PREFERRED` sets `PARKED`.
-//! 3. A release doesn't touch the lock after the change that lets others in: they may drop the
-//!    lock.
+//! 3. A release doesn't access the lock after the change that lets others in, since they may drop
+//!    the lock.
 //!
 //! Source: as for the [gate](super::Gate).
 
@@ -50,14 +50,14 @@ use crate::wait::PARKED;
 
 /// A writer is inside.
 const WRITER: u32 = 1 << 1;
-/// Newcomers stay out; if the queue prefers readers, only newcomers that write.
+/// Newcomers stay out. If the queue prefers readers, only newcomers that write stay out.
 const CLOSED: u32 = 1 << 2;
-/// Readers that the queue prefers wait at the gate; the writer at the gate stays out.
+/// Readers that the queue prefers wait at the gate, and the writer at the gate stays out.
 const PREFERRED: u32 = 1 << 3;
 /// One reader is inside.
 const READER: u32 = 1 << 4;
-/// A count of readers near the largest that fits: the readers at the gate could overflow it to
-/// zero.
+/// A count of readers that no newcomer adds to. The upper half of the count is left for the readers
+/// at the gate, which could otherwise overflow the count to zero.
 const FULL: u32 = 1 << 31;
 const ALL_READERS: u32 = !(READER - 1);
 /// A thread is inside.
@@ -84,13 +84,13 @@ unsafe impl<Q: RawSharedLock<Memory: Memory<Word: Zeroable>> + Zeroable> Zeroabl
 
 /// The bits and the key that belong to a reader or a writer that wants to enter.
 struct Visitor {
-    /// The bits that it adds to the word.
+    /// The bits that the thread adds to the word.
     share: u32,
-    /// The bits that keep it out as a newcomer.
+    /// The bits that keep the thread out as a newcomer.
     closed: u32,
-    /// The bits that keep it out at the gate.
+    /// The bits that keep the thread out at the gate.
     barred: u32,
-    /// The bits that it clears when it enters from the gate.
+    /// The bits that the thread clears when it enters from the gate.
     opens: u32,
     key: u32,
 }
@@ -113,7 +113,7 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         key: WRITERS,
     };
 
-    /// Adds `share` to the word if none of the bits `out` is set, and clears the bits `opens`. The
+    /// If none of the bits `out` is set, adds `share` to the word and clears the bits `opens`. The
     /// error is the word that keeps the thread out.
     #[inline]
     fn enter(&self, share: u32, out: u32, opens: u32) -> Result<(), u32> {
@@ -146,7 +146,7 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         outcome
     }
 
-    /// Waits at the gate and goes in.
+    /// Waits at the gate until the thread has entered.
     fn stand(&self, who: &Visitor) {
         let mut looks = 0;
         let mut woken = 0;
@@ -161,7 +161,7 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
             if Self::READERS_FIRST && who.key == READERS {
                 marked |= PREFERRED;
             }
-            // Relaxed: it publishes nothing but itself, and the kernel looks again.
+            // Relaxed: the exchange publishes nothing else, and the kernel checks the word again.
             if word != marked && self.word.exchange(word, marked, Relaxed).is_err() {
                 continue;
             }
@@ -205,8 +205,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         }
     }
 
-    /// Wakes threads at the gate: the readers, if they are preferred, else all. `word` is the
-    /// lock's state after the release; the lock may already be freed.
+    /// Wakes threads at the gate: only the readers if they are preferred, else all threads. `word`
+    /// is the lock's state after the release. The lock may already be freed.
     #[cold]
     fn wake(gate: Address, word: u32) {
         let key = (word & PREFERRED != 0).then_some(READERS);
@@ -293,14 +293,14 @@ unsafe impl<Q: RawSharedLock + Described> Downgrade for RwGate<Q> {
         let address = self.word.address();
         // Release: pairs with the Acquire of `enter`.
         let word = self.word.fetch_add(READER - WRITER, Release) + (READER - WRITER);
-        // (1): readers at the gate sleep because of us. Writers there go back to sleep.
+        // (1): we kept the readers at the gate out. Writers that are woken go back to sleep.
         if word & PARKED != 0 {
             Self::wake(address, word);
         }
     }
 }
 
-/// The queue's entry of the catalogue: it applies to the threads that wait in the queue.
+/// The queue's description in the catalogue. It applies to the threads that wait in the queue.
 impl<Q: RawSharedLock + Described> Described for RwGate<Q> {
     const ABOUT: About = Q::ABOUT;
 }

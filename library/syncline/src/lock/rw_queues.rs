@@ -1,22 +1,23 @@
-//! What the reader-preference and the writer-preference queue locks have in common: one word
-//! that counts the readers and says what the writers are doing, the writers' queue, and a list of
+//! The common parts of the reader-preference and the writer-preference queue locks. These are one
+//! word that counts the readers and shows the writers' state, the writers' queue, and a list of
 //! readers that wait.
 //!
 //! ```text
 //!   state    FULL and readers, in units of READER | LISTED | WANTED | ACTIVE | PARKED
 //!
-//!   writer   0 -> ACTIVE                  no thread is there
+//!   writer   0 -> ACTIVE                  no thread is inside or waits
 //!            r -> r | WANTED              the first of the queue, which then waits for the state
 //!            WANTED -> ACTIVE             by that writer, once no thread is inside
 //! ```
 //!
-//! Writers stand in an MCS queue. Only the first writer of the queue, and the first waiting reader
+//! Writers wait in an MCS queue. Only the first writer of the queue, and the first waiting reader
 //! on the list, watch the state. These two see for themselves when they may enter. So a thread that
-//! leaves changes the state, and wakes them if the mark says that one of them sleeps. It does not
-//! touch the lock again, since they may have freed it by then.
+//! leaves changes the state, and then makes a wake-up call if the mark says that one of the two
+//! sleeps. It does not access the lock again, since the lock may be freed by then.
 //!
-//! The mark stays when readers leave, and when the writer enters, since the other of the two may
-//! still sleep. A writer that leaves clears the mark, and wakes both.
+//! The mark stays when readers leave, since the first waiting reader may still sleep. The mark also
+//! stays when the writer enters, for the same reason. A writer that leaves clears the mark, and
+//! wakes both.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -27,8 +28,8 @@ use super::linked::linked;
 use crate::memory::{Address, Link, Memory, Word};
 use crate::wait::{PARKED, Wait};
 
-/// The values of a node's `gate`: a writer waits in the queue, is the queue's first, or has the
-/// lock; a reader waits, or has the lock.
+/// The values of a node's `gate`. A writer waits in the queue, is the queue's first, or has the
+/// lock. A reader waits, or has the lock.
 const WAITING: u32 = 0;
 const FIRST: u32 = 2;
 const GRANTED: u32 = 4;
@@ -39,13 +40,13 @@ const WRITERS: u32 = 1;
 
 /// A writer holds the lock.
 pub const ACTIVE: u32 = 2;
-/// The queue's first writer waits for those inside to leave.
+/// The queue's first writer waits for the threads inside to leave.
 pub const WANTED: u32 = 4;
 /// The first reader on the list waits to be counted. Set only while a writer is inside or waits.
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;
-/// A count of readers near the largest that fits: a few more could overflow it to zero.
+/// A count of readers near the largest that fits. A few more could overflow the count to zero.
 pub const FULL: u32 = 1 << 31;
 
 /// The state and the writers' queue.
@@ -83,7 +84,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         node.next.store(None, Relaxed);
         node.gate.store(WAITING, Relaxed);
         // AcqRel: pairs with the Release of the exchange in `successor`, and publishes our node
-        // to the swap of the one behind us.
+        // to the swap of the thread behind us.
         if let Some(previous) = self.tail.swap(Some(M::refer(node)), AcqRel) {
             // SAFETY: the node before ours stays until its release has seen our link.
             let previous = unsafe { M::follow(previous) };
@@ -139,13 +140,13 @@ impl<W: Wait, M: Memory> Writers<W, M> {
     /// Whether a writer waits behind this one, which holds the lock.
     #[inline]
     pub fn is_contended(&self, node: &WriterNode<M>) -> bool {
-        // Relaxed: a hint, and never unset while the lock is held.
+        // Relaxed: a hint. A link that is set stays set while the lock is held.
         node.next.load(Relaxed).is_some()
     }
 
-    /// Ends a writer's acquisition, after the writer has left the queue: `left` maps a state to the
-    /// state without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be freed
-    /// after this.
+    /// Ends a writer's acquisition, after the writer has left the queue. `left` maps a state to the
+    /// state after the writer has left, and `ACTIVE` alone to 0. Has Release ordering. The lock may
+    /// be freed after this.
     #[inline]
     pub fn release(&self, left: impl Fn(u32) -> u32) {
         // Release: pairs with the Acquire of the threads that enter.
@@ -191,9 +192,9 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         W::wait::<M>(&self.state, READERS, None, may_go_on);
     }
 
-    /// Removes a reader from the count if there are writers, and waits. The writer that leaves last
-    /// counts the reader again, and clears `LISTED`. If there are no writers, the reader stays
-    /// counted. Has Acquire ordering.
+    /// If there are writers, removes a reader from the count, and waits until the writer that
+    /// leaves last counts the reader again and clears `LISTED`. If there are no writers, the reader
+    /// stays counted. Has Acquire ordering.
     pub fn wait_uncounted(&self) {
         let address = self.state.address();
         // Acquire, both: pairs with the Release of a writer that has left.
@@ -237,7 +238,8 @@ impl<W: Wait, M: Memory> Writers<W, M> {
 }
 
 /// A list of readers that wait. When the first reader on the list may enter, it empties the list
-/// and wakes the last reader that was on it. Each of them wakes the one before it.
+/// and wakes the last reader that was on the list. Each reader that is woken wakes the one before
+/// it.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Readers<W: Wait, M: Memory> {
@@ -255,14 +257,14 @@ pub struct ReaderNode<M: Memory> {
 unsafe impl<W: Wait, M: Memory> Zeroable for Readers<W, M> where M::Link<ReaderNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> Readers<W, M> {
-    /// Puts a reader on the list, and returns the reader before it, which the new one has to wake
-    /// later; `None` if the new one is the first.
+    /// Puts a reader on the list. Returns the reader before it, which the new reader has to wake
+    /// later, or `None` if the new reader is the first.
     #[inline]
     pub fn push(&self, node: &ReaderNode<M>) -> Option<M::Ref<ReaderNode<M>>> {
         // Relaxed: the swap publishes it.
         node.gate.store(WAITING, Relaxed);
         // AcqRel: publishes our node to the thread that wakes us, and pairs with the swap of the
-        // one before us, which published its own.
+        // reader before us, which published that reader's node.
         self.last.swap(Some(M::refer(node)), AcqRel)
     }
 

@@ -1,11 +1,11 @@
 //! The reader-preference queue lock: readers enter unless a writer is inside.
 //!
 //! A reader counts itself in one word. If the word shows an active writer, the reader joins the
-//! list of waiting readers. The writer wakes that list when it leaves, before another writer
-//! enters. Writers stand in a queue, and the first of the queue waits until there are no readers,
-//! not even waiting ones. So readers share as much as they can, and a steady stream of them starves
-//! the writers. A reader enters with one atomic addition and leaves with another, but all readers
-//! write to the same word.
+//! list of waiting readers. When that writer leaves, the readers on the list enter before another
+//! writer does. Writers wait in a queue, and the first of the queue waits until there are no
+//! readers, not even waiting ones. So readers share as much as they can, and a steady stream of
+//! readers starves the writers. A reader enters with one atomic addition and leaves with another,
+//! but all readers write to the same word.
 //!
 //! A reader that has counted itself keeps later writers out, even while it waits for the writer
 //! inside. So when the first reader on the list sees that the writer has left, all readers on the
@@ -13,9 +13,9 @@
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. In the paper
-//! the first reader and the first writer, too, spin on their own nodes, and the thread that leaves
-//! finds them through the lock after it has admitted others. So in the paper an admitted thread
-//! must not free the lock.
+//! even the first reader and the first writer spin on their own nodes. The thread that leaves finds
+//! them through the lock after it has admitted others. So in the paper an admitted thread must not
+//! free the lock.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -59,7 +59,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
 
     #[inline]
     unsafe fn release(&self, node: &WriterNode<M>) {
-        // The queue is released before the state, since the lock may be freed after that.
+        // The writer leaves the queue before it changes the state, since the lock may be freed
+        // after the state has changed.
         if let Some(next) = self.writers.successor(node) {
             // Relaxed: readers that have come just now may as well have come later.
             if self.writers.state.load(Relaxed) < READER {

@@ -1,21 +1,22 @@
 //! The writer-preference queue lock: readers enter unless a writer is inside or waits.
 //!
 //! A reader counts itself in one word. If the word shows a writer, the reader joins the list of
-//! readers that wait, and removes itself from the count. Writers stand in a queue and hand over to
-//! each other; the writer that leaves the queue empty wakes the readers. So updates are seen soon,
+//! readers that wait, and removes itself from the count. Writers wait in a queue and hand over to
+//! each other. The writer that leaves the queue empty admits the readers. So updates are seen soon,
 //! and writers that keep the queue filled starve the readers. If writers are frequent, use the
 //! [fair lock](super::FairRw).
 //!
 //! The first reader on the list sets the bit `LISTED` in the state. The last writer to leave counts
 //! that reader and clears the bit in the same step by which it leaves, so no writer gets in
-//! between. That reader wakes the last one on the list, and with the wake-up passes its own count
-//! on to it. Each reader counts the one before it and then wakes that one, until the first is
-//! counted again. All readers on the list enter together, even if a writer arrives meanwhile.
+//! between. The first reader wakes the last one on the list, and with the wake-up passes its own
+//! count on to that one. Each woken reader counts the reader before it and then wakes that reader,
+//! until the first reader is counted again. All readers on the list enter together, even if a
+//! writer arrives meanwhile.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. In the paper
 //! each reader goes through the list; here only those that find a writer do, so that an undisturbed
-//! reader needs only one addition.
+//! reader enters with only one addition.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -179,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Enters as a writer or as a reader, as `name` says, and logs the name while inside.
+    /// Enters as a writer if `name` is "writer", else as a reader, and logs the name while inside.
     fn visit(lock: &WritersFirst, log: &Mutex<std::vec::Vec<&str>>, name: &'static str) {
         let (writer, reader) = (WriterNode::default(), ReaderNode::default());
         // SAFETY: the nodes stay on this stack from the acquisition to the release.

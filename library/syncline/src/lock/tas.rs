@@ -1,7 +1,7 @@
-//! Test-and-set: one word, which the thread that wants the lock tries to set.
+//! Test-and-set: one word, which each thread that wants the lock tries to set.
 //!
 //! Each try is an atomic write, so waiting threads pull the line from each other and from the
-//! holder; only after many failed tries does a thread wait as its policy says. Use it where
+//! holder. Only after many failed tries does a thread wait as its policy says. Use this lock where
 //! contention is rare and memory is scarce, and as the baseline for the others. Under contention
 //! use [`Ttas`](super::Ttas) or a queue lock.
 //!
@@ -61,7 +61,7 @@ impl<W: Wait, M: Memory> Tas<W, M> {
         }
         if slept == PARKED {
             // Others may still sleep, and their mark was cleared when we were woken. Relaxed: only
-            // our own release needs to see it.
+            // our own release needs to see the mark.
             self.word.fetch_or(PARKED, Relaxed);
         }
         true

@@ -1,10 +1,11 @@
 //! The ticket lock: a waiter draws a number and waits until it is served.
 //!
-//! It needs two words, and serves waiters in order of arrival. All waiters watch the word that says
-//! which ticket is served, so each hand-over makes all of them fetch its line again. But a waiter
-//! knows its position in the queue, so it can stay away from the line for a time proportional to
-//! the number of threads before it ([`Approach`]). Uncontended, the lock is as quick as a spinlock.
-//! With many waiters per lock use a queue lock, where each waits on a line of its own.
+//! The lock needs two words, and serves waiters in order of arrival. All waiters watch the word
+//! that says which ticket is served, so each hand-over makes all of them fetch its line again. But
+//! a waiter knows its position in the queue, so it can stay away from the line for a time
+//! proportional to the number of threads before it ([`Approach`]). Uncontended, the lock is as
+//! quick as a spinlock. With many waiters per lock use a queue lock, where each waits on a line of
+//! its own.
 //!
 //! Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors" (1991), Algorithm 2; SSYNC (SOSP'13), sections 4.1 and 5.3.
@@ -20,7 +21,7 @@ use super::raw::{Contended, RawLock, TryLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
-/// The step by which tickets and the served number grow: bit 0 belongs to the waiting policy.
+/// The step by which tickets and the served number grow. It leaves bit 0 to the waiting policy.
 const STEP: u32 = 2;
 
 /// The ticket lock.
@@ -47,8 +48,8 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     #[inline(always)]
     fn fetch<M: Memory>(_: &M::Word) {}
 
-    /// Called after each look without success, with the number of threads before this one, holder
-    /// included, as `ahead`.
+    /// Called after each look without success. `ahead` is the number of threads before this one,
+    /// including the holder.
     #[inline(always)]
     fn stay_away<M: Memory>(ahead: u32) {
         // The holder is not counted: it may release at any moment.
@@ -56,7 +57,7 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     }
 }
 
-/// Looks again at once, without back-off: the textbook lock, for comparison.
+/// Looks again at once, without back-off. This is the textbook lock, for comparison.
 #[derive(Debug, Default)]
 pub struct Eager;
 
@@ -68,7 +69,7 @@ impl Approach for Eager {
     fn stay_away<M: Memory>(_: u32) {}
 }
 
-/// Stays away for the shortest time that the waiters ahead can need.
+/// Stays away for the shortest time in which the waiters ahead can be served.
 #[derive(Debug, Default)]
 pub struct Proportional;
 
@@ -116,7 +117,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
 
     #[inline]
     unsafe fn release(&self, node: &()) {
-        // A waiter may have taken the line while we held the lock.
+        // A waiter may have fetched the line while we held the lock.
         A::fetch::<M>(&self.serving);
         // Relaxed: only the holder, this thread, changes the number; others only set the mark of
         // sleepers.
@@ -143,7 +144,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> TryLock for Ticket<W, M, A> {
 unsafe impl<W: Wait, M: Memory, A: Approach> Contended for Ticket<W, M, A> {
     #[inline]
     unsafe fn is_contended(&self, (): &()) -> bool {
-        // Relaxed: a hint, and the numbers only grow while we hold the lock.
+        // Relaxed: a hint. While we hold the lock, `serving` stays and `next` only grows.
         let mine = self.serving.load(Relaxed) & !PARKED;
         self.next.load(Relaxed) != mine.wrapping_add(STEP)
     }

@@ -1,25 +1,26 @@
 //! The queue of MCS locks whose waiters can give up.
 //!
 //! Waiters are linked and each watches its own queue node. Both a waiter that gives up and the
-//! thread that hands over to it exchange the queue node's state, and the thread that exchanges
-//! second finds what the other has done: the waiter finds that it got the grant after all, or the
-//! thread before it finds that the waiter has left, frees the queue node and continues with the
-//! next. So it is known at once whether a waiter got a grant, and neither thread waits for the
-//! other.
+//! thread that hands over to it exchange the queue node's state. The thread that exchanges second
+//! finds what the other has done. If it is the waiter, it finds that it got the grant after all. If
+//! it is the thread before the waiter, it finds that the waiter has left, frees the queue node and
+//! continues with the next one. So both threads know at once whether the waiter got the grant, and
+//! neither waits for the other.
 //!
 //! ```text
-//!   WAITING -> LEFT         by its owner, which thereby abandons the queue node
-//!   WAITING -> FIRST, ...   by the thread before; the even values from FIRST on mean what the lock says
+//!   WAITING -> LEFT         by the waiter, which thereby abandons the queue node
+//!   WAITING -> FIRST, ...   by the thread before; the lock defines the even values from FIRST on
 //!   LEFT    -> FIRST, ...   likewise; that thread finds that the queue node was abandoned
 //! ```
 //!
-//! An abandoned queue node stays in the queue until the queue's first thread reaches it. There are
-//! at most [`Memory::BATCH`] of them, and one more for each thread that is about to leave. While
-//! there are `BATCH` or more, a thread with a deadline does not join the queue, but waits outside
-//! of it until some have been removed. So threads that come again and again with short deadlines
+//! An abandoned queue node stays in the queue until the queue's first thread reaches it. While
+//! there are [`Memory::BATCH`] abandoned nodes or more, a thread with a deadline does not join the
+//! queue, but waits outside of it until some have been removed. So there are at most `BATCH`
+//! abandoned nodes, plus one for each thread with a deadline that was in the queue, or about to
+//! join it, when that limit was reached. Threads that come again and again with short deadlines
 //! while the lock is held use a bounded amount of memory, and a hand-over passes a bounded number
-//! of queue nodes. Threads outside the queue lose their order; a thread without a deadline always
-//! joins the queue.
+//! of abandoned nodes. Threads outside the queue lose their order. A thread without a deadline
+//! always joins the queue.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -33,7 +34,7 @@ use crate::wait::{PARKED, Wait};
 
 const WAITING: u32 = 0;
 const LEFT: u32 = 2;
-/// A grant: its thread is now the first of the queue.
+/// The lowest grant: the thread that gets it is now the first of the queue.
 pub const FIRST: u32 = 4;
 
 /// What an abandoned queue node adds to `Queue::left`. Bit 0 is [`PARKED`], for the threads outside
@@ -45,11 +46,13 @@ const ONE_LEFT: u32 = 2;
 #[repr(C)]
 pub struct Queue<M: Memory> {
     tail: M::Link<QueueNode<M>>,
-    /// How many abandoned queue nodes are still in the queue, in units of [`ONE_LEFT`].
+    /// The number of abandoned queue nodes that are still in the queue, in units of [`ONE_LEFT`],
+    /// and [`PARKED`].
     left: M::Word,
 }
 
-/// A node in the queue. An abandoned one belongs to the queue's first thread, which finds it.
+/// A node in the queue. An abandoned node belongs to the queue's first thread when that thread
+/// reaches it.
 #[derive(Debug, Default)]
 pub struct QueueNode<M: Memory> {
     next: M::Link<Self>,
@@ -78,8 +81,8 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Joins the queue and waits to be its first. Returns what was granted, which is [`FIRST`] if
-    /// the queue was empty, or `None` if the deadline passed.
+    /// Joins the queue and waits to be its first. Returns the grant, which is [`FIRST`] if the
+    /// queue was empty, or `None` if the deadline passed.
     ///
     /// # Safety
     ///
@@ -95,11 +98,11 @@ impl<M: Memory> Queue<M> {
         }
         // SAFETY: our caller's promise.
         let mine = unsafe { Self::queue_node(handle) };
-        // AcqRel: pairs with the Release of the exchange by which the previous first one emptied
-        // the queue, and publishes our queue node to the swap of the one behind us.
+        // AcqRel: pairs with the Release of the exchange by which the previous first thread emptied
+        // the queue, and publishes our queue node to the swap of the thread behind us.
         let Some(previous) = self.tail.swap(Some(mine), AcqRel) else { return Some(FIRST) };
-        // SAFETY: our queue node stays until we abandon it or leave the queue. The one before stays
-        // until a first one has seen our link, even if its owner has given up.
+        // SAFETY: our queue node stays until we abandon it or leave the queue. The node before
+        // stays until the queue's first thread has seen our link, even if that node was abandoned.
         let (queue_node, before) =
             unsafe { (M::follow::<QueueNode<M>>(mine), M::follow::<QueueNode<M>>(previous)) };
         // Release: pairs with the Acquire in `behind`: our queue node is initialised.
@@ -111,7 +114,7 @@ impl<M: Memory> Queue<M> {
         // Relaxed: the swap publishes the count to the thread that passes the queue node. The queue
         // may be freed after the swap.
         self.left.fetch_add(ONE_LEFT, Relaxed);
-        // Acquire: pairs with the Release of `replace`, if we were granted something after all.
+        // Acquire: pairs with the Release of `replace`, if we got the grant after all.
         // Release: pairs with its Acquire, since the queue's first may then free the queue node.
         let granted = queue_node.state.swap(LEFT, AcqRel) & !PARKED;
         if granted < FIRST {
@@ -121,8 +124,8 @@ impl<M: Memory> Queue<M> {
         Some(granted)
     }
 
-    /// Waits outside the queue while the queue has too many abandoned nodes. It is not empty then,
-    /// so its first thread will remove them. Returns `false` if the deadline passed first.
+    /// Waits outside the queue while the queue has too many abandoned nodes. The queue is not empty
+    /// then, so its first thread will remove them. Returns `false` if the deadline passed first.
     #[inline]
     fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
         let room = |left| left < M::BATCH * ONE_LEFT;
@@ -130,17 +133,18 @@ impl<M: Memory> Queue<M> {
         room(self.left.load(Relaxed)) || W::wait::<M>(&self.left, 0, Some(deadline), room).is_some()
     }
 
-    /// Takes an abandoned queue node off the count: its owner got the grant after all, or it is out
-    /// of the queue. The caller is the queue's first, so the queue can't be freed meanwhile.
+    /// Takes a queue node off the count of abandoned ones: its owner got the grant after all, or
+    /// the node is out of the queue. The caller is the queue's first, so the queue can't be freed
+    /// meanwhile.
     #[cold]
     fn passed(&self) {
-        // Relaxed: it was counted before we knew of it.
+        // Relaxed: the node was counted before we knew of it.
         if self.left.fetch_sub(ONE_LEFT, Relaxed) & PARKED != 0 {
             self.wake_beside();
         }
     }
 
-    /// Wakes all threads that wait outside the queue; a thread that continues to wait sets the mark
+    /// Wakes all threads that wait outside the queue. A thread that continues to wait sets the mark
     /// again.
     #[cold]
     fn wake_beside(&self) {
@@ -187,8 +191,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Leaves the queue if there is a waiter to give the grant `granted` to, and says whether there
-    /// was.
+    /// Leaves the queue if a waiter takes the grant `granted`, and returns whether one did.
     ///
     /// # Safety
     ///
@@ -234,7 +237,7 @@ impl<M: Memory> Queue<M> {
     }
 
     /// Gives `mine` back to the handle, and the grant `granted` to `next`. Returns `false` if
-    /// `next` had been abandoned; then `next` is the caller's.
+    /// `next` was abandoned; then `next` belongs to the caller.
     ///
     /// # Safety
     ///
@@ -302,7 +305,7 @@ mod tests {
         successors(next(&unsafe { first.enqueued() }), next).count()
     }
 
-    /// Joins the queue with a deadline that has passed, and so gives up, `times` times.
+    /// Joins the queue `times` times with a deadline that has passed, and gives up each time.
     fn give_up(queue: &Queue<Native>, times: usize) {
         for _ in 0..times {
             // SAFETY: the handle is ours alone, and is out of the queue after the refusal.

@@ -1,11 +1,11 @@
 //! The groups of near processors as a tree, for locks that have a queue for each group.
 //!
-//! The tree is an array: the machine at index 0, then the groups of level 0, then those of level 1.
-//! The children of the group at index `i` begin at index `FAN_OUT * i + 1`.
+//! The tree is an array: the machine at index 0, then the groups of level 0, then those of level 1,
+//! and so on. The children of the group at index `i` begin at index `FAN_OUT * i + 1`.
 
 use crate::memory::Memory;
 
-/// The number of children of a group. If the machine divides a group into more parts, several parts
+/// The number of children of a group. If a group has more parts on this machine, several parts
 /// share an index.
 const FAN_OUT: usize = 4;
 

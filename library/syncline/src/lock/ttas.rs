@@ -1,10 +1,11 @@
 //! Test-and-test-and-set with exponential back-off: waiters read until the lock looks free, and
-//! those that lose the race for it back off, each time for twice as long.
+//! those that lose the race for it back off. Each back-off is twice as long as the one before, up
+//! to a limit.
 //!
-//! Reading keeps the line shared among the waiters while the lock is held; the back-off keeps them
-//! from all trying at once when it is released. No other lock is smaller, or quicker while it is
-//! uncontended. It is not fair: a thread near the line gets the lock sooner, and one that has
-//! backed off for long may never get it. With many waiters use a queue lock.
+//! Reading keeps the line shared among the waiters while the lock is held. The back-off keeps the
+//! waiters from all trying at once when the lock is released. No other lock is smaller, or quicker
+//! while it is uncontended. The lock is not fair: a thread near the line gets the lock sooner, and
+//! a thread that has backed off for long may never get it. With many waiters use a queue lock.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1; Anderson, "The Performance of Spin Lock Alternatives for
 //! Shared-Memory Multiprocessors" (1990).
@@ -23,8 +24,8 @@ use crate::wait::{PARKED, Park, Wait};
 const FREE: u32 = 0;
 const HELD: u32 = 2;
 
-/// The longest back-off, in transfers of a line: about as long as all cores of a large socket
-/// need to try once.
+/// The longest back-off, in transfers of a line: about the time in which all cores of a large
+/// socket can try once.
 const LONGEST_BACK_OFF: u32 = 32;
 
 /// The test-and-test-and-set lock with exponential back-off.
@@ -62,7 +63,7 @@ impl<W: Wait, M: Memory> Ttas<W, M> {
         }
         if slept == PARKED {
             // Others may still sleep, and their mark was cleared when we were woken. Relaxed: only
-            // our own release needs to see it.
+            // our own release needs to see the mark.
             self.word.fetch_or(PARKED, Relaxed);
         }
         true

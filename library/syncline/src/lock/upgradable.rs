@@ -1,10 +1,10 @@
 //! A shared lock with upgradable reads, made of any shared lock and a turn.
 //!
 //! An upgradable reader can become the writer without another writer in between. So all threads
-//! that write, or may write later, take turns: the turn is a small lock that writers and upgradable
+//! that write, or may write later, take turns. The turn is a small lock that writers and upgradable
 //! readers take first, and keep until the end. Ordinary readers don't take it. A thread that has
-//! the turn can release its share and acquire exclusively, or the other way round: others may read
-//! meanwhile, and no thread can write.
+//! the turn can release its share and acquire exclusively, or release the exclusive lock and
+//! acquire a share. Others may read meanwhile, but no other thread can write.
 //!
 //! ```text
 //!                        turn    shared lock
@@ -16,12 +16,12 @@
 //!   downgrade             held   exclusive -> none -> share
 //! ```
 //!
-//! A writer pays for two locks, a reader for one as before. Use this lock only if upgradable reads
+//! A writer pays for two locks, an ordinary reader for one. Use this lock only if upgradable reads
 //! are needed. A turn is kept while its writer waits for readers, so the shared lock decides which
 //! readers go before a waiting writer.
 //!
-//! Source: none; upgradable ("update") locks are those of databases (Gray and Reuter, "Transaction
-//! Processing", section 7.8), and so is the rule that at most one may be held.
+//! Source: none; databases have upgradable ("update") locks, with the rule that at most one of them
+//! may be held (Gray and Reuter, "Transaction Processing", section 7.8).
 
 use core::mem::forget;
 use core::time::Duration;
@@ -43,8 +43,8 @@ pub struct Upgradable<S: RawSharedLock = CompactRw> {
     shared: S,
 }
 
-/// The turn of this thread, which is given up when this is dropped: sharing the lock panics if the
-/// lock can't count one more reader.
+/// The turn of this thread, which is given up when this is dropped. It is needed because sharing
+/// the lock panics if the lock can't count one more reader.
 struct Turn<'a, M: Memory>(&'a Futex<Park, M>);
 
 impl<M: Memory> Drop for Turn<'_, M> {
@@ -57,8 +57,8 @@ impl<M: Memory> Drop for Turn<'_, M> {
 impl<S: TrySharedLock> Upgradable<S> {
     /// Shares the lock again, for a thread that has the turn and has just released the lock. If the
     /// readers that came since are as many as the lock can count, waits until one of them leaves.
-    /// It must not panic instead: the caller's guard would then release a share that it doesn't
-    /// hold.
+    /// This function must not panic instead: the caller's guard would then release a share that the
+    /// caller doesn't hold.
     ///
     /// # Safety
     ///
@@ -288,7 +288,7 @@ unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
     }
 }
 
-// SAFETY: the turn keeps writers out until the share is held. Sharing needs no waiting, since no
+// SAFETY: the turn keeps writers out until the share is held. Sharing waits for no writer, since no
 // writer waits in the shared lock either.
 unsafe impl<S: TrySharedLock> Downgrade for Upgradable<S> {
     unsafe fn downgrade(&self, node: &S::Node, share: &S::SharedNode) {

@@ -1,11 +1,11 @@
-//! The traits of the `lock_api` crate, with which code that is written for that crate can use the
-//! locks.
+//! The traits of the `lock_api` crate. Code that is written for that crate can use the locks
+//! through these traits.
 //!
-//! [`Raw`] makes a lock of the catalogue a `lock_api::RawMutex`, and one that can be shared a
-//! `lock_api::RawRwLock`. The feature `lock_api` has the traits of version 0.5, whose guards carry
-//! the queue node. The feature `lock_api_0_4` has those of version 0.4, which parking_lot 0.12 and
-//! dashmap use. Their guards carry nothing, so only locks without a node have these traits. Both
-//! features may be on at once.
+//! [`Raw`] makes a lock of the catalogue that can be tried a `lock_api::RawMutex`, and one that can
+//! also be shared a `lock_api::RawRwLock`. The feature `lock_api` has the traits of version 0.5,
+//! whose guards carry the queue node. The feature `lock_api_0_4` has those of version 0.4, which
+//! parking_lot 0.12 and dashmap use. The guards of version 0.4 carry nothing, so only locks without
+//! a node have these traits. Both features may be on at once.
 //!
 //! ```
 //! # #[cfg(feature = "lock_api")] {
@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! If a crate is written for parking_lot's `RawMutex` and `RawRwLock`, use the types of these names
-//! here instead.
+//! For a crate that is written for parking_lot's `RawMutex` and `RawRwLock`, use the types with
+//! these names here instead.
 
 mod raw;
 #[cfg(feature = "lock_api_0_4")]

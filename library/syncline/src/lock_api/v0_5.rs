@@ -1,5 +1,5 @@
-//! The traits of `lock_api` 0.5, whose guards carry something from the acquisition to the release:
-//! the queue node. So every lock that can be tried has them.
+//! The traits of `lock_api` 0.5, whose guards carry the queue node from the acquisition to the
+//! release. So every lock that can be tried has these traits.
 
 use core::marker::PhantomData;
 
@@ -11,8 +11,8 @@ use super::raw::{Raw, free};
 use crate::lock::{Downgrade, RawLock, RawSharedLock, TryLock, TrySharedLock, Upgrade};
 use crate::memory::{Memory, Pooled};
 
-/// What `lock_api`'s guards carry: the acquisition's queue node. It can't be sent to another
-/// thread.
+/// The part that `lock_api`'s guards carry: the acquisition's queue node. It can't be sent to
+/// another thread.
 #[derive(Debug)]
 pub struct Node<N: Default, M: Memory> {
     node: Pooled<N, M>,

@@ -1,11 +1,11 @@
-//! An asymmetric barrier: one side pays for both.
+//! An asymmetric barrier: one side pays for both sides.
 //!
-//! Two threads each store a word and then load the other's. For at least one of them to see the
-//! other's store, each needs a barrier between its two accesses. On the processor, a barrier waits
-//! until the store's line has arrived. If one of the threads needs the barrier rarely, it can pay
-//! for both: on Linux it asks the kernel to interrupt all processors that run threads of this
-//! process (`membarrier(2)`), and an interrupt is a barrier. The other side then only keeps the
-//! compiler from reordering.
+//! Two threads each store a word and then load the other's word. At least one of them sees the
+//! other's store if each has a barrier between its two accesses. A processor's barrier waits until
+//! the store's line has arrived. If one of the threads needs the barrier rarely, it can pay for
+//! both: on Linux it asks the kernel to interrupt all processors that run threads of this process
+//! (`membarrier(2)`), and an interrupt is a barrier. The other side then only keeps the compiler
+//! from reordering.
 //!
 //! ```text
 //!   UNKNOWN -> KERNEL           the kernel provides the heavy side
@@ -38,14 +38,14 @@ mod linux {
 
     static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-    /// Longer than any store waits for its line, in nanoseconds. A thread that needs longer from
-    /// its store to its load was interrupted, and an interrupt is a barrier.
+    /// A time in nanoseconds that is longer than any store waits for its line. A thread that needs
+    /// longer from its store to its load was interrupted, and an interrupt is a barrier.
     const ALL_STORED: libc::c_long = 1_000_000;
 
     #[inline(always)]
     pub fn light() {
-        // Relaxed: whichever state is seen here, `heavy` acts as that state requires, or waits
-        // until no light side relies on it.
+        // Relaxed: the load may see an outdated state. Whichever state it sees, `heavy` acts as
+        // that state requires, or waits until no light side relies on it.
         if STATE.load(Relaxed) == KERNEL {
             compiler_fence(SeqCst);
         } else {
@@ -68,8 +68,8 @@ mod linux {
         }
         let state =
             if call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) { KERNEL } else { FENCES };
-        // Relaxed: as above. The first thread's result holds, since one thread may be denied what
-        // others are not.
+        // Relaxed: as above. The first thread's result holds for all, since the kernel may refuse
+        // one thread and not another.
         match STATE.compare_exchange(UNKNOWN, state, Relaxed, Relaxed) {
             Ok(_) => state,
             Err(state) => state,
@@ -83,21 +83,21 @@ mod linux {
             KERNEL | LEAVING => leave(),
             _ => {}
         }
-        // With fences on both sides this is the heavy one. Otherwise the system call was a barrier
-        // for this thread as well, but the compiler doesn't know that.
+        // If both sides have fences, this is the heavy side's fence. Otherwise the system call was
+        // a barrier for this thread as well, but the compiler doesn't know that.
         fence(SeqCst);
     }
 
     /// Changes to fences, since the kernel's barrier fails now: a filter of system calls was set,
-    /// or the kernel has no memory. Light sides that begin from now on have fences, and those under
-    /// way are over soon.
+    /// or the kernel has no memory. Light sides that begin from now on have fences, and this
+    /// function waits until those under way are over.
     fn leave() {
         STATE.store(LEAVING, SeqCst);
         let time = libc::timespec { tv_sec: 0, tv_nsec: ALL_STORED };
         let rest = ptr::null_mut::<libc::timespec>();
-        // The system call itself, since libc's function is a cancellation point, and the thread
-        // must not end here.
-        // SAFETY: the time is valid, and what would be left of it is not asked for.
+        // This makes the system call itself, since libc's function is a cancellation point, and the
+        // thread must not end here.
+        // SAFETY: the time is valid, and the pointer for the remaining time is null.
         unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, rest) };
         STATE.store(FENCES, SeqCst);
     }

@@ -1,9 +1,9 @@
-//! Which group of near processors this thread runs in.
+//! The group of near processors in which this thread runs.
 //!
 //! The topology is read once, when a thread first asks. A thread that asks meanwhile gets group 0
-//! rather than having to wait: it may be the very thread that reads the topology, in a lock of its
-//! allocator. On other systems than Linux, and without `std`, all processors are one group. Under
-//! Miri, which shows no machine's topology, threads keep moving among some groups.
+//! and doesn't wait: it may be the thread that is reading the topology, if that thread acquires a
+//! lock of its allocator. On systems other than Linux, and without `std`, all processors are one
+//! group. Miri shows no machine's topology, so under Miri threads keep moving among eight groups.
 
 #[cfg(not(any(miri, all(feature = "std", target_os = "linux"))))]
 pub(super) use elsewhere::*;
@@ -23,7 +23,8 @@ mod linux {
 
     static TOPOLOGY: OnceLock<Topology> = OnceLock::new();
 
-    /// A bit for each level that has several groups; 0 while the topology is being read.
+    /// A bit for each level that has several groups. `UNKNOWN` until a thread asks for its group; 0
+    /// while that thread reads the topology.
     static DIVIDED: AtomicU32 = AtomicU32::new(UNKNOWN);
     const UNKNOWN: u32 = u32::MAX;
 
@@ -55,7 +56,7 @@ mod linux {
 
     #[cold]
     fn look(level: usize) -> usize {
-        // Relaxed: it only decides which thread reads the topology.
+        // Relaxed: the exchange only decides which thread reads the topology.
         if DIVIDED.compare_exchange(UNKNOWN, 0, Relaxed, Relaxed).is_err() {
             return 0;
         }
@@ -73,14 +74,15 @@ mod miri {
     use core::sync::atomic::Ordering::Relaxed;
 
     const LEVELS: usize = 3;
-    /// `STAY` calls in a row return the same group, so that some waiters are near each other.
+    /// `STAY` calls in a row, by any threads, get the same group, so that some waiters are near
+    /// each other.
     const STAY: usize = 3;
 
-    /// The number of this thread's group at a level. Each level divides the groups of the level
+    /// The number of this thread's group at a level. Each level divides each group of the level
     /// before in two, and threads change their groups often.
     pub fn current(level: usize) -> usize {
         static LOOKS: AtomicUsize = AtomicUsize::new(0);
-        // Relaxed: it orders nothing, or Miri would see fewer races.
+        // Relaxed: a stronger ordering would hide races from Miri.
         let place = LOOKS.fetch_add(1, Relaxed) / STAY % (1 << LEVELS);
         place >> (LEVELS - 1).saturating_sub(level)
     }

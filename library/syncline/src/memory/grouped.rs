@@ -1,5 +1,5 @@
-//! For tests: the native memory, except that a test chooses each thread's groups, and that the
-//! memory notes the critical sections that are reported to it.
+//! For tests: the native memory with three changes. Limits are small, a test chooses each thread's
+//! groups, and the memory notes the critical sections that are reported to it.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
@@ -38,7 +38,7 @@ impl Grouped {
     }
 }
 
-// SAFETY: as for the native memory, whose words and links these are.
+// SAFETY: as for the native memory: the words and links are the same.
 unsafe impl Memory for Grouped {
     type Word = AtomicU32;
     type Link<T> = AtomicPtr<T>;

@@ -17,20 +17,21 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     type Word: Word;
     /// A shared reference to a node, or to none.
     type Link<T>: Link<Self::Ref<T>>;
-    /// The content of a link: identifies a node, without keeping it alive.
+    /// The content of a link. It identifies a node, without keeping the node alive.
     type Ref<T>: Copy + Eq;
     /// Ordinary data that a lock protects; a checker reports unordered accesses to it.
     type Data<T>: Data<T>;
-    /// Where a caller keeps a node that others may reach during one call: on its stack,
-    /// [`OnStack`](super::OnStack); or, if others can't reach the stack, in its own segment,
-    /// [`Pooled`](super::Pooled).
+    /// Where a caller keeps a node that others may reach during one call: on the caller's stack
+    /// ([`OnStack`](super::OnStack)) or, if others can't reach the stack, in the caller's own
+    /// segment ([`Pooled`](super::Pooled)).
     type Own<T: Default>: Deref<Target = T> + Default;
 
-    /// How many times a waiter looks at a word before it does something slower, such as yielding.
+    /// How many times a waiter polls a word before it does something slower, such as yielding.
     const PATIENCE: u32;
-    /// How many critical sections a group of near threads, or a thread that runs the sections of
-    /// others, may run in a row while others wait; also how many abandoned nodes a queue may have.
-    /// In a checker's memory the limit is small, so that it is reached.
+    /// How many critical sections a group of near threads may run in a row while others wait. The
+    /// same limit holds for a thread that runs the sections of others. A queue that has this many
+    /// abandoned nodes admits no more waiters with a deadline. In a checker's memory the limit is
+    /// small, so that it is reached.
     const BATCH: u32;
 
     /// A reference to a node that this thread has supplied or keeps. If the memory has several
@@ -66,31 +67,33 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
         Self::pause(looks);
     }
 
-    /// Stays away from shared memory for `units` times the time that a cache line needs to
-    /// change hands, roughly.
+    /// Stays away from shared memory for roughly `units` times the time in which a cache line
+    /// changes hands.
     fn delay(units: u32);
 
     /// Lets another thread run on this processor.
     fn yield_now();
 
     /// Sleeps if `word` holds `expected`, until [`unpark`](Self::unpark) with the same key, the
-    /// deadline, or a spurious wake-up. The look at the word and falling asleep are one step.
+    /// deadline, or a spurious wake-up. The check of the word and the falling asleep are one atomic
+    /// step.
     fn park(word: &Self::Word, expected: u32, key: u32, deadline: Option<Duration>);
 
     /// Wakes up to `count` of the threads that sleep on the word at this address: those with this
-    /// key or, if it is `None`, with any key. Perhaps wakes others as well. The word is not
-    /// accessed; it may already be freed.
+    /// key or, if it is `None`, with any key. May wake others as well. Doesn't access the word,
+    /// which may already be freed.
     fn unpark(address: Address, key: Option<u32>, count: u32);
 
-    /// The time since some moment in the past; deadlines are on this clock.
+    /// The time since some moment in the past. Deadlines are on this clock.
     fn now() -> Duration;
 
     /// The number of this thread's group of near processors, from 0. Level 0 is the widest
-    /// (sockets), and each further one divides the groups of the one before. A hint, since the
-    /// thread may move at any time.
+    /// (sockets), and each further one divides the groups of the one before. The number is a hint,
+    /// since the thread may move at any time.
     fn group(level: usize) -> usize;
 
-    /// Whether a level has several groups. A hint: it may take a while until that is known.
+    /// Whether a level has several groups. The answer is a hint: it may take a while until that is
+    /// known.
     #[inline]
     fn is_divided(_level: usize) -> bool {
         true
@@ -122,13 +125,13 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// Called when a thread begins a critical section, or begins to read what a section has
-    /// written: at this point a distributed memory invalidates what this thread has cached of
+    /// written. At this point a distributed memory invalidates this thread's cached copies of
     /// others' data.
     #[inline(always)]
     fn acquired() {}
 
-    /// Called when a thread is about to end a critical section: at this point a distributed memory
-    /// makes what this thread has written known to others.
+    /// Called when a thread is about to end a critical section. At this point a distributed memory
+    /// makes this thread's writes known to others.
     #[inline(always)]
     fn releasing() {}
 }
@@ -178,7 +181,7 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
 
 /// Ordinary data, shared under some lock's protection.
 ///
-/// It may be sent between threads only if `T: Send`. A type that contains data has to implement
+/// Data may be sent between threads only if `T: Send`. A type that contains data has to implement
 /// `Send` itself, with this condition.
 ///
 /// ```compile_fail,E0277
@@ -197,7 +200,7 @@ pub trait Data<T> {
     ///
     /// No other thread accesses the data meanwhile, and the last access happened before.
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R;
-    /// Calls `access` with the data's address, to read the data; several threads may do that at
+    /// Calls `access` with the data's address, to read the data. Several threads may do that at
     /// once.
     ///
     /// # Safety

@@ -13,8 +13,8 @@ use bytemuck::Zeroable;
 
 use super::interface::{Link, Memory};
 
-/// A node at a stable address, freed when this is dropped. A node without a size gets no memory:
-/// each use makes a value, which is never dropped.
+/// A node at a stable address. Dropping the `Lazy` frees the node. A node without a size gets no
+/// memory: each use makes a value, which is never dropped.
 pub struct Lazy<T: Default, M: Memory> {
     node: M::Link<T>,
     owned: PhantomData<T>,
@@ -25,7 +25,7 @@ impl<T: Default, M: Memory> Lazy<T, M> {
     ///
     /// # Safety
     ///
-    /// Callers take turns, and each turn happens before the next.
+    /// Callers take turns, and each turn happens before the next one.
     #[inline]
     pub unsafe fn get(&self) -> &T {
         if size_of::<T>() == 0 {
@@ -33,17 +33,20 @@ impl<T: Default, M: Memory> Lazy<T, M> {
             // SAFETY: a value without a size may be at any aligned address; one was just made.
             return unsafe { NonNull::dangling().as_ref() };
         }
-        // Relaxed: the thread that had the turn before us wrote it, and that happened before.
+        // Relaxed: a thread that had an earlier turn wrote the link, and that turn happened before
+        // ours.
         let node = self.node.load(Relaxed).unwrap_or_else(|| {
             let node = M::allocate();
             self.node.store(Some(node), Relaxed);
             node
         });
-        // SAFETY: it lives until `drop`, of this or of the `Lazy` that has got it by an exchange.
+        // SAFETY: the node lives until the drop of this `Lazy`, or of the one that has got it by an
+        // exchange.
         unsafe { M::follow(node) }
     }
 
-    /// Swaps this node with another `Lazy`'s, if they have nodes. The nodes keep their addresses.
+    /// Swaps the nodes of two `Lazy`s, each of which may have none yet. The nodes keep their
+    /// addresses.
     ///
     /// # Safety
     ///
@@ -69,7 +72,7 @@ impl<T: Default, M: Memory> Drop for Lazy<T, M> {
     fn drop(&mut self) {
         // Relaxed: no other thread uses it any more.
         if let Some(node) = self.node.load(Relaxed) {
-            // SAFETY: it was allocated in `get`, and goes with its owner.
+            // SAFETY: the node was allocated in `get`, and its owner is dropped here.
             unsafe { M::free(node) }
         }
     }

@@ -1,7 +1,7 @@
-//! Words of 64 bits, for versions, which must never wrap around, and for values of up to that size.
+//! Words of 64 bits, for versions, which must never wrap around, and for values of up to 64 bits.
 //!
-//! No thread can sleep on one, since the kernel's futex has 32 bits. So they are separate from
-//! [`Word`](super::Word), and only code that needs them requires a [`LongMemory`].
+//! No thread can sleep on a long word, since the kernel's futex has 32 bits. So long words are
+//! separate from [`Word`](super::Word), and only code that needs them requires a [`LongMemory`].
 
 use core::fmt::Debug;
 use core::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
@@ -13,8 +13,8 @@ use super::native::Native;
 ///
 /// # Safety
 ///
-/// Same requirements as [`Memory`]; SeqCst accesses of all long words are in one order that all
-/// threads see.
+/// Same requirements as [`Memory`]. All threads see the SeqCst accesses to all long words in one
+/// order.
 pub unsafe trait LongMemory: Memory {
     /// A shared word of 64 bits.
     type Long: Long;

@@ -1,17 +1,17 @@
 //! Where shared words live, and what an access to one means.
 //!
-//! A [`Memory`] has two kinds of shared words. A [`Word`] holds 32 bits: a flag, a ticket, a
-//! counter; threads can sleep on it. A [`Link`] refers to a node of a queue, or is empty. A link
-//! holds the memory's kind of reference ([`Memory::Ref`]), not a pointer: in another machine's
-//! memory it is a rank and a displacement.
+//! A [`Memory`] has two kinds of shared words. A [`Word`] holds 32 bits, for example a flag, a
+//! ticket or a counter, and threads can sleep on it. A [`Link`] refers to a node of a queue, or is
+//! empty. A link holds the memory's kind of reference ([`Memory::Ref`]), not a pointer: in another
+//! machine's memory it is a rank and a displacement.
 //!
 //! **Zero is the initial state.** A word starts as 0 and a link empty, and every algorithm is
-//! written so that this means "free". A lock can therefore stand in zeroed memory, be a `static`,
-//! and be initialised in C by `{0}`.
+//! written so that this means "free". A lock can therefore be placed in zeroed memory, be a
+//! `static`, and be initialised in C by `{0}`.
 //!
-//! A new memory implements the four traits in this module. Some parts of the library need one more:
-//! `LongMemory` for versions, transactions and channels of many senders, `Blocks` for the tables
-//! that grow. Nothing else in the library depends on which memory it is.
+//! A new memory implements the four traits in this module. Some parts of the library need one trait
+//! more: versions, transactions and channels of many senders need `LongMemory`, and the tables that
+//! grow need `Blocks`. Nothing else in the library depends on which memory it is.
 
 mod barrier;
 #[cfg(all(feature = "growing", target_has_atomic = "64"))]

@@ -1,6 +1,6 @@
-//! The processor's own memory: words are atomics, references are pointers, waits are `pause` and
-//! the kernel's futex. Accesses to words and links are inlined: an algorithm over this memory
-//! compiles to the same code as if it were written with `core::sync::atomic`.
+//! The processor's own memory: words are atomics, references are pointers, and waiters spin with
+//! `pause` or sleep by the kernel's futex. Accesses to words and links are inlined: an algorithm
+//! over this memory compiles to the same code as if it were written with `core::sync::atomic`.
 
 use core::cell::UnsafeCell;
 use core::hint::spin_loop;
@@ -16,11 +16,11 @@ use super::{barrier, group, place, pool};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 
-/// How many spin-loop hints take about the time that a line needs to change hands. A hint takes 40
-/// cycles since Skylake, 5 to 10 on older and AMD processors.
+/// How many spin-loop hints take about as long as a line's change of hands. A hint takes 40 cycles
+/// since Skylake, 5 to 10 on older and AMD processors.
 const HINTS_PER_TRANSFER: u32 = 4;
-/// The longest pause between two looks, in hints. With longer pauses, waiters lose more by noticing
-/// a change late than they save in traffic.
+/// The longest pause between two looks, in spin-loop hints. With longer pauses, waiters would lose
+/// more by noticing a change late than they would save in traffic.
 const LONGEST_PAUSE: u32 = if cfg!(miri) { 1 } else { 16 };
 
 // SAFETY: the words and links are core's atomics; a reference is a pointer to its node.
@@ -222,8 +222,8 @@ impl<T> Owned<T> {
 }
 
 // SAFETY: shared data is reached only through `with` and `look`, whose callers take turns or only
-// read. So the data moves from thread to thread, and several may read it; the code that shares it
-// between threads promises that both are allowed.
+// read. So the data moves from thread to thread, and several threads may read it. The code that
+// shares the data between threads promises that both are allowed.
 unsafe impl<T: Send> Sync for Owned<T> {}
 // SAFETY: data of a type that may be zero may be zero.
 unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for Owned<T> {}

@@ -1,5 +1,5 @@
-//! Where a caller keeps its node: on its own stack, or in a node of the memory's pool, which is
-//! given back on drop.
+//! Where a caller keeps its node: on the caller's own stack, or in the memory's pool, to which the
+//! node is given back on drop.
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -7,7 +7,7 @@ use bytemuck::Zeroable;
 /// A value whose cache lines hold nothing else, so that writing it does not disturb threads that
 /// use its neighbours.
 ///
-/// It takes two lines or more, always pairs, since processors fetch lines in pairs.
+/// The value takes one or more pairs of lines, since processors fetch lines in pairs.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(128))]
 pub struct Padded<T>(pub T);

@@ -3,11 +3,11 @@
 //! A word's address determines its list. A thread checks the word and puts itself on the list while
 //! it has the list locked. A thread that wakes others writes the word before it locks the list. So
 //! either the sleeper finds the new value, or the waker finds the sleeper. Each sleeper waits on
-//! its own condition variable, so the address and the key decide exactly which thread is woken;
-//! with a futex they don't.
+//! its own condition variable, so the address and the key decide exactly which threads may be
+//! woken. A futex may wake others as well.
 //!
 //! This uses the standard library's mutexes, which sleep in their own way on each system. The lists
-//! allocate; so here a lock that an allocator uses must not be one that parks.
+//! allocate memory. So on these systems an allocator must not use a lock that parks.
 //!
 //! Source: the parking lot of WebKit (Pizlo, "Locking in WebKit", 2016), but with a fixed number of
 //! lists.
@@ -62,7 +62,8 @@ pub fn park(
     let address = Address(word.as_ptr().addr());
     let list = list(address);
     let mut sleepers = list.lock();
-    // Relaxed: the lock orders it with the thread that wakes, and the caller looks again.
+    // Relaxed: the list's mutex orders the load with the thread that wakes, and the caller looks
+    // again.
     if word.load(Relaxed) != expected {
         return;
     }

@@ -1,7 +1,7 @@
-//! What the operating system gives a native thread: sleeping and waking, yielding, a clock. On
+//! The operating system's services for a native thread: sleeping and waking, yielding, a clock. On
 //! Linux these are system calls, elsewhere functions of the standard library. Other systems without
-//! the standard library have none of these: a sleeper spins instead, and no deadline is ever
-//! reached.
+//! the standard library have none of these: a sleeper spins instead, and the clock stands still at
+//! zero, so only a deadline of zero is ever reached.
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::*;

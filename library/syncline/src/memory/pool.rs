@@ -1,21 +1,22 @@
-//! The pool of queue nodes that outlive a call: each node is on lines of its own, which are cached
-//! per thread.
+//! The pool of queue nodes that outlive a call. Each node is on lines of its own, and each thread
+//! caches lines.
 //!
 //! A lock that queues its waiters needs a node for each, at a stable address. `malloc` for every
-//! acquisition would cost more than the lock. So each thread keeps the lines that are given back to
-//! it on a list, and allocates from there. All nodes have the size of one line, whatever lock they
-//! are for, so that one list serves all.
+//! acquisition would cost more than the lock. So each thread keeps the lines that it gives back on
+//! a list, and allocates from there. All nodes take one line, whatever lock they are for, so that
+//! one list serves all locks.
 //!
-//! A line may be given back by a thread other than the one that took it, and then stays with the
-//! thread that gave it back. [`KEPT`] bounds how many lines a thread keeps if it gives back more
-//! than it takes. When a thread ends, the lines that it keeps are freed. Without `std` there is no
-//! thread-local storage, and every node is allocated.
+//! A thread may give back a line that another thread took; the line then stays with the thread that
+//! gave it back. [`KEPT`] bounds how many lines a thread keeps if it gives back more than it takes.
+//! When a thread ends, the lines that it keeps are freed. Without `std` there is no thread-local
+//! storage, and every node is allocated.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-/// The bytes of a line of the pool: two cache lines, since processors fetch cache lines in pairs.
+/// The bytes of one of the pool's lines: two cache lines, since processors fetch cache lines in
+/// pairs.
 const LINE: usize = 128;
 const LAYOUT: Layout = match Layout::from_size_align(LINE, LINE) {
     Ok(layout) => layout,
@@ -88,7 +89,7 @@ mod cache {
     const KEPT: u32 = 64;
 
     std::thread_local! {
-        // Without a destructor, so that an access costs no check and works until the thread's last
+        // The list has no destructor, so an access costs no check and works until the thread's last
         // moment.
         static LINES: Cell<Option<NonNull<Line>>> = const { Cell::new(None) };
         static END: End = const { End };
@@ -108,15 +109,15 @@ mod cache {
     #[inline]
     pub(super) fn take() -> Option<NonNull<Line>> {
         let line = LINES.get()?;
-        // SAFETY: what is on the list was written by `give`.
+        // SAFETY: `give` has written each line on the list.
         LINES.set(unsafe { line.as_ref() }.next);
         Some(line)
     }
 
     /// Whether the list will still be freed, because the thread is not ending yet. `END` is dropped
     /// at the thread's end, and frees the list. Destructors of other thread-local values may run
-    /// after that. Out of line: otherwise the code that gives a node back would compute the address
-    /// of `END` each time.
+    /// after that. This function is out of line: otherwise the code that gives a node back would
+    /// compute the address of `END` each time.
     #[inline(never)]
     fn will_be_freed() -> bool {
         END.try_with(|_| ()).is_ok()
@@ -125,7 +126,7 @@ mod cache {
     #[inline]
     pub(super) fn give(line: NonNull<Line>) {
         let next = LINES.get();
-        // SAFETY: what is on the list was written here.
+        // SAFETY: this function has written each line on the list.
         let length = next.map_or(0, |next| unsafe { next.as_ref() }.length);
         if length == 0 && !will_be_freed() || length >= KEPT {
             return free_line(line);

@@ -1,22 +1,23 @@
-//! How the processors of this machine are grouped, according to `/sys/devices/system` of Linux.
+//! The groups of this machine's processors, according to `/sys/devices/system` of Linux.
 //!
 //! Linux describes each grouping by lists of processors, such as `0-3,8`. A grouping that is
-//! incomplete or makes no sense is ignored; so at worst all processors are one group.
+//! incomplete or makes no sense is ignored. So at worst all processors are one group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
-/// The levels: sockets; processors that share a last-level cache; processors that share an L2. If
-/// Linux does not describe one of them, or it divides nothing, NUMA nodes, clusters or cores take
-/// its role.
+/// The levels: sockets; processors that share a last-level cache; processors that share an L2. A
+/// level that Linux does not describe, or that divides nothing, is replaced: sockets by NUMA nodes,
+/// the last-level caches by clusters, and L2 caches by cores.
 pub(super) const LEVELS: usize = 3;
 
 /// More processors than any Linux supports; protects from lists like `0-4294967295`.
 const LIMIT: usize = 1 << 14;
 
-/// For each processor, by its number, its group at each level; groups are numbered from 0, in the
-/// order of their first processors. Processors that are offline are in group 0.
+/// Each processor's group at each level, indexed by the processor's number. At each level, groups
+/// are numbered from 0, in the order of their first processors. Processors that are offline are in
+/// group 0.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Topology(Vec<[u16; LEVELS]>);
 
@@ -34,8 +35,8 @@ impl Topology {
         let mut near = machine.divide_by_cache(&sockets, u32::MAX);
         if near == sockets {
             let clusters = machine.divide(&sockets, CLUSTER);
-            // On some machines a cluster is a core, or the processors that share an L2; those
-            // belong to the last level.
+            // On some machines a cluster is a core, or the processors that share an L2. Such
+            // clusters belong to the last level.
             if clusters != machine.divide_by_cache(&sockets, 2)
                 && clusters != machine.divide(&sockets, CORE)
             {
@@ -55,7 +56,7 @@ impl Topology {
         Self(groups)
     }
 
-    /// The group of a processor, 0 if it is not known.
+    /// The group of a processor, or 0 if the processor is not known.
     pub(super) fn group(&self, processor: usize, level: usize) -> usize {
         self.0.get(processor).map_or(0, |groups| groups[level].into())
     }
@@ -82,8 +83,8 @@ impl Machine<'_> {
         self.divide_by(groups, |processor| read_list(&self.about(processor).join(file)))
     }
 
-    /// Divides groups by which processors share a cache: that of this level or, if there is none,
-    /// the one of the largest level below it. First-level caches don't count.
+    /// Divides groups by the processors that share a cache of this level or, if there is none, a
+    /// cache of the largest level below it. First-level caches don't count.
     fn divide_by_cache(&self, groups: &[u16], level: u32) -> Vec<u16> {
         self.divide_by(groups, |processor| {
             let caches = (0..).map_while(|index| {
@@ -110,8 +111,8 @@ impl Machine<'_> {
         })
     }
 
-    /// Divides groups by a partition; `list` gives the members of a processor's part. If the lists
-    /// are no partition, or every processor would be alone, the groups stay as they are.
+    /// Divides groups by a partition. `list` returns the members of a processor's part. If the
+    /// lists are no partition, or every processor would be alone, the groups stay as they are.
     fn divide_by(&self, groups: &[u16], list: impl Fn(usize) -> Option<Vec<usize>>) -> Vec<u16> {
         let Some(parts) = self.partition(list) else {
             return groups.into();
@@ -161,8 +162,8 @@ fn read_list(file: &Path) -> Option<Vec<usize>> {
     parse_list(&fs::read_to_string(file).ok()?)
 }
 
-/// The numbers of a list such as `0-3,8`. `None` if the text is not a list, or an empty one, or if
-/// its numbers don't ascend or are too large.
+/// The numbers of a list such as `0-3,8`. `None` if the text is empty or not a list, or if its
+/// numbers don't ascend or are too large.
 fn parse_list(text: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for range in text.trim().split(',') {

@@ -1,4 +1,4 @@
-//! A mutex's guard that keeps an `Arc` of its mutex, and so borrows nothing.
+//! A mutex's guard that keeps an `Arc` of its mutex, so it borrows nothing.
 
 use alloc::sync::Arc;
 use core::marker::PhantomData;
@@ -39,8 +39,8 @@ pub struct ArcMutexGuard<T: ?Sized, L: RawLock = Gate> {
     stays: PhantomData<*const ()>,
 }
 
-// SAFETY: a shared guard gives out shared references to the value, and to the mutex, which another
-// thread may be the last to drop.
+// SAFETY: a shared guard gives out shared references to the value, and to the `Arc` of the mutex.
+// So another thread may be the last to drop the mutex.
 unsafe impl<T: ?Sized + Sync + Send, L: RawLock> Sync for ArcMutexGuard<T, L> {}
 
 impl<T: ?Sized, L: RawLock> ArcMutexGuard<T, L> {
@@ -79,7 +79,7 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds with the feature `std`, if this thread holds the lock.
     #[track_caller]
     pub fn try_lock_arc_for(self: &Arc<Self>, patience: Duration) -> Option<ArcMutexGuard<T, L>> {
         self.try_lock_arc_until(after::<L::Memory>(patience))
@@ -89,7 +89,7 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds with the feature `std`, if this thread holds the lock.
     #[track_caller]
     pub fn try_lock_arc_until(
         self: &Arc<Self>,

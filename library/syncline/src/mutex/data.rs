@@ -1,4 +1,4 @@
-//! A mutex itself: its lock and the value under it.
+//! The type of a mutex: a lock, and the value under it.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -24,13 +24,14 @@ use crate::watched::Watched;
 /// assert_eq!(*HITS.lock() + *ORDERS.lock(), 3);
 /// ```
 ///
-/// Locking has Acquire ordering, and dropping the guard Release. There is no poisoning: a panic
-/// releases the lock, and the next holder finds the value as the panic left it. A thread that locks
-/// a mutex that it holds waits forever, and so do threads that wait for each other; debug builds
-/// panic instead, with a message that names the threads, the locks and the lines.
+/// Locking has Acquire ordering, and dropping the guard has Release ordering. There is no
+/// poisoning: a panic releases the lock, and the next holder finds the value as the panic left it.
+/// A thread that locks a mutex that it holds waits forever, and so do threads that wait for each
+/// other. Debug builds with the feature `std` panic instead, with a message that names the threads,
+/// the locks and the lines.
 ///
-/// A lock that isn't held can't be released, since releasing it requires the guard; and a lock that
-/// is held can't be dropped:
+/// A lock that isn't held can't be released, since releasing it requires the guard. A lock that is
+/// held can't be dropped:
 ///
 /// ```compile_fail,E0505
 /// let mutex = syncline::Mutex::new(0);
@@ -51,7 +52,8 @@ pub struct Mutex<T: ?Sized, L = Gate> {
     pub(super) value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one thread at a time reach the value, which moves between threads that way.
+// SAFETY: the lock lets one thread at a time reach the value, so the value moves from thread to
+// thread.
 unsafe impl<T: ?Sized + Send, L: Sync> Sync for Mutex<T, L> {}
 // SAFETY: a mutex owns its value.
 unsafe impl<T: ?Sized + Send, L: Send> Send for Mutex<T, L> {}
@@ -86,8 +88,8 @@ impl<T, L: Zeroable> Mutex<T, L> {
 }
 
 impl<T, L> Mutex<T, L> {
-    /// The given lock, with a value under it. For locks in memories other than the native one, and
-    /// for generic code, which makes its lock by `L::default()`.
+    /// The given lock, with a value under it. Used for locks in memories other than the native one,
+    /// and by generic code, which creates its lock by `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
@@ -122,7 +124,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         &self.lock.lock
     }
 
-    /// This mutex as messages name it.
+    /// The name that messages have for this mutex.
     #[inline(always)]
     pub(super) fn named(&self) -> Named {
         Named::new("Mutex", self, self.data_ptr())

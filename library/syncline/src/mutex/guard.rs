@@ -1,4 +1,4 @@
-//! The guard of a mutex: it has the acquisition's node, and gives access to the value.
+//! The guard of a mutex. It keeps the acquisition's node, and gives access to the value.
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -96,7 +96,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         }
     }
 
-    /// Another name of [`filter_map`](Self::filter_map), as in parking_lot.
+    /// Another name for [`filter_map`](Self::filter_map), as in parking_lot.
     ///
     /// # Errors
     ///
@@ -110,13 +110,14 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
 
     fn with_part<U: ?Sized>(self, part: NonNull<U>) -> MappedMutexGuard<'a, U, L> {
         let lock = &self.mutex.lock;
-        // SAFETY: the lock is held with this node, and protects the part with the whole.
+        // SAFETY: the lock is held with this node, and protects the whole value, so the part as
+        // well.
         unsafe { MappedMutexGuard::new(lock, take_node!(self), part) }
     }
 
-    /// Releases the lock while a function runs, and acquires it again, even after a panic.
+    /// Releases the lock while a function runs, and then acquires it again, even after a panic.
     ///
-    /// Others may have changed the value meanwhile.
+    /// Other threads may have changed the value meanwhile.
     ///
     /// ```
     /// use syncline::{Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! A value under a lock of the catalogue, and how its lock is acquired.
+//! A mutex: a value under a lock of the catalogue, and the functions that acquire the lock.
 
 mod arc;
 mod data;
@@ -15,12 +15,12 @@ use crate::deadline::{Deadline, after};
 use crate::lock::{RawLock, TimedLock, TryLock};
 
 impl<T: ?Sized, L: RawLock> Mutex<T, L> {
-    /// Waits for the lock, and holds it as long as the guard lives.
+    /// Waits for the lock, and acquires it. The guard holds the lock as long as it lives.
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock, or would wait for a thread that waits for it,
-    /// perhaps through others.
+    /// In debug builds with the feature `std`, if this thread holds the lock, or would wait for a
+    /// thread that waits for it, directly or through others.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T, L> {
@@ -31,8 +31,8 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 
     /// Runs a function while holding the lock, and returns its result.
     ///
-    /// Unlike [`lock`](Self::lock), this needs no pooled memory for the queue node, which is on the
-    /// stack.
+    /// Unlike [`lock`](Self::lock), this needs no pooled memory for the queue node: in native
+    /// memory the node is on the stack.
     ///
     /// # Panics
     ///
@@ -46,7 +46,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 }
 
 impl<T: ?Sized, L: TryLock> Mutex<T, L> {
-    /// Takes the lock if it is free; otherwise returns `None`.
+    /// Acquires the lock if it is free; otherwise returns `None`.
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, L>> {
@@ -55,16 +55,16 @@ impl<T: ?Sized, L: TryLock> Mutex<T, L> {
         Some(unsafe { MutexGuard::new(self, node) })
     }
 
-    /// Whether a thread holds the lock. The answer may be outdated at once. Takes the lock for a
-    /// moment if it is free.
+    /// Whether a thread holds the lock. The answer may be outdated at once. If the lock is free,
+    /// the call acquires it for a moment.
     pub fn is_locked(&self) -> bool {
         self.try_lock().is_none()
     }
 }
 
 impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
-    /// Waits for the lock for at most the given time. A free lock is taken even if the deadline has
-    /// passed.
+    /// Waits for the lock for at most the given time. A free lock is acquired even if the time is
+    /// up.
     ///
     /// ```
     /// use std::time::Duration;
@@ -75,18 +75,18 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds with the feature `std`, if this thread holds the lock.
     #[track_caller]
     pub fn try_lock_for(&self, patience: Duration) -> Option<MutexGuard<'_, T, L>> {
         self.try_lock_until(after::<L::Memory>(patience))
     }
 
-    /// Waits for the lock until an `Instant`, or a time on the clock of the lock's `Memory`. A free
-    /// lock is taken even if the deadline has passed.
+    /// Waits for the lock until a deadline: an `Instant`, or a time on the clock of the lock's
+    /// `Memory`. A free lock is acquired even if the deadline has passed.
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock.
+    /// In debug builds with the feature `std`, if this thread holds the lock.
     #[track_caller]
     pub fn try_lock_until(
         &self,

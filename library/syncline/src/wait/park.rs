@@ -1,10 +1,10 @@
-//! Spinning, then parking: after a while of looking without success, the waiter sets [`PARKED`] in
-//! the word and sleeps in the kernel. A thread that writes the word finds the bit in what it
-//! overwrites, and wakes the sleeper.
+//! Spinning, then parking: after polling without success for a while, the waiter sets [`PARKED`] in
+//! the word and sleeps in the kernel. A thread that writes the word finds the bit in the value that
+//! it overwrites, and wakes the sleeper.
 //!
 //! No wake-up is lost: the kernel lets a thread sleep only while the word still holds the value
 //! with the bit, and every later writer sees the bit, since it writes with an atomic
-//! read-modify-write.
+//! read-modify-write operation.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -13,7 +13,7 @@ use super::policy::{PARKED, Wait};
 use super::r#yield::Yield;
 use crate::memory::{Memory, Word};
 
-/// A waiter that can sleep loses patience `SOONER` times sooner than one that can't: after about
+/// A waiter that can sleep stops spinning `SOONER` times sooner than one that yields: after about
 /// the time that falling asleep and being woken takes. With many more threads than processors, a
 /// thread that spins for longer watches a word whose writer has lost its processor.
 const SOONER: u32 = 4;
@@ -54,8 +54,8 @@ impl Wait for Park {
     #[inline]
     fn announce<M: Memory>(word: &M::Word, value: u32) {
         let address = word.address();
-        // This clears the mark, so all threads that slept under it are woken; a thread that
-        // continues to wait sets it again. Release: pairs with the Acquire of `wait`.
+        // This clears the mark, so all threads that slept under it are woken. A thread that
+        // continues to wait sets the mark again. Release: pairs with the Acquire of `wait`.
         if word.swap(value, Release) & PARKED != 0 {
             M::unpark(address, None, u32::MAX);
         }
@@ -65,9 +65,9 @@ impl Wait for Park {
     fn advance<M: Memory>(word: &M::Word, value: u32, last: bool) {
         let address = word.address();
         let next = value.wrapping_add(2);
-        // While others sleep for later values the bit stays, or no thread would wake them. It is
-        // cleared when no other thread waits; a thread that came and slept meanwhile is woken, and
-        // sets the bit again. Release: pairs with the Acquire of `wait`.
+        // If other threads wait for later values, the bit stays, or no thread would wake them. If
+        // `last` says that none does, the bit is cleared; a thread that came and slept meanwhile is
+        // woken, and sets the bit again. Release: pairs with the Acquire of `wait`.
         let (old, key) = if last {
             (word.swap(next, Release), None)
         } else {
@@ -84,15 +84,16 @@ impl Wait for Park {
     }
 }
 
-/// Looks whether the wait is over.
+/// Checks whether the wait is over.
 #[inline]
 fn over<M: Memory>(word: &M::Word, fetch: impl Fn(&M::Word), done: impl Fn(u32) -> bool) -> bool {
     fetch(word);
-    // Acquire: pairs with the Release of `hand_over` or `advance`.
+    // Acquire: pairs with the Release of `hand_over`, `announce`, `replace` and `advance`.
     done(word.load(Acquire) & !PARKED)
 }
 
-/// A function of its own, so that an acquisition that need not wait stays small.
+/// Spins, then sleeps. This is a function of its own, so that an acquisition that need not wait
+/// stays small.
 #[cold]
 fn look_again<M: Memory>(
     word: &M::Word,
@@ -117,7 +118,7 @@ fn sleep<M: Memory>(
     done: impl Fn(u32) -> bool,
 ) -> Option<u32> {
     loop {
-        // Acquire: pairs with the Release of `hand_over` or `advance`.
+        // Acquire: pairs with the Release of `hand_over`, `announce`, `replace` and `advance`.
         let value = word.load(Acquire);
         if done(value & !PARKED) {
             return Some(PARKED);
@@ -129,7 +130,7 @@ fn sleep<M: Memory>(
             M::unpark(word.address(), Some(key), 1);
             return None;
         }
-        // Relaxed: it publishes nothing but itself, and the kernel looks at the word again.
+        // Relaxed: the mark publishes nothing else, and the kernel checks the word again.
         if value & PARKED != 0 || word.exchange(value, value | PARKED, Relaxed).is_ok() {
             M::park(word, value | PARKED, key, deadline);
         }

@@ -1,4 +1,4 @@
-//! What a policy says: how a waiter waits, and how its word is written.
+//! The trait of policies: how a waiter waits, and how the word that it watches is written.
 
 use core::fmt::Debug;
 use core::sync::atomic::Ordering::AcqRel;
@@ -27,13 +27,13 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// Waits until `done` holds for the word's value, which is passed without [`PARKED`], or until
-    /// the deadline on the memory's clock; `None` stands for no deadline. A thread that parks does
-    /// so under `key`. `done` depends on the value alone: its answer for a value holds for as long
-    /// as the word has that value.
+    /// the deadline on the memory's clock, if there is one. A thread that parks does so under
+    /// `key`. `done` must depend on the value alone: its answer for a value holds for as long as
+    /// the word has that value.
     ///
-    /// Returns `None` if the deadline passed first. Otherwise returns [`PARKED`] if this thread
-    /// may have slept, else 0. If several threads wait for one value, and only one of them is woken,
-    /// that thread must put the bit back into the word, since others may still sleep.
+    /// Returns `None` if the deadline passed first, [`PARKED`] if this thread may have slept, and 0
+    /// otherwise. If several threads wait for one value, and only one of them is woken, that thread
+    /// must put the bit back into the word, since others may still sleep.
     #[inline(always)]
     fn wait<M: Memory>(
         word: &M::Word,
@@ -44,9 +44,9 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
         Self::wait_fetching::<M>(word, key, deadline, |_| (), done)
     }
 
-    /// Like [`wait`](Self::wait), for a waiter that gets the word's line in its own way: `fetch` is
-    /// called right before each load of the word, with nothing in between, until the waiter begins
-    /// to sleep.
+    /// Like [`wait`](Self::wait), for a waiter that fetches the word's line in its own way. `fetch`
+    /// is called right before each load of the word, with nothing in between, until the waiter
+    /// begins to sleep.
     fn wait_fetching<M: Memory>(
         word: &M::Word,
         key: u32,
@@ -61,12 +61,12 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     fn hand_over<M: Memory>(word: &M::Word, value: u32);
 
     /// Writes an (even) value to a word, with Release ordering, and wakes all threads that wait for
-    /// the word. This is for a word for which several threads may wait, each for its own value.
+    /// the word. Used for a word on which several threads may wait, each for its own value.
     fn announce<M: Memory>(word: &M::Word, value: u32);
 
-    /// Writes an (even) value to a word as [`hand_over`](Self::hand_over) does, and returns what it
-    /// held, without [`PARKED`] and with Acquire ordering: for a word that the waiter also changes,
-    /// when it gives up.
+    /// Writes an (even) value to a word as [`hand_over`](Self::hand_over) does, and returns the
+    /// word's old value, without [`PARKED`] and with Acquire ordering. Used for a word that the
+    /// waiter changes too, when it gives up.
     #[inline]
     fn replace<M: Memory>(word: &M::Word, value: u32) -> u32 {
         let address = word.address();
@@ -80,14 +80,14 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
 
     /// Adds 2 to a word, with Release ordering, and wakes the thread that waits for the new value.
     /// Several threads wait for the word, each for its own value and with half of that value as its
-    /// key. `value` is what the word holds now, without [`PARKED`]; the caller is the only writer.
-    /// `last` says that no thread waited for a later value when the caller looked; a policy that
-    /// never sleeps ignores it.
+    /// key. `value` is the word's present value, without [`PARKED`]; the caller is the only writer.
+    /// `last` says that no thread waited for a later value when the caller looked. A policy that
+    /// never sleeps ignores `last`.
     fn advance<M: Memory>(word: &M::Word, value: u32, last: bool);
 
-    /// A pause between two looks at a word or link, in a wait that is bound to be short, since
-    /// another thread is between two steps; `looks` counts from 1. It may yield if that thread
-    /// seems to have lost its processor.
+    /// A pause between two looks at a word or link, in a wait for a thread that is between two
+    /// steps. Such a wait should be short. `looks` counts from 1. The pause may yield if that
+    /// thread seems to have lost its processor.
     fn pause_at<M: Memory, T>(word: &T, looks: u32);
 
     /// Like [`pause_at`](Self::pause_at), in a loop that reads more than one word.

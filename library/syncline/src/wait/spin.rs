@@ -1,6 +1,6 @@
-//! Spinning: the waiter looks again and again. Spinning has the shortest latency, and occupies the
-//! processor. With more threads than processors, the thread that is waited for may not be running,
-//! and its waiters spin away their time slices.
+//! Spinning: the waiter polls until the wait is over. Spinning has the shortest latency, and
+//! occupies the processor. With more threads than processors, the thread for which others wait may
+//! not be running, and the waiters use up their time slices.
 
 use core::sync::atomic::Ordering::{Acquire, Release};
 use core::time::Duration;
@@ -28,7 +28,7 @@ impl Wait for Spin {
         let mut looks = 0;
         loop {
             fetch(word);
-            // Acquire: pairs with the Release of `hand_over` or `advance`.
+            // Acquire: pairs with the Release of `hand_over`, `announce`, `replace` and `advance`.
             if done(word.load(Acquire)) {
                 return Some(0);
             }

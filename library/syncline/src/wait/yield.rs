@@ -1,6 +1,6 @@
-//! Spinning, then yielding: after a while of looking without success, the waiter lets others run
-//! between looks. The thread that is waited for gets a processor within some turns of the
-//! scheduler, and no writer pays for waking a thread.
+//! Spinning, then yielding: after polling without success for a while, the waiter yields between
+//! looks. So the thread for which it waits gets a processor within some turns of the scheduler, and
+//! no writer pays for waking a thread.
 
 use core::sync::atomic::Ordering::Acquire;
 use core::time::Duration;
@@ -27,7 +27,7 @@ impl Wait for Yield {
         done: impl Fn(u32) -> bool,
     ) -> Option<u32> {
         fetch(word);
-        // Acquire: pairs with the Release of `hand_over` or `advance`.
+        // Acquire: pairs with the Release of `hand_over`, `announce`, `replace` and `advance`.
         if done(word.load(Acquire)) {
             Some(0)
         } else {
@@ -72,7 +72,7 @@ fn look_again<M: Memory>(
     loop {
         Yield::pause_at::<M, _>(word, looks);
         fetch(word);
-        // Acquire: pairs with the Release of `hand_over` or `advance`.
+        // Acquire: pairs with the Release of `hand_over`, `announce`, `replace` and `advance`.
         if done(word.load(Acquire)) {
             return Some(0);
         }

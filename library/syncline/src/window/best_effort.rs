@@ -1,5 +1,5 @@
 //! The lock of one part of a window in one word: a count of readers and a writer's bit, with no
-//! queue. A rank that finds the word taken steps back and tries again.
+//! queue. A rank that can't enter undoes its change and tries again.
 //!
 //! ```text
 //!   reader   r -> r + 1                or, if the writer's bit is set, back to r
@@ -10,10 +10,11 @@
 //! subtracting its bit: a store of zero would lose that reader, and the count would wrap around
 //! when the reader steps back.
 //!
-//! No rank is promised a turn: readers that come all the time keep writers out, and a newcomer may
-//! overtake. If that matters, use a queue lock. With `BACK_OFF`, pauses double after each failed
-//! try, so that many waiters do not keep the holder from the word. Without it the word becomes the
-//! bottleneck as the number of writers grows; the variant without back-off exists to measure this.
+//! No rank is guaranteed a turn: a stream of readers keeps writers out, and newcomers may overtake.
+//! If that matters, use a queue lock. With `BACK_OFF`, pauses double after each failed try, up to a
+//! limit, so that many waiters do not keep the holder from the word. Without back-off the word
+//! becomes the bottleneck as the number of writers grows. The variant without back-off exists to
+//! measure this.
 //!
 //! Source: Gerstenberger, Besta and Hoefler, "Enabling Highly-Scalable Remote Memory Access
 //! Programming with MPI-3 One Sided" (SC'13), the local word. In Christgau and Schnor's description
@@ -125,10 +126,10 @@ impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
         false
     }
 
-    /// Rewrites the word, while no other rank changes it.
+    /// Rewrites the word. No other rank may change it meanwhile.
     pub(super) fn restore(&self, readers: u32, written: bool) {
-        // Release: pairs with the Acquire of the rank that comes next, for what a repair has done
-        // before.
+        // Release: pairs with the Acquire of the rank that comes next, which then sees the repair's
+        // earlier writes.
         self.word.store(readers | if written { WRITER } else { 0 }, Release);
     }
 }
@@ -137,7 +138,7 @@ impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
 #[derive(Default)]
 pub(super) struct Tries {
     pub(super) failed: u32,
-    /// How long these tries have waited in all, in units of the first pause.
+    /// The sum of the pauses so far, in units of the first pause.
     waited: u32,
 }
 
@@ -150,7 +151,7 @@ impl Tries {
         }
         self.failed += 1;
         self.waited = self.waited.saturating_add(pauses);
-        // After a long wait this lets others run.
+        // After a long wait this pause may yield.
         W::pause::<M>(self.waited);
     }
 }

@@ -1,4 +1,4 @@
-//! The word of a window by which readers of all its parts and writers of any part exclude each
+//! A window's global word, by which readers of all parts and writers of any part exclude each
 //! other.
 //!
 //! ```text
@@ -6,10 +6,11 @@
 //!   16 bits  readers of all parts
 //! ```
 //!
-//! A rank that arrives adds itself, and steps back by subtracting itself if ranks of the other kind
-//! were counted. So the word is never overwritten by a store, which would lose the addition of a
-//! rank that is about to step back. Neither side is preferred: a stream of writers keeps readers of
-//! all parts out, and a stream of such readers keeps writers out.
+//! A rank that arrives adds itself. If ranks of the other kind were counted, it steps back by
+//! subtracting itself. So no rank that acquires or releases overwrites the word by a store, which
+//! would lose the addition of a rank that is about to step back. Neither side is preferred: a
+//! stream of writers keeps readers of all parts out, and a stream of such readers keeps writers
+//! out.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -30,7 +31,7 @@ const WRITERS: u32 = !READERS;
 
 /// Makes readers of all parts of a window and writers of any part exclude each other.
 ///
-/// It counts up to 65,535 of each, including those that are about to step back.
+/// The word counts up to 65,535 of each, including those that are about to step back.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Global<W: Wait = Yield, M: Memory = Native> {
@@ -67,24 +68,24 @@ impl<W: Wait, M: Memory> Global<W, M> {
         self.leave(WRITER);
     }
 
-    /// Like [`acquire_all`](Self::acquire_all), but only if that is possible at once. Says whether
-    /// it was.
+    /// Like [`acquire_all`](Self::acquire_all), but only if that needs no waiting. Returns whether
+    /// all parts are shared now.
     #[inline]
     pub fn try_acquire_all(&self) -> bool {
         self.try_enter(READER, WRITERS)
     }
 
-    /// Like [`enter_as_writer`](Self::enter_as_writer), but only if that is possible at once. Says
-    /// whether it was.
+    /// Like [`enter_as_writer`](Self::enter_as_writer), but only if that needs no waiting. Returns
+    /// whether the rank has entered.
     #[inline]
     pub fn try_enter_as_writer(&self) -> bool {
         self.try_enter(WRITER, READERS)
     }
 
-    /// Rewrites the word, while no other rank changes it.
+    /// Rewrites the word. No other rank may change it meanwhile.
     pub(super) fn restore(&self, writers: u32, readers: u32) {
-        // Release: pairs with the Acquire of the rank that comes next, for what a repair has done
-        // before.
+        // Release: pairs with the Acquire of the rank that comes next, which then sees the repair's
+        // earlier writes.
         self.word.store(writers * WRITER + readers * READER, Release);
     }
 
@@ -114,7 +115,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
             loop {
                 looks += 1;
                 W::pause_at::<M, _>(&self.word, looks);
-                // Relaxed: a look; the addition orders.
+                // Relaxed: the addition orders.
                 if self.word.load(Relaxed) & others == 0 {
                     break;
                 }

@@ -1,21 +1,23 @@
 //! A part's lock of two levels: one in each host, and one between the hosts.
 //!
-//! A rank that wants the part takes its host's lock first, and then the lock between hosts: a
-//! reader for itself, a writer for its host. A writer that leaves the part leaves the lock between
-//! hosts to its host if other ranks of the host wait, at most [`Memory::BATCH`] times in a row.
-//! Then the host's next writer need not acquire that lock, and sends no message.
+//! A rank that wants the part takes its host's lock first, and then the lock between hosts. A
+//! reader takes the lock between hosts for itself, a writer for its host. A writer that releases
+//! the part leaves the lock between hosts to its host if other ranks of the host wait, at most
+//! [`Memory::BATCH`] times in a row. Then the host's next writer need not acquire that lock, and
+//! sends no message.
 //!
 //! ```text
-//!   hold    2 bits  NONE | BUSY | EXCLUSIVE: what the host has of the lock between hosts
-//!           30 bits how often it was passed on
+//!   hold    2 bits  NONE | BUSY | EXCLUSIVE: the host's hold on the lock between hosts
+//!           30 bits how many times in a row a writer left that lock to the host
 //!
 //!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so no other rank changes the word
 //!           EXCLUSIVE -> EXCLUSIVE       leaves it to a waiter
-//!   reader  EXCLUSIVE -> BUSY -> NONE    gives up what was left: readers of other hosts are let in as well
+//!   reader  EXCLUSIVE -> BUSY -> NONE    gives up the hold, so that readers of other hosts can enter
 //! ```
 //!
-//! Readers do not use the lock that a writer has left to the host: it would keep readers of other
-//! hosts out, and a reader may wait for another reader while both are inside.
+//! Readers do not use the exclusive hold that a writer has left to the host, since it would keep
+//! readers of other hosts out. A reader inside may wait for another reader, so that one must be
+//! able to enter.
 //!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting" (PPoPP 2012), for the two levels and the
 //! bound; Calciu et al., "NUMA-Aware Reader-Writer Locks" (PPoPP 2013), for cohorts of writers
@@ -36,8 +38,8 @@ const EXCLUSIVE: u32 = 2;
 const MODE: u32 = 3;
 const PASS: u32 = 4;
 
-/// A host's hold on a part's lock between hosts, and how many ranks of the host wait for the part.
-/// If both words are zero, the host has nothing of that lock, and no rank waits.
+/// A host's hold on a part's lock between hosts, and the number of the host's ranks that wait for
+/// the part. If both words are zero, the host has no hold on that lock, and no rank waits.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Hold<W: Wait = Yield, M: Memory = Native> {
@@ -52,19 +54,19 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Hold<W, M> {}
 impl<W: Wait, M: Memory> Hold<W, M> {
     /// Whether ranks of the host wait for the part.
     pub(super) fn is_waited_for(&self) -> bool {
-        // Relaxed: a rank that is seen waiting finds the lock between hosts left to it; a rank that
-        // is not seen acquires that lock again.
+        // Relaxed: if a waiting rank is seen, it finds the lock between hosts left to the host. If
+        // it is not seen, it acquires that lock again.
         self.waiting.load(Relaxed) != 0
     }
 }
 
-/// The lock between hosts. A lock that was taken for writing belongs to the host, and another rank
-/// of the host may release it; a share belongs to the caller.
+/// The lock between hosts. If it was acquired exclusively, it belongs to the host, and another rank
+/// of the host may release it. A share belongs to the caller.
 pub trait Between {
     /// Why the lock can't be acquired.
     type Refusal;
 
-    /// Waits for the lock, and takes it for the host if `exclusive` is set, else shares it for the
+    /// Waits for the lock. If `exclusive` is set, takes it for the host, else shares it for the
     /// caller. Has Acquire ordering.
     ///
     /// # Errors
@@ -88,7 +90,7 @@ pub struct Hierarchical<'a, W: Wait, L: RawSharedLock, B> {
 }
 
 impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
-    /// Waits for the part, and takes it.
+    /// Waits for the part, and takes it exclusively.
     ///
     /// # Errors
     ///
@@ -99,8 +101,8 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
     /// [`release`](Self::release) as the release.
     pub unsafe fn acquire(&self, node: &L::Node) -> Result<(), B::Refusal> {
-        // Relaxed: a hint to ranks that leave the part; if one sees it, we find the lock between
-        // hosts below.
+        // Relaxed: a hint to ranks that release the part. If a rank sees it, we find the lock
+        // between hosts held below.
         self.hold.waiting.fetch_add(1, Relaxed);
         // SAFETY: our caller's promise.
         unsafe { self.local.acquire(node) };
@@ -173,17 +175,17 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         unsafe { self.local.release_shared(node) };
     }
 
-    /// Releases the lock between hosts if a writer has left it to the host. One of the readers does
-    /// that, and the others wait for it.
+    /// Releases the lock between hosts if a writer has left it to the host. One of the readers
+    /// releases it, and the others wait until it is released.
     fn give_up(&self) {
         let word = &self.hold.word;
         let mut looks = 0;
         loop {
-            // Acquire: pairs with the Release below: what the host had is given back.
+            // Acquire: pairs with the Release below: the host's hold is released.
             let hold = word.load(Acquire);
             match hold & MODE {
                 NONE => return,
-                // Relaxed: the local lock has brought what the writer did.
+                // Relaxed: acquiring the local lock has made the writer's changes visible.
                 EXCLUSIVE if word.exchange(hold, BUSY, Relaxed).is_ok() => {
                     self.between.release(true);
                     // Release: pairs with the Acquire above.
@@ -198,7 +200,8 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         }
     }
 
-    /// Whether a rank that leaves may leave the lock between hosts to others of its host.
+    /// Whether a writer that releases the part may leave the lock between hosts to others of its
+    /// host.
     fn may_pass(&self, hold: u32) -> bool {
         hold / PASS < L::Memory::BATCH && self.hold.is_waited_for()
     }

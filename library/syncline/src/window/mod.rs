@@ -1,8 +1,8 @@
 //! Locks of windows. A window is memory that is divided among ranks, the processes of an MPI
-//! program. Each rank's part has its own lock, and a rank can also share all parts at once.
+//! program. Each rank's part has its own lock. A rank can also share all parts at once.
 //!
-//! That is MPI's passive target synchronization: `MPI_Win_lock` takes one rank's part, alone or
-//! shared, and `MPI_Win_lock_all` shares all parts. A window has
+//! This is MPI's passive target synchronization: `MPI_Win_lock` takes one rank's part, exclusively
+//! or shared, and `MPI_Win_lock_all` shares all parts. A window has
 //!
 //! ```text
 //!   Global           one word: holders of all parts against writers of any part
@@ -10,21 +10,21 @@
 //! ```
 //!
 //! A writer passes the global word, then takes its part's lock. A reader of one part needs only
-//! that lock; a reader of all parts needs only the global word, so that its cost does not grow with
-//! the number of ranks. With [`BestEffort`] this is the scheme of Gerstenberger, Besta and Hoefler,
-//! "Enabling Highly-Scalable Remote Memory Access Programming with MPI-3 One Sided" (SC'13), as
-//! Christgau and Schnor describe it. The queue locks also get the global word in front; Christgau
-//! and Schnor leave it out there.
+//! that part's lock. A reader of all parts needs only the global word, so its cost does not grow
+//! with the number of ranks. With [`BestEffort`] this is the scheme of Gerstenberger, Besta and
+//! Hoefler, "Enabling Highly-Scalable Remote Memory Access Programming with MPI-3 One Sided"
+//! (SC'13), as Christgau and Schnor describe it. Queue locks, too, have the global word in front
+//! here; Christgau and Schnor leave it out for them.
 //!
 //! [`Hierarchical`] is the lock of a part whose users are on several hosts.
 //!
-//! [`Robust`] has the same words with a record of what each rank has added, so that a rank's death
-//! leaves no rank waiting. [`Ordered`] puts a queue lock in front of each part; a death affects
-//! only the order.
+//! [`Robust`] has the same words and a record of each rank's additions to them, so that a rank's
+//! death leaves no rank waiting. [`Ordered`] puts a queue lock in front of each part's word; there
+//! a death affects only the order.
 //!
 //! Unlike in the published scheme, a writer stays counted in the global word while it waits for its
-//! part. So a reader of the part must not request all parts meanwhile, which MPI's rules forbid as
-//! well.
+//! part. So a rank that shares the part must not request all parts meanwhile. MPI's rules forbid
+//! that as well.
 
 mod best_effort;
 mod global;
@@ -60,7 +60,8 @@ pub struct Part<'a, W: Wait, L: RawSharedLock> {
 }
 
 impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
-    /// Waits until no rank holds the part or all parts, and takes the part.
+    /// Waits until no rank holds or shares the part and no rank shares all parts, and takes the
+    /// part.
     ///
     /// # Safety
     ///

@@ -1,10 +1,11 @@
-//! Window locks that serve ranks in the order of a queue, and that outlive their holders.
+//! Window locks that serve ranks in the order of a queue, and that survive their holders' deaths.
 //!
 //! The counters of [`Robust`] provide the mutual exclusion. In front of each part stands a queue
-//! lock of the catalogue, which says which rank is next: a rank acquires it, then the counters,
-//! which are free by then; and it releases both. A rank that dies in a queue leaves it broken. No
-//! rank repairs a queue, since no rank can know between which two steps the dead one was. But the
-//! queues only determine the order, so the living leave them:
+//! lock of the catalogue, which determines the order. A rank acquires the queue lock, and then the
+//! counters, which are free by then unless a rank that did not queue holds them. Later it releases
+//! both. A rank that dies in a queue leaves the queue broken. No rank repairs a queue, since no
+//! rank can know between which two steps the dead one was. But the queues only determine the order,
+//! so the living ranks leave them:
 //!
 //! ```text
 //!   broken    0 -> 1    a waiter has found a dead rank in a queue; all leave the queues of the window,
@@ -13,20 +14,21 @@
 //!   lined     of each rank: in how many queues it is
 //! ```
 //!
-//! 1. A rank touches a queue only while it is counted in its `lined`, and it has seen, behind a
+//! 1. A rank touches a queue only while its `lined` counts it, and after it has seen, behind a
 //!    barrier, that the queues are not broken.
-//! 2. Queues are made new only by the rank that repairs (one at a time), while they are broken, and
-//!    after it has seen, behind a barrier, that no living rank's `lined` is above 0.
+//! 2. Only the rank that repairs (one at a time) makes queues new, while they are broken, and after
+//!    it has seen, behind a barrier, that no living rank's `lined` is above 0.
 //!
 //! If one rank follows rule 1 and another one rule 2 at the same time, at least one of them sees
-//! the other's store. So each rank that arrives at a queue finds it new, and none returns to the
-//! old one. While the queues are broken there is no order, as with the counters alone.
+//! the other's store. So each rank that arrives at a queue after a renewal finds it new, and no
+//! rank returns to an old one. While the queues are broken there is no order, as with the counters
+//! alone.
 //!
-//! A writer passes the global word before it stands in the queue. So readers don't queue behind a
+//! A writer passes the global word before it joins the queue. So readers don't queue behind a
 //! writer that waits for a reader of all parts.
 //!
 //! A rank that only tries, or waits until a deadline, does not join the queue, since it could not
-//! leave it: it gets the part when it finds the counters free.
+//! leave the queue. It gets the part when it finds the counters free.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -38,7 +40,8 @@ use crate::lock::RawSharedLock;
 use crate::memory::{Memory, Word};
 use crate::wait::Wait;
 
-/// The queues in front of a window's parts, all new at first, and which ranks are in them.
+/// The queues in front of a window's parts, all new at first, and the counts of the queues that
+/// each rank is in.
 pub trait Queues<W: Wait, L: RawSharedLock> {
     /// The table that has the counters.
     type Counters: Table<false, W, L::Memory>;
@@ -59,7 +62,7 @@ pub trait Queues<W: Wait, L: RawSharedLock> {
     /// No living rank uses a queue, and none will before this has returned.
     unsafe fn renew(&self);
 
-    /// Calls `f`, which acquires or releases a queue. If `f` waits, and `leave` returns true, `f`
+    /// Calls `f`, which acquires or releases a queue. If `leave` returns true while `f` waits, `f`
     /// may be abandoned for good. Returns whether `f` has returned.
     fn unless(&self, leave: &dyn Fn() -> bool, f: impl FnOnce()) -> bool;
 }
@@ -81,22 +84,23 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         Ordered { table, rank, policy: PhantomData }
     }
 
-    /// The counters, with which a part can be tried, and all parts can be shared. A lock that was
+    /// The counters, by which a part can be tried and all parts can be shared. A lock that was
     /// acquired by the counters is released by them.
     #[inline]
     pub fn counters(&self) -> Robust<'a, false, W, L::Memory, T::Counters> {
         Robust::new(self.table.counters(), self.rank)
     }
 
-    /// Waits until no rank holds the part or all parts, and takes the part. Returns whether the
-    /// rank is in the part's queue, with the node that `node` returns. `node` is called if the rank
-    /// comes to the queue; by then no rank in an older queue uses this rank's node any more.
+    /// Waits until no rank holds or shares the part and no rank shares all parts, and takes the
+    /// part. Returns whether the rank is in the part's queue, with the node that `node` returns.
+    /// `node` is called if the rank comes to the queue. By then no rank still uses this rank's node
+    /// in a queue from before the last renewal.
     ///
     /// # Safety
     ///
     /// The rank neither holds nor waits for this part. The node is a new one. It stays until the
-    /// queues are made new, or as long as the window: ranks that are about to leave a broken queue
-    /// may use it.
+    /// queues are made new, or else as long as the window: ranks that are about to leave a broken
+    /// queue may use it.
     #[inline]
     pub unsafe fn acquire<'n>(&self, target: usize, node: impl FnOnce() -> &'n L::Node) -> bool
     where
@@ -126,8 +130,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         }
     }
 
-    /// Waits until no rank holds the part alone, and shares it. The result and `node` are as for
-    /// [`acquire`](Self::acquire).
+    /// Waits until no rank holds the part alone, and shares it. The result and `node` have the same
+    /// meanings as in [`acquire`](Self::acquire).
     ///
     /// # Safety
     ///
@@ -165,13 +169,14 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
     }
 
     /// Waits in a queue until it is this rank's turn, or until the queues are broken. Returns
-    /// whether the rank got its turn.
+    /// whether this rank has its turn.
     #[inline]
     fn line_up(&self, acquire: impl FnOnce()) -> bool {
-        // Relaxed: the barrier pairs with the one in `renew`, either way round (rules 1 and 2).
+        // Relaxed: the barrier pairs with the one in `Robust::as_repairer`, which `renew` calls,
+        // either way round (rules 1 and 2).
         self.table.lined(self.rank).fetch_add(1, Relaxed);
         L::Memory::light_barrier();
-        // Acquire: pairs with the Release at the end of `renew`, whose queues are seen then.
+        // Acquire: pairs with the Release at the end of `renew`, so this rank sees the new queues.
         let lined = self.table.broken().load(Acquire) == 0 && self.stay(acquire);
         if !lined {
             self.leave();
@@ -181,7 +186,7 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
 
     #[inline]
     fn step_out(&self, release: impl FnOnce()) {
-        // Relaxed: if the queues are broken now, they stay so while this rank is counted.
+        // Relaxed: if the queues are broken now, they stay broken while this rank is counted.
         if self.table.broken().load(Relaxed) == 0 {
             self.stay(release);
         }
@@ -192,7 +197,7 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
     /// in one.
     #[inline]
     fn leave(&self) {
-        // Release: pairs with the Acquire in `renew`: what was done in the queue is over.
+        // Release: pairs with the Acquire in `renew`: this rank's use of the queue is over.
         self.table.lined(self.rank).fetch_sub(1, Release);
         // Relaxed: a hint.
         if self.table.broken().load(Relaxed) != 0 {
@@ -223,8 +228,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         let is_in = |rank: &usize| self.table.lined(*rank).load(Relaxed) != 0;
         let dead = self.ranks().filter(is_in).any(|rank| !self.lives(rank));
         if dead {
-            // Relaxed: no rank learns anything from the queues any more. If they were made new
-            // since, all ranks leave them once more.
+            // Relaxed: the flag publishes nothing else. If the queues were made new since, all
+            // ranks leave them once more.
             self.table.broken().store(1, Relaxed);
         }
         dead
@@ -240,11 +245,12 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
             return;
         }
         self.counters().as_repairer(0, || {
-            // Relaxed: changed from 1 only here.
+            // Relaxed: only this closure changes the flag from 1.
             if table.broken().load(Relaxed) == 0 || self.ranks().any(lined) {
                 return;
             }
-            // The counts of the living are all 0, and the dead will be in no queue any more.
+            // The counts of the living ranks are all 0. From now on the dead ranks count as being
+            // in no queue.
             // Relaxed: the store of `broken` publishes it.
             let dead = |rank: &usize| table.lined(*rank).load(Relaxed) != 0 && !self.lives(*rank);
             self.ranks().filter(dead).for_each(|rank| table.lined(rank).store(0, Relaxed));

@@ -2,7 +2,7 @@
 //! undone.
 //!
 //! The locks are [`BestEffort`] and [`Global`], whose words are counts. A count does not say which
-//! ranks are counted, so each rank has an entry for each part, and one for all parts, that says
+//! ranks are counted. So each rank has an entry for each part, and one for all parts. An entry says
 //! what the rank has added to the words:
 //!
 //! ```text
@@ -15,23 +15,23 @@
 //!
 //! A rank that waits for long asks which ranks are alive. If a rank that has added something is
 //! dead, the waiting rank repairs: it records that it repairs, waits until no living rank is
-//! moving, and rewrites the words from the entries of the living. A part that a dead rank held is
-//! marked: the data that the lock protects may be inconsistent, and the next owner can find out
-//! ([`Robust::is_orphaned`]).
+//! moving, and rewrites the words from the entries of the living. A part that a dead rank held
+//! alone is marked: the data that the lock protects may be inconsistent, and the next holder can
+//! find out ([`Robust::is_orphaned`]).
 //!
 //! 1. A rank changes words only while its entry is `MOVING` and it has seen, after a barrier, that
 //!    no rank repairs.
 //! 2. A rank that repairs writes words only after it has seen, behind a barrier, that no living
 //!    rank's entry is `MOVING`.
 //!
-//! If a rank that changes words and one that repairs do this at the same time, at least one sees
-//! the other, so no change of a word is lost in a repair. After a repair the words have exactly
-//! what the entries say: the entries of the dead are cleared one by one, and a rank that dies after
-//! its entry was visited is found by the next repair. A rank that dies while it repairs is followed
-//! by another, which starts again.
+//! If one rank changes words and another one repairs at the same time, at least one of them sees
+//! the other. So no change of a word is lost in a repair. After a repair the words agree exactly
+//! with the entries. A repair clears the entries of dead ranks one by one; if a rank dies after its
+//! entry was visited, the next repair finds it. A rank that dies while it repairs is followed by
+//! another, which starts again.
 //!
-//! Queue locks are not repaired: a rank that is behind a dead one in a queue waits for a word that
-//! only the dead one would have written. [`Ordered`](super::Ordered) has queue locks in front of
+//! Queue locks are not repaired: a rank that is behind a dead rank in a queue waits for a word that
+//! only the dead rank would have written. [`Ordered`](super::Ordered) has queue locks in front of
 //! these locks.
 
 use core::marker::PhantomData;
@@ -50,12 +50,12 @@ const HOLDS: u32 = 2;
 const SHARES: u32 = 3;
 const MOVING: u32 = 4;
 
-/// A waiter asks which ranks live each time that it has waited for this long.
+/// Each time that a waiter has waited for this long, it asks which ranks live.
 pub(super) const ASK_AFTER: Duration = Duration::from_millis(100);
 /// Without a deadline, a waiter reads the clock once in `PAUSES` pauses.
 const PAUSES: u32 = 16;
 
-/// The words of a window, all zero at first, and which ranks live.
+/// The words of a window, all zero at first, and the knowledge of which ranks live.
 pub trait Table<const BACK_OFF: bool, W: Wait, M: Memory> {
     /// The number of ranks, which is also the number of parts.
     fn ranks(&self) -> usize;
@@ -63,13 +63,15 @@ pub trait Table<const BACK_OFF: bool, W: Wait, M: Memory> {
     fn global(&self) -> &Global<W, M>;
     /// A part's lock.
     fn part(&self, target: usize) -> &BestEffort<BACK_OFF, W, M>;
-    /// What a rank has added for a part; for all parts if `target` is [`ranks`](Self::ranks).
+    /// What a rank has added for the part `target`, or for all parts if `target` is
+    /// [`ranks`](Self::ranks).
     fn entry(&self, rank: usize, target: usize) -> &M::Word;
-    /// Not zero if the owner of a part has died.
+    /// Not zero if a rank has died while it held the part alone, and the part was not declared
+    /// consistent since.
     fn orphaned(&self, target: usize) -> &M::Word;
     /// 1 + the rank that repairs, or 0.
     fn repairer(&self) -> &M::Word;
-    /// Whether a rank lives. A rank that is dead stays dead, and nothing that it began continues.
+    /// Whether a rank lives. A dead rank stays dead, and does nothing any more.
     fn lives(&self, rank: usize) -> bool;
 }
 
@@ -92,8 +94,9 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         Robust { table, rank, policy: PhantomData }
     }
 
-    /// Waits until no rank holds the part or all parts, and takes the part; at most until the
-    /// deadline on the memory's clock, if there is one. Returns whether the part was taken.
+    /// Waits until no rank holds or shares the part and no rank shares all parts, and takes the
+    /// part. Waits at most until the deadline on the memory's clock, if there is one. Returns
+    /// whether the part was taken.
     ///
     /// # Safety
     ///
@@ -101,9 +104,10 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     #[inline]
     pub unsafe fn acquire(&self, target: usize, deadline: Option<Duration>) -> bool {
         let (global, part) = (self.table.global(), self.table.part(target));
-        // Relaxed: only this rank changes it. It is `COUNTED` already after `enter_as_writer`.
+        // Relaxed: only this rank changes its entry. After `enter_as_writer` the entry is already
+        // `COUNTED`.
         let mut added = self.table.entry(self.rank, target).load(Relaxed);
-        // A rank that is counted in the global word stays so while it waits for the part.
+        // A rank that is counted in the global word stays counted while it waits for the part.
         let enter = |added| {
             if added == 0 && !global.try_enter_as_writer() {
                 return 0;
@@ -127,8 +131,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         false
     }
 
-    /// Waits until no rank shares all parts, and lets no rank share them from then on;
-    /// [`acquire`](Self::acquire) of the part has to follow.
+    /// Waits until no rank shares all parts, and lets no rank share them from then on. The caller
+    /// has to call [`acquire`](Self::acquire) for the part next.
     #[inline]
     pub(super) fn enter_as_writer(&self, target: usize) {
         let global = self.table.global();
@@ -153,8 +157,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         });
     }
 
-    /// Waits until no rank holds the part alone, and shares it; at most until the deadline on the
-    /// memory's clock, if there is one. Returns whether the part is shared.
+    /// Waits until no rank holds the part alone, and shares it. Waits at most until the deadline on
+    /// the memory's clock, if there is one. Returns whether the part is shared.
     ///
     /// # Safety
     ///
@@ -184,8 +188,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.acquire_all_until(None);
     }
 
-    /// Like [`acquire_all`](Self::acquire_all), but only if that is possible at once. Says whether
-    /// it was.
+    /// Like [`acquire_all`](Self::acquire_all), but only if that needs no waiting. Returns whether
+    /// all parts are shared now.
     pub fn try_acquire_all(&self) -> bool {
         self.acquire_all_until(Some(Duration::ZERO))
     }
@@ -201,8 +205,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.must_change(self.table.ranks(), SHARES, || self.table.global().release_all());
     }
 
-    /// Whether an owner of the part has died, and no rank has declared the part's data consistent
-    /// since.
+    /// Whether a rank has died while it held the part alone, and no rank has declared the part's
+    /// data consistent since.
     #[inline]
     pub fn is_orphaned(&self, target: usize) -> bool {
         // Relaxed: a repair sets the mark before it writes the word that lets this rank in.
@@ -232,28 +236,31 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         }
     }
 
-    /// Calls `change`, which changes words, and sets the entry from `added` to what `change`
-    /// returns. Returns the entry's new value. While a rank repairs, changes nothing and returns
+    /// Calls `change`, which changes words, and sets the entry from `added` to the result of
+    /// `change`. Returns the entry's new value. While a rank repairs, changes nothing and returns
     /// `None`.
     #[inline]
     fn change(&self, target: usize, added: u32, change: impl FnOnce(u32) -> u32) -> Option<u32> {
         let entry = self.table.entry(self.rank, target);
-        // Relaxed: the barrier pairs with the one in `repair`, either way round (rules 1 and 2).
+        // Relaxed: the barrier pairs with the one in `as_repairer`, either way round (rules 1 and
+        // 2).
         entry.store(MOVING, Relaxed);
         M::light_barrier();
-        // Acquire: pairs with the Release at the end of a repair, whose words are seen then.
+        // Acquire: pairs with the Release at the end of a repair, so this rank sees the repaired
+        // words.
         if self.table.repairer().load(Acquire) != 0 {
             // Release: as below.
             entry.store(added, Release);
             return None;
         }
         let now = change(added);
-        // Release: pairs with the Acquire in `settled`, which sees the changed words then.
+        // Release: pairs with the Acquire in `settled`, so the repairing rank sees the changed
+        // words.
         entry.store(now, Release);
         Some(now)
     }
 
-    /// Like [`change`](Self::change), but empties the entry, and waits for repairs to end.
+    /// Like [`change`](Self::change), but sets the entry to 0, and waits for repairs to end.
     #[inline]
     fn must_change(&self, target: usize, added: u32, mut change: impl FnMut()) {
         let mut wait = Waiting::default();
@@ -301,16 +308,17 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         needed && self.as_repairer(repairer, || self.repair())
     }
 
-    /// Calls `f`, after a barrier, while this rank is recorded as the one that repairs; `before` is
-    /// the earlier record. Returns whether the record was still `before`, so no other rank was
-    /// quicker.
+    /// Calls `f`, after a barrier, while this rank is recorded as the one that repairs. `before` is
+    /// the earlier record. If the record is no longer `before`, because another rank was quicker,
+    /// returns `false` without calling `f`.
     pub(super) fn as_repairer(&self, before: u32, f: impl FnOnce()) -> bool {
         let repairer = self.table.repairer();
         // Acquire: pairs with the Release of the last repair's end. One rank repairs at a time.
         if repairer.exchange(before, self.rank as u32 + 1, Acquire).is_err() {
             return false;
         }
-        // Pairs with the light one in `change` (rules 1 and 2).
+        // This pairs with the light barriers in `change` and in `line_up` of `ordered.rs` (rules 1
+        // and 2 of both files).
         M::heavy_barrier();
         f();
         // Release: pairs with the Acquire in `change` and `repair_after_deaths`.
@@ -352,8 +360,9 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
                 return 0;
             }
             if !self.table.lives(rank) {
-                // The rank may have continued between our load and its death. Relaxed: it no longer
-                // does; the part's word is written after both, with Release.
+                // The rank may have continued between our load and its death, so the entry is read
+                // again. Relaxed, here and below: the dead rank changes nothing any more, and the
+                // part's word is written after both stores, with Release.
                 if entry.load(Relaxed) == HOLDS {
                     self.table.orphaned(target).store(1, Relaxed);
                 }
@@ -373,6 +382,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
 #[derive(Default)]
 struct Waiting {
     tries: Tries,
-    /// When this rank began to wait, or asked last which ranks live.
+    /// When this rank last asked which ranks live or, if it has not asked yet, first read the clock
+    /// in this wait.
     since: Option<Duration>,
 }

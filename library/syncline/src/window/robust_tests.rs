@@ -1,5 +1,5 @@
-//! Tests of robust locks in native memory, used by threads as ranks: a rank dies at each step at
-//! which it can.
+//! Tests of robust locks in native memory, with threads as ranks. A rank dies at each step at which
+//! it can.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -14,10 +14,11 @@ use crate::wait::Yield;
 
 const RANKS: usize = 4;
 const DEAD: usize = 1;
-/// Values of an entry: words are being changed; a writer waits for its part.
+/// The value of an entry while words are being changed.
 const MOVING: u32 = 4;
+/// The value of an entry while a writer waits for its part.
 const COUNTED: u32 = 1;
-/// The value of an entry if a writer has its part.
+/// The value of an entry if a writer holds its part.
 const HOLDS: u32 = 2;
 
 #[derive(Default)]
@@ -61,10 +62,10 @@ impl Words {
         Robust::new(self, rank)
     }
 
-    /// Takes part 2 for the rank that is going to die, if that is possible at once; `share` shares
-    /// it.
+    /// Takes part 2 for the rank that is going to die, if that needs no waiting. `share` shares the
+    /// part.
     fn take(&self) -> bool {
-        // SAFETY: it holds nothing, and what it takes is taken back by the repair.
+        // SAFETY: the rank holds nothing, and the repair takes back what it takes.
         unsafe { self.of(DEAD).acquire(2, NOW) }
     }
 
@@ -81,7 +82,7 @@ impl Words {
 /// A deadline that has passed.
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
-/// What a rank can leave in part 2 when it dies, and whether the part is then orphaned.
+/// A state that a rank can leave for part 2 when it dies, and whether the part is then orphaned.
 type Left = (fn(&Words), bool);
 const LEFT: [Left; 8] = [
     (|words| assert!(words.take()), true),
@@ -121,7 +122,8 @@ const LEFT: [Left; 8] = [
     ),
 ];
 
-/// Checks that all is free: each living rank takes and shares each part, then shares all parts.
+/// Checks that everything is free: for each living rank, each part can be taken and shared, and
+/// then all parts can be shared.
 fn all_is_free(words: &Words) {
     for rank in (0..RANKS).filter(|rank| *rank != DEAD) {
         let locks = words.of(rank);
@@ -217,7 +219,7 @@ fn a_repair_waits_for_whoever_is_moving() {
         while words.repairer.load(SeqCst) == 0 && !repair.is_finished() {
             thread::yield_now();
         }
-        // Time for a repair that does not wait to go wrong.
+        // Gives a repair that wrongly does not wait the time to go wrong.
         thread::sleep(Duration::from_millis(20));
         words.entries[0][2].store(HOLDS, SeqCst);
         assert!(repair.join().is_ok_and(|repaired| repaired));

@@ -1,6 +1,6 @@
-//! The names of the schemes: which lock each part of a window has.
+//! The lock schemes of windows, and their names.
 
-/// A lock scheme of a window.
+/// A lock scheme of a window: the lock that each part has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// [`BestEffort`](super::BestEffort) with back-off.
@@ -16,7 +16,7 @@ pub enum Scheme {
     /// A queue in each host, and one between the hosts: [`Hierarchical`](super::Hierarchical).
     Hierarchical,
     /// Ranks request the lock by messages to the rank that owns the part, at their first operation
-    /// under it.
+    /// under the lock.
     MessageDeferred,
     /// Ranks request the lock by messages to the rank that owns the part, as soon as they lock.
     MessageImmediate,

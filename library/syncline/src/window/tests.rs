@@ -31,8 +31,8 @@ impl<L: RawSharedLock<Memory = Native>> Window<L> {
     }
 }
 
-/// Two writers add to both parts by turns. Meanwhile, one reader reads one part, and another reads
-/// both.
+/// Each of two writers adds to the two parts alternately. Meanwhile, one reader reads one part, and
+/// another one reads both.
 fn sums_are_exact<L: RawSharedLock<Memory = Native>>() {
     let cell = || (L::default(), UnsafeCell::new(0));
     let window = Window { global: Global::default(), parts: [cell(), cell()] };
@@ -91,8 +91,8 @@ fn queue_locks() {
     sums_are_exact::<FairRw<Yield>>();
 }
 
-/// Two hosts of threads: the lock between them, with a writer's node for each host, and the hosts'
-/// local locks.
+/// Two hosts, each with several threads: the lock between the hosts, one writer's node per host for
+/// that lock, and each host's local lock.
 #[derive(Default)]
 struct Hosts {
     between: FairRw<Yield>,
@@ -113,8 +113,8 @@ impl Between for OfHost<'_> {
     type Refusal = ();
 
     fn acquire(&self, exclusive: bool) -> Result<(), ()> {
-        // SAFETY: a host acquires the lock once at a time, a thread has one share of it at a time,
-        // and the nodes stay until the releases.
+        // SAFETY: at most one thread of a host acquires the lock exclusively at a time, a thread
+        // has at most one share of it at a time, and the nodes stay until the releases.
         unsafe {
             if exclusive {
                 self.0.between.acquire(&self.0.nodes[self.1]);
@@ -170,8 +170,8 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     });
     // SAFETY: all threads have ended.
     assert_eq!(unsafe { *hosts.sum.get() }, 4 * ROUNDS);
-    // Neither host still has the lock between hosts: the last writer had no rank to leave it to, or
-    // a reader has released it.
+    // Neither host still holds the lock between hosts: either the last writer had no waiter in its
+    // host to leave it to, and released it, or a reader has released it.
     for host in [0, 1, 0] {
         let before = hosts.taken.load(Relaxed);
         let (lock, alone) = (hosts.lock(host), Default::default());
@@ -184,7 +184,7 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     }
 }
 
-/// A reader that got the lock between hosts from a writer lets readers of other hosts in.
+/// A reader to whose host a writer has left the lock between hosts lets readers of other hosts in.
 #[test]
 fn what_is_left_to_a_reader_keeps_no_other_host_out() {
     let hosts = &Hosts::default();
@@ -200,7 +200,7 @@ fn what_is_left_to_a_reader_keeps_no_other_host_out() {
                 unsafe {
                     lock.acquire_shared(&node).unwrap();
                     inside.fetch_add(1, Relaxed);
-                    // Until the other reader is inside as well.
+                    // Waits until the other reader is inside as well.
                     while inside.load(Relaxed) < 2 {
                         thread::yield_now();
                     }

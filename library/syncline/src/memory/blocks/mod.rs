@@ -1,15 +1,16 @@
-//! Rows of blocks: what a table's buckets are made of.
+//! Rows of blocks, of which a table's buckets are made.
 //!
 //! A block is a head of words and links, followed by slots for values of one type. Blocks of a row
-//! follow each other, so a block is found by its number; a row is given back as a whole. Blocks
-//! that were never used are all zeros: their words are 0, their links empty, their slots vacant.
+//! follow each other in memory, so a block is found by its number. A row is freed as a whole.
+//! Blocks that were never used are all zeros: their words are 0, their links empty, their slots
+//! vacant.
 //!
-//! A slot is copied word by word, atomically. A copy that is made during a write may be torn; the
+//! A slot is copied word by word, atomically. A copy that is made during a write may be torn. The
 //! block's user has to detect that by words in the head.
 //!
-//! In native memory a row is bytes ([`native`](self)), and slots hold values of any types that can
-//! be copied, even with padding. In a memory whose words are objects, as in a checker, slots are
-//! made of such objects ([`objects`]), and values are [`Words`].
+//! In native memory a row is bytes ([`native`](self)), and slots hold values of any type that can
+//! be copied, even with padding. In a memory whose words are objects, such as a checker's, slots
+//! are made of such objects ([`objects`]), and values are [`Words`].
 
 mod native;
 #[doc(hidden)]
@@ -24,12 +25,12 @@ use core::sync::atomic::Ordering;
 pub use self::words::Words;
 use super::long::LongMemory;
 
-/// Blocks begin at cache lines.
+/// The size of a cache line. Each block begins at one.
 const LINE: usize = 64;
 /// The fewest slots of a block, if the memory is free to choose.
 const FEWEST: usize = 6;
 
-/// What a block begins with: words and links of a memory.
+/// The head of a block: words and links of a memory.
 pub trait BlockHead: Default {
     /// The most slots that the head can describe.
     const MOST: usize;
@@ -40,8 +41,9 @@ pub trait BlockHead: Default {
 /// # Safety
 ///
 /// Blocks of a row overlap with nothing else, are zeros at first, and stay where they are until the
-/// row is freed. A copy of a slot is the value that was set last, if that happened before the copy
-/// and nothing is set meanwhile. Accesses to a slot's words are atomic, with the given orderings.
+/// row is freed. A copy of a slot is the value that was set last, if the setting happened before
+/// the copy and no thread sets the slot meanwhile. Accesses to a slot's words are atomic, with the
+/// given orderings.
 pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// The number of slots of a block.
     const SLOTS: usize;
@@ -55,7 +57,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// If the row is larger than can be addressed.
     fn allocate_row(count: usize) -> Self::Ref<H>;
 
-    /// Gives a row back.
+    /// Frees a row.
     ///
     /// # Safety
     ///
@@ -73,7 +75,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// The start is that of a live row which has a block of this number.
     unsafe fn block(start: Option<Self::Ref<H>>, number: usize) -> Self::Ref<H>;
 
-    /// Copies what is in a slot.
+    /// Copies a slot's content.
     ///
     /// # Safety
     ///
@@ -100,8 +102,8 @@ pub const fn bytes(head: usize, slot: usize, slots: usize) -> usize {
     (head + slots * slot).next_multiple_of(LINE)
 }
 
-/// The number of slots of a block: the one that leaves the smallest part of the block's lines
-/// unused. Of several such numbers it is the largest, since a table's keys fill larger blocks more
+/// The number of slots of a block that leaves the smallest part of the block's lines unused. If
+/// several numbers do, it is the largest of them, since a table's keys fill larger blocks more
 /// evenly.
 #[doc(hidden)]
 pub const fn slots(head: usize, slot: usize, most: usize) -> usize {

@@ -4,9 +4,9 @@
 //! | head | slot 0 | slot 1 | ...      from a cache line on
 //! ```
 //!
-//! A row is zeroed memory, and needs no other initialisation. A slot's words are accessed
-//! atomically, and may be uninitialised ([`word`]). So a value may have padding, and a copy may be
-//! torn.
+//! A row is zeroed memory, and needs no other initialisation. Accesses to a slot's words are
+//! atomic, and the words may be uninitialised ([`word`]). So a value may have padding, and a copy
+//! may be torn.
 
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
@@ -41,14 +41,14 @@ fn layout(bytes: usize, count: usize) -> Layout {
 #[inline(always)]
 unsafe fn place<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut MaybeUninit<usize> {
     debug_assert!(word < words::<R>(), "a word of the slot");
-    // SAFETY: it is within the block, all of which the head's pointer may access.
+    // SAFETY: the word is within the block, and the head's pointer may access the whole block.
     unsafe { block.add(1).cast().add(slot * words::<R>() + word).as_ptr() }
 }
 
 /// The first word of each line of a block of `bytes` bytes.
 #[inline(always)]
 fn lines<'a, H>(block: NonNull<H>, bytes: usize) -> impl Iterator<Item = &'a AtomicU32> {
-    // SAFETY: within the block's memory, all of which is atomic.
+    // SAFETY: the word is within the block's memory, to which all accesses are atomic.
     (0..bytes / LINE).map(move |line| unsafe { block.cast().byte_add(line * LINE).as_ref() })
 }
 

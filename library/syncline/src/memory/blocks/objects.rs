@@ -1,7 +1,8 @@
 //! Blocks whose words are objects, made one by one: for checkers and simulators.
 //!
-//! The head, and a [`Long`] for each word of each slot, follow each other as in native memory, each
-//! with its own size. The memory says where a row is, and how many slots a block has.
+//! As in native memory, the head comes first, and then a [`Long`] for each word of each slot. The
+//! head and each [`Long`] take as many bytes as their types have. The memory decides where a row
+//! is, and how many slots a block has.
 
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
@@ -18,7 +19,7 @@ pub const fn slot<R: Words, M: LongMemory>() -> usize {
     R::WORDS * size_of::<M::Long>()
 }
 
-/// The bytes of a head: words begin behind it.
+/// The bytes of a head. The slots' words begin behind the head.
 pub const fn head<H>() -> usize {
     size_of::<H>().next_multiple_of(8)
 }
@@ -67,7 +68,7 @@ fn all_words<H: BlockHead, R: Words, M: Blocks<H, R>>(
     places.map(move |(slot, at)| unsafe { word::<H, R, M>(block, slot, at) })
 }
 
-/// Makes the heads and all words of a row.
+/// Creates the heads and all words of a row.
 ///
 /// # Safety
 ///

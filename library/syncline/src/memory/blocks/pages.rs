@@ -1,16 +1,16 @@
 //! Memory for many blocks, on large pages if the memory is large.
 //!
-//! Accesses go to blocks anywhere in a row. So in a large table nearly every access misses the TLB,
-//! and looking up the translation costs about as much as the access, and more in a virtual machine.
-//! Linux maps pages of 2 MiB if asked to, and the translations of large tables then fit into the
-//! TLB. On other systems, or if Linux refuses, everything works with small pages.
+//! Accesses go to blocks anywhere in a row. So in a large table nearly every access misses the TLB.
+//! Looking up the translation then costs about as much as the access, and more in a virtual
+//! machine. Linux maps pages of 2 MiB if asked to, and the translations of large tables then fit
+//! into the TLB. On other systems, or if Linux refuses, everything works with small pages.
 //!
-//! Large memory comes from the kernel, which zeroes each page when it is first touched; zeroing it
-//! here would do the work twice.
+//! Large memory comes from the kernel, which zeroes each page at its first access. Zeroing the
+//! memory here would do the work twice.
 
 use std::alloc::Layout;
 
-/// A large page of x86-64, and of others with small pages of 4 KiB.
+/// The bytes of a large page on x86-64, and on other processors with small pages of 4 KiB.
 const LARGE: usize = 2 << 20;
 
 /// Allocates zeroed memory. Returns null if there is none.
@@ -26,7 +26,7 @@ pub(super) unsafe fn allocate(layout: Layout) -> *mut u8 {
     }
 }
 
-/// Gives back what was allocated.
+/// Frees memory that was allocated here.
 ///
 /// # Safety
 ///
@@ -47,10 +47,11 @@ mod large {
 
     use super::LARGE;
 
-    /// The memory begins at a large page, and the rest of its last page belongs to the table too.
+    /// Maps memory that begins at a large page. The rest of its last large page belongs to the
+    /// table too.
     pub(super) fn allocate(size: usize, _: Layout) -> *mut u8 {
         let size = size.next_multiple_of(LARGE);
-        // Room to begin at a large page.
+        // With one large page more, the memory can begin at a large page.
         let Some(room) = size.checked_add(LARGE) else { return ptr::null_mut() };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

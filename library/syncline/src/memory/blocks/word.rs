@@ -1,19 +1,19 @@
 //! A word of a slot, accessed atomically whether or not all its bytes are initialised.
 //!
-//! A slot's value may have padding, and a copy of it may be torn; `core`'s atomics can't access
-//! bytes that may be uninitialised. `atomic-maybe-uninit` can, by inline assembly.
+//! A slot's value may have padding, and a copy of it may be torn. `core`'s atomics can't access
+//! bytes that may be uninitialised. The crate `atomic-maybe-uninit` can, by inline assembly.
 //!
-//! WebAssembly has no such accesses, but usually a single thread, which needs none.
+//! WebAssembly has no such accesses. But it usually has a single thread, which needs none.
 //!
-//! Miri runs no assembly. Under Miri a word is a pointer, since a slot may hold one, and a pointer
-//! that is read as a number can't be dereferenced. So Miri rejects values with padding, as reads of
-//! uninitialised memory.
+//! Miri runs no assembly. Under Miri a word is a pointer, since a slot may hold a pointer, and a
+//! pointer that is read as a number can't be dereferenced. So Miri rejects values with padding, as
+//! reads of uninitialised memory.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;
 
-/// The content of a word before bytes of a slot's value are copied into it. The value may leave
-/// bytes of the last word as they are here.
+/// The content of a word before bytes of a slot's value are copied into it. If the value does not
+/// fill its last word, the remaining bytes stay as they are here.
 #[inline(always)]
 pub(super) fn blank() -> MaybeUninit<usize> {
     if cfg!(miri) { MaybeUninit::zeroed() } else { MaybeUninit::uninit() }
@@ -55,7 +55,8 @@ mod access {
     ///
     /// The word is aligned and lives, and all accesses to it are atomic.
     pub unsafe fn load(word: *mut MaybeUninit<usize>, order: Ordering) -> MaybeUninit<usize> {
-        // SAFETY: our caller's promise; a pointer is as large, and what it holds need not be valid.
+        // SAFETY: our caller's promise; a pointer has the size of the word, and its address need
+        // not be valid.
         unsafe { transmute(AtomicPtr::<()>::from_ptr(word.cast()).load(order)) }
     }
 
@@ -63,7 +64,7 @@ mod access {
     ///
     /// Same requirements as [`load`], and all bytes are initialised.
     pub unsafe fn store(word: *mut MaybeUninit<usize>, value: MaybeUninit<usize>, order: Ordering) {
-        // SAFETY: our caller's promise; a pointer of any bits is valid.
+        // SAFETY: our caller's promise; any bits are a valid value of a raw pointer.
         unsafe { AtomicPtr::<()>::from_ptr(word.cast()).store(transmute(value), order) };
     }
 }

@@ -1,13 +1,13 @@
 //! Values that are made of whole words.
 
-/// A value that consists of words of 64 bits with any content. In a memory whose words are objects,
-/// slots hold such values.
+/// A value that consists of words of 64 bits, each of which may have any content. In a memory whose
+/// words are objects, slots hold such values.
 pub trait Words: Copy {
-    /// How many words.
+    /// The number of words.
     const WORDS: usize;
     /// Calls `word` with each word, in order.
     fn put(self, word: &mut impl FnMut(u64));
-    /// Makes a value of the words that `word` returns, in that order.
+    /// Makes a value from the words that `word` returns, in that order.
     fn of(word: &mut impl FnMut() -> u64) -> Self;
 }
 
