@@ -79,8 +79,8 @@ pub struct Dead {
 /// Functions that access a word also panic if the position is not a multiple of 8. These are
 /// mistakes of the caller on any fabric.
 ///
-/// The error means that the target has died. From then on its part can't be accessed. On fabrics
-/// whose parts outlive their ranks, such as [`Host`](crate::Host), no function returns it.
+/// [`Dead`] means that the target has died. From then on its part can't be accessed. On fabrics
+/// whose parts outlive their ranks, such as [`Host`](crate::Host), no function returns this error.
 pub trait Fabric {
     /// The number of the calling rank, from 0.
     fn rank(&self) -> usize;

@@ -23,7 +23,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The identity of this process.
+    /// The identity of this process. It is zeros if the kernel does not give it.
     pub fn own() -> Process {
         let number = std::process::id();
         let links = ["pid", "time"].map(|name| fs::read_link(format!("/proc/self/ns/{name}")).ok());
@@ -64,7 +64,7 @@ struct State {
 
 fn state(number: u32) -> Option<State> {
     let text = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The process's name comes before it, and may contain spaces and parentheses.
+    // The last parenthesis ends the process's name, which may contain spaces and parentheses.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let letter = fields.next()?;
     // Fields 20 and 22 of the line; the state's letter was field 3.

@@ -1,5 +1,5 @@
 //! The library that `syncline mpi` preloads into MPI programs. It gives each window the lock scheme
-//! that an Info key requests; the program need not be compiled again.
+//! that an Info key or the environment requests; the program need not be compiled again.
 //!
 //! ```text
 //!   program --> entries    one function for each of MPI's that concerns a window's locks

@@ -101,7 +101,7 @@ pub struct Ranks {
 /// which the rank can map a segment, the number that identifies its host, whether its memory may be
 /// shared, and whether it can execute the rarely used side of the segment's barrier.
 const OFFER: usize = NAME + 18;
-/// Sent in the place of whether the memory may be shared, if the rank's key has an invalid value.
+/// What a rank sends for "may its memory be shared" if its key has an invalid value.
 const WRONG: u8 = 2;
 
 /// What the ranks agreed on.

@@ -1,5 +1,5 @@
-//! Addresses that stand for positions in parts. They form a reserved range in which no memory is
-//! ever mapped.
+//! Addresses that stand for positions in parts. They form a range that is reserved without access
+//! rights.
 //!
 //! ```text
 //!   | rank 0           | rank 1           | ...     STRIDE bytes each

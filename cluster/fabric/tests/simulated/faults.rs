@@ -12,7 +12,7 @@ use syncline_fabric::{Change, Dead, Fabric, Heap, Here, Position, Simulated, Win
 
 use crate::cases::{Tested, message, section, sum};
 
-/// A fabric with one fault.
+/// A fabric with one fault, or with none if no constant below is `FAULT`.
 #[derive(Clone, Debug)]
 struct Faulty<const FAULT: usize>(Simulated);
 

@@ -109,7 +109,7 @@ macro_rules! transfer {
                 let it = Transfer {
                     put: $put,
                     origin,
-                    // Only the part of the word that this type has was passed.
+                    // The program has passed only as many bytes of the word as this type has.
                     count: count as $count as isize,
                     kind,
                     at: at as isize,

@@ -19,8 +19,8 @@
 //! only the next rank in a queue is notified by a message.
 //!
 //! A request and its answer are two messages. A release is one message, and no rank waits for it.
-//! The server's thread depends neither on what its process does nor on MPI, of which it calls no
-//! function.
+//! The server's thread works no matter what its process does meanwhile. It calls no function of
+//! MPI.
 //!
 //! When a rank dies, the kernel closes its connections, and its stand-ins release what it held
 //! (under `hierarchical`, except what its whole host holds). If a stand-in still waits for a part,

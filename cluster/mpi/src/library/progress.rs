@@ -15,7 +15,7 @@ use super::below::{self, SUCCESS};
 use super::table::constants;
 use super::word::Word;
 
-/// A generalized request, which only the program could complete. It never completes.
+/// A generalized request. Only this library, which has made it, could complete it, and never does.
 static NEVER: OnceLock<Option<Word>> = OnceLock::new();
 
 /// Makes the request that [`drive`] queries, unless it exists. MPI must be initialized.

@@ -96,8 +96,8 @@ pub fn make(position: usize, size: usize) -> Option<Made> {
 /// Opens the segment that a ticket describes. Returns `None` if this rank can't reach it.
 pub fn open(ticket: Ticket, position: usize, size: usize) -> Option<Area> {
     let path = format!("/proc/{}/fd/{}", ticket.process, ticket.descriptor);
-    // If this is another host, the link may lead to any file. So its name is checked before it is
-    // opened.
+    // If this is another host, the link may lead to any file. So the file's name is checked before
+    // the file is opened.
     let target = fs::read_link(&path).ok()?;
     if ticket.token == [0; 2] || !target.as_os_str().as_bytes().starts_with(LINKED.as_bytes()) {
         return None;
