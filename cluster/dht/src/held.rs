@@ -7,7 +7,7 @@
 //! 1. the new bucket's slots,
 //! 2. its depth: from here on it is in use,
 //! 3. the old bucket's depth,
-//! 4. the old bucket's slots, those vacated that have moved,
+//! 4. the old bucket's slots: those whose entries have moved are vacated,
 //! 5. the old bucket is released,
 //! 6. the new bucket is released.
 //!

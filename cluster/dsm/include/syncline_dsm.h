@@ -54,7 +54,7 @@ void *syncline_dsm_alloc(size_t bytes);
 void syncline_dsm_free(void *block, size_t bytes);
 
 /* A hint: places the lines of a range at a rank, except lines that a rank has already touched.
- * Returns how many of the lines are placed at that rank. */
+ * Returns how many of the lines now live at that rank. */
 size_t syncline_dsm_place(const void *from, size_t bytes, int rank);
 
 /* Waits until all threads of all ranks have called this function. Everything that any of them
@@ -88,8 +88,8 @@ void syncline_dsm_let_go(syncline_dsm_section_t *section);
 
 /* Each lock's number is also the number of a counter, which starts at zero and is independent of
  * the lock. `count` adds to the counter atomically and returns the old value, and orders no
- * other memory. `wait` waits until the counter is at least `least`, and then sees what the
- * threads that called `signal` wrote before. */
+ * other memory. `signal` adds to the counter. `wait` waits until the counter is at least `least`;
+ * afterwards, everything is visible that the threads that called `signal` wrote before. */
 uint64_t syncline_dsm_count(unsigned counter, uint64_t add);
 void syncline_dsm_signal(unsigned counter, uint64_t add);
 void syncline_dsm_wait(unsigned counter, uint64_t least);

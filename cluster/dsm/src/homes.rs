@@ -121,8 +121,8 @@ impl Homes {
     }
 }
 
-/// Returns the line's word in the table of homes. If it is `NONE`, this rank claims the line and
-/// writes it.
+/// Returns the line's word in the table of homes. If the word is `NONE`, this rank claims the line
+/// and writes the word.
 fn claim(
     fabric: &impl Fabric,
     shape: &Shape,

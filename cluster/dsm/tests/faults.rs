@@ -37,7 +37,7 @@ fn ranks(ranks: usize, scene: &str, options: Options) -> Vec<Option<ExitStatus>>
     ended(started.expect("ranks start"), ranks)
 }
 
-/// The exit statuses of the ranks. If a rank fails, ranks that have not ended then have none.
+/// The exit statuses of the ranks. If a rank fails or is late, ranks that still run have none.
 fn ended(mut job: Job, ranks: usize) -> Vec<Option<ExitStatus>> {
     let start = Instant::now();
     loop {
@@ -110,7 +110,7 @@ impl Shared {
 }
 
 /// Single instructions that write to two pages, or that need four lines at once. The cache is so
-/// small that all these lines are in one set of it.
+/// small that it has only one set.
 fn crossing() {
     const LINES: usize = 12;
     let program = begin();
@@ -225,7 +225,7 @@ extern "C" fn own_handler(signal: libc::c_int, info: *mut libc::siginfo_t, _: *m
     }
 }
 
-/// The program's own handlers get the signals for other addresses than the shared memory's. Shared
+/// The program's own handlers get the signals for addresses outside of the shared memory. Shared
 /// memory works afterwards.
 fn handlers() {
     for signal in [libc::SIGBUS, libc::SIGSEGV] {

@@ -35,21 +35,21 @@ pub enum Role {
 /// `Fence::Reset`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Others {
-    /// No other node uses it.
+    /// No other node uses the line.
     #[default]
     None,
-    /// Other nodes read it.
+    /// Other nodes read the line.
     Read,
-    /// Another node writes it.
+    /// Another node writes the line.
     Write,
 }
 
 /// What a node knows about a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Known {
-    /// It has deposited itself as a reader.
+    /// Whether the node has deposited itself as a reader.
     pub reads: bool,
-    /// It has deposited itself as a writer.
+    /// Whether the node has deposited itself as a writer.
     pub writes: bool,
     /// What other nodes do with the line.
     pub others: Others,

@@ -36,11 +36,11 @@ pub struct Nodes([u16; NAMED]);
 /// The writers of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
-    /// No node writes it.
+    /// No node writes the line.
     None,
-    /// One node writes it.
+    /// One node writes the line.
     One(usize),
-    /// Several nodes write it.
+    /// Several nodes write the line.
     Many,
 }
 

@@ -20,7 +20,7 @@ pub enum Fence {
 pub enum FenceStep {
     /// Find the pages that were written, and downgrade them: send their changes home.
     Downgrade,
-    /// Wait until all that this node has put has arrived at its home.
+    /// Wait until everything that this node has put has arrived, at all homes.
     Flush,
     /// Synchronize with other nodes: acquire the lock, release it, or meet all nodes.
     Synchronize,
@@ -36,9 +36,9 @@ pub enum FenceStep {
 /// What happens to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineEvent {
-    /// An access finds it missing.
+    /// An access finds the line missing.
     Miss,
-    /// Some of its pages were written, and their changes go home.
+    /// A page of the line was written, and the page's changes go home.
     Downgrade,
 }
 

@@ -39,7 +39,7 @@ pub struct Policy {
     pub placement: Placement,
     /// The most lines that are cached.
     pub cache_lines: usize,
-    /// The most pages that may be written and not yet sent home. If there are more, the first of
+    /// The most pages that may be written and not yet sent home. Before there are more, some of
     /// them go home.
     pub write_buffer: usize,
 }
@@ -247,7 +247,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok((done, from))
     }
 
-    /// The place of a page's twin in `twins`.
+    /// The range of a page's twin in `twins`.
     fn twin(&self, page: usize) -> std::ops::Range<usize> {
         let (line, number) = (page / self.shape.line_pages, page % self.shape.line_pages);
         let start = self.cache.slot(line) * self.shape.line() + number * self.shape.page;

@@ -142,7 +142,7 @@ pub fn copy(from: *const u8, into: &mut [u8]) {
     }
 }
 
-/// Zeroed private memory, of which only touched pages take space.
+/// Zeroed private memory. Only its touched pages take space.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,

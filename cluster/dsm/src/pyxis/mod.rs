@@ -33,7 +33,7 @@ pub struct Pyxis {
 }
 
 impl Pyxis {
-    /// For a node that has not made a deposit or taken in a notice.
+    /// The state of a node that has neither made a deposit nor taken in a notice.
     pub fn new(shape: &Shape) -> Pyxis {
         Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }

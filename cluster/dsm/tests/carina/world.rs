@@ -52,7 +52,7 @@ pub struct World<'a> {
     pub scheme: Scheme,
     pub rng: Rng,
     pub nodes: Vec<Node>,
-    /// The number of homes: each node is the home of some lines.
+    /// The number of homes, which is the number of nodes: each node is a home.
     pub homes: usize,
     pub memory: Vec<[u8; PAGE]>,
     pub directory: Vec<Entry>,
