@@ -17,7 +17,7 @@ use crate::bits::{self, Attempt};
 use crate::plan::Plan;
 use crate::role::{Action, Kind, ROLES, Role};
 
-/// The lowest address of kernel code, all of which lies within two gigabytes above.
+/// The lowest address of kernel code. All kernel code lies in the two gigabytes from there on.
 pub const KERNEL_CODE: u64 = 0xffff_ffff_8000_0000;
 
 /// What an instruction means when it is executed, before any of its effects.
@@ -268,7 +268,7 @@ impl Code {
                     && insn.memory_size().size() == 1
                     && insn.memory_base() != Register::RSP;
                 let plain = matches!(role.kind, Kind::Spin | Kind::Rwlock) && !role.shared;
-                // Words behind the first are not the lock, such as a semaphore's owner.
+                // Words behind the first, such as a semaphore's owner, are not the lock.
                 if (locked || plain && byte) && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Release(role));
                 }
@@ -294,8 +294,8 @@ impl Code {
 
     /// Whether this instruction leaves the function in this range by a jump to a function that does
     /// nothing with the lock, and returns to the caller (a tail call). So `mutex_lock_io` is left by
-    /// a jump to `io_schedule_finish` once it has the lock. The jump to a function that waits for
-    /// the lock is none.
+    /// a jump to `io_schedule_finish` once it has the lock. A jump to a function that waits for the
+    /// lock does not count.
     fn is_left_by(&self, insn: &Instruction, function: Range<u64>) -> bool {
         let target = insn.near_branch_target();
         insn.mnemonic() == Mnemonic::Jmp
@@ -326,8 +326,8 @@ fn switch(insn: &Instruction) -> Option<Mem> {
     }
 }
 
-/// Whether an instruction is atomic: it has the prefix, or is an exchange with memory, which always
-/// is.
+/// Whether an instruction is atomic: it has the prefix, or is an exchange with memory, which is
+/// always atomic.
 fn is_locked(insn: &Instruction) -> bool {
     let in_memory = insn.op0_kind() == OpKind::Memory || insn.op1_kind() == OpKind::Memory;
     in_memory && (insn.has_lock_prefix() || insn.mnemonic() == Mnemonic::Xchg)

@@ -1,4 +1,4 @@
-//! Which kernel is booted: a given image, the one in a package, or the newest on this machine.
+//! Which kernel is booted: a given image, the one in a given package, or one of this machine's.
 
 use std::ffi::OsStr;
 use std::fs;

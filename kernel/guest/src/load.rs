@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::Error;
 use crate::image::Image;
 
-/// C files and jobs of the parallel build, as in the paper (section 4).
+/// The numbers of C files and of jobs of the parallel build, as in Syncchar's paper (section 4).
 const SOURCES: usize = 27;
 const JOBS: usize = 30;
 

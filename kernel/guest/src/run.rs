@@ -60,7 +60,7 @@ pub struct Settings {
     pub plugin: PathBuf,
     /// The load.
     pub load: Load,
-    /// The load's length as a multiple of its shortest, if its length can be chosen.
+    /// The load's length as a multiple of its shortest length, if the length can be chosen.
     pub scale: u32,
     /// A folder whose files are put into the guest's root.
     pub files: Option<PathBuf>,

@@ -77,8 +77,8 @@ impl Symbols {
         Some((symbol, offset - symbol.address))
     }
 
-    /// The index of the first symbol with the address of symbol `at` that is not a mark, such as of
-    /// a section's start; `at` if all are marks. Marks have the same addresses as variables.
+    /// The index of the first symbol that has the same address as symbol `at` and is not a mark,
+    /// such as a section's start; `at` if all are marks. Marks have the same addresses as variables.
     fn first_of_equals(&self, at: usize) -> usize {
         let address = self.all[at].address;
         let equals = (0..=at).rev().take_while(|&i| self.all[i].address == address);

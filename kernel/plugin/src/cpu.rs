@@ -81,9 +81,9 @@ struct Cpu {
     in_user: bool,
     /// Whether accesses count: recording is on, and a lock is held at the current level.
     active: bool,
-    /// Whether the outcome of an attempt to take a bit spinlock, at the current level, is to come.
+    /// Whether the outcome of an attempt to take a bit spinlock at the current level is unknown yet.
     attempts: bool,
-    /// Whether it is in doubt, at the current level, if a bit spinlock was released.
+    /// Whether the release of a bit spinlock at the current level is in doubt.
     doubts: bool,
     call: Call,
     executed: u64,

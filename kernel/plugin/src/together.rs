@@ -15,8 +15,8 @@ const NAPS: u32 = 20;
 
 struct One {
     executed: AtomicU64,
-    /// Whether it executes: not before it was started, and not from when it becomes idle until its
-    /// next call of [`advance`].
+    /// Whether the processor executes: not before it was started, and not from the time when it
+    /// becomes idle until its next call of [`advance`].
     busy: AtomicBool,
 }
 
