@@ -202,7 +202,7 @@ fn no_write_is_lost_while_another_thread_invalidates() {
 
 static CAUGHT: AtomicUsize = AtomicUsize::new(0);
 
-/// The place to which the handler jumps back.
+/// The saved state to which the handler jumps back.
 struct Back(UnsafeCell<[u64; 64]>);
 
 // SAFETY: one thread uses it.

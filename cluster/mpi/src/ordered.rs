@@ -2,7 +2,7 @@
 //! after them a queue for each part ([`Table`]).
 //!
 //! A death can break a queue. A rank that waits in a broken queue leaves it: the rank's stack is
-//! unwound ([`unless`]) from the place where the queue's code waits.
+//! unwound ([`unless`]) from the point at which the queue's code waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};

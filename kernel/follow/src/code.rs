@@ -93,9 +93,9 @@ pub enum Mem {
 /// The meaning of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meaning {
-    /// Its meaning when it is executed.
+    /// The instruction's meanings when it is executed.
     pub exec: [Option<Exec>; 2],
-    /// Its meaning when it accesses memory.
+    /// The instruction's meaning when it accesses memory.
     pub mem: Option<Mem>,
     /// The address that proves a try successful if execution continues there.
     pub proof: Option<(u64, Role)>,

@@ -24,9 +24,9 @@ const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --k
 /// A kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its image.
+    /// The kernel's image.
     pub image: PathBuf,
-    /// Its release: `6.1.0-56-cloud-amd64`.
+    /// The kernel's release, such as `6.1.0-56-cloud-amd64`.
     pub release: String,
     /// A hash of the image's contents.
     pub hash: u64,

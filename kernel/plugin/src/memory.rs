@@ -1,7 +1,7 @@
 //! The kernel's own view of memory: virtual addresses, and the allocation that contains an address.
 //!
 //! All of it is read from the guest's memory while the guest runs, so an answer may be out of date.
-//! It is then a wrong answer, and never a crash.
+//! Such an answer may be wrong, but it never causes a crash.
 
 use syncline_kernel_follow::bits::LONGEST;
 use syncline_kernel_follow::plan::Plan;

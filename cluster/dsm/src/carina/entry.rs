@@ -56,7 +56,7 @@ impl Nodes {
         Nodes(self.0.map(|n| if usize::from(n) == node + 1 { 0 } else { n }))
     }
 
-    /// Whether there are none.
+    /// Whether this is the empty set.
     pub fn is_empty(self) -> bool {
         self.0 == [0; NAMED]
     }

@@ -45,7 +45,7 @@ pub enum LineEvent {
 /// A step of what happens to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineStep {
-    /// If another line occupies the place in the cache, downgrade and drop that line.
+    /// If the cache has no free slot for the line, downgrade another line and drop it.
     MakeRoom,
     /// Deposit this node as a reader and send the notices, unless this node has done so before.
     Reader,

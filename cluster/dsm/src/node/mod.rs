@@ -47,10 +47,10 @@ pub struct Policy {
 /// Whether the rank's other threads keep away from pages during a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {
-    /// All of them wait for the fence, as at a barrier, and no thread has written since the fence's
-    /// downgrade.
+    /// The other threads wait for the fence, as at a barrier, and no thread has written since the
+    /// fence's downgrade.
     Yes,
-    /// They may access pages.
+    /// The other threads may access pages.
     No,
 }
 

@@ -154,7 +154,7 @@ impl Locks {
     ///
     /// # Safety
     ///
-    /// This thread holds it.
+    /// This thread holds the lock.
     ///
     /// # Panics
     ///

@@ -64,7 +64,7 @@ impl Default for Options {
 pub struct Misunderstood {
     /// The variable.
     pub variable: &'static str,
-    /// Its value.
+    /// The variable's value.
     pub value: String,
     /// The values that it may have.
     pub wanted: String,

@@ -55,8 +55,8 @@ impl Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `noticed` with each line that was logged since the last call; it may pass a line that
-    /// it passed before. Calls `noticed` with `None` if entries were lost.
+    /// Calls `noticed` with each line that was logged since the last call, and perhaps again with a
+    /// line that an earlier call has passed. Calls `noticed` with `None` if entries were lost.
     pub fn read(
         &mut self,
         fabric: &impl Fabric,

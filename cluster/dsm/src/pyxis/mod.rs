@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   deposit   a node enters itself into an entry, and sends notices to the nodes concerned
-//!   notices   the lines of which a node got notices: a bit for each line, in the node's part
+//!   notices   the lines about which a node got notices: a bit for each line, in the node's part
 //!   log       notices to all nodes: at the line's home, and counted in one global word
 //! ```
 //!
@@ -80,7 +80,7 @@ impl Pyxis {
         Ok(known.deposited(role, &answer))
     }
 
-    /// Calls `noticed` with each line of which this node got a notice since the last call. Calls
+    /// Calls `noticed` with each line about which this node got a notice since the last call. Calls
     /// `noticed` with `None` if entries of a log were lost, so that this node must assume a notice
     /// for every line.
     ///

@@ -28,9 +28,9 @@ const AGAIN: u64 = 10_000;
 /// What happens to the running rank after a request.
 #[derive(Clone, Copy)]
 pub(super) enum Then {
-    /// It continues.
+    /// The rank continues.
     GoOn,
-    /// It is suspended, and other ranks run until it is resumed.
+    /// The rank is suspended, and other ranks run until it is resumed.
     Suspend(*const Yielder<(), ()>),
 }
 

@@ -175,12 +175,12 @@ struct Counted<const FAULT: usize> {
     held: <Window<Simulated> as Memory>::Word,
 }
 
-/// It is released by a store of the value that the word should have then. So a rank that has come
-/// meanwhile is forgotten.
+/// The lock is released by a store of the value that the word should have then. So a rank that has
+/// come meanwhile is forgotten.
 const RELEASED_BY_A_STORE: usize = 0;
-/// It is acquired by a load and then a store.
+/// The lock is acquired by a load and then a store.
 const TAKEN_IN_TWO_STEPS: usize = 1;
-/// It has no fault. This shows that the others fail because of their faults.
+/// The lock has no fault. This shows that the others fail because of their faults.
 const RIGHT: usize = 2;
 
 // SAFETY: zero is the value of a free lock.

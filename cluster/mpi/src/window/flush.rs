@@ -116,7 +116,7 @@ impl Window {
     /// lock's words do not.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
-            // SeqCst: takes the place of the lock. It pairs with the fence or lock of another rank,
+            // SeqCst: replaces the lock. The fence pairs with the fence or lock of another rank,
             // which the program has ordered before or after this one.
             fence(SeqCst);
         }

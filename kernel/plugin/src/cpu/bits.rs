@@ -42,8 +42,8 @@ impl Cpu {
         }
     }
 
-    /// A store has been executed that may set a whole word or byte. If the store has cleared the bit
-    /// of a lock that is held, it was the release (`rht_assign_unlock`).
+    /// A store has been executed that may set a whole word or byte. If the store has cleared the
+    /// bit of a lock that is held, it was the release (`rht_assign_unlock`).
     pub(super) fn stored(&mut self, address: u64, size: u64) {
         let Some((role, lock)) = self.current.task.bit_stored(address, size) else { return };
         let Kind::Bit(bit) = role.kind else { return };
