@@ -13,9 +13,9 @@
 //!
 //! If the new bucket is in use when its holder dies, the split is finished from step 3. Otherwise
 //! the split has not begun, and the next one begins at step 1. The new bucket stays unchanged until
-//! step 5 is done: otherwise entries that have moved could be freed while the old bucket's slots
-//! still refer to them, and step 4 would read the hash of another entry. So a rank that finds a new
-//! bucket that a dead rank holds repairs the old bucket first.
+//! step 5 is done. Otherwise entries that have moved could be freed while the old bucket's slots
+//! still refer to them, and step 4 would read the hash of another entry. So a rank that finds that
+//! a dead rank holds a new bucket repairs the old bucket first.
 
 use syncline_fabric::{Dead, Fabric, Position};
 

@@ -73,8 +73,9 @@ void syncline_dsm_lock(unsigned lock);
 void syncline_dsm_unlock(unsigned lock);
 
 /* Runs a section under a lock, in this thread or in another thread of this rank that waits for the
- * same lock: the sections of a rank run together, and the data stays with the rank. Returns when
- * the section has run. The section may use its caller's variables, and must not use the same lock. */
+ * same lock. So the sections of a rank run together, and the data stays with the rank. Returns when
+ * the section has run. The section may use its caller's variables, and must not use the same
+ * lock. */
 void syncline_dsm_with(unsigned lock, void (*section)(void *argument), void *argument);
 
 /* Hands in a section without waiting for it. The argument must stay valid until the section has

@@ -23,7 +23,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The identity of this process. It is zeros if the kernel does not give it.
+    /// The identity of this process, or zeros if the kernel does not give it.
     pub fn own() -> Process {
         let number = std::process::id();
         let links = ["pid", "time"].map(|name| fs::read_link(format!("/proc/self/ns/{name}")).ok());

@@ -1,10 +1,10 @@
 //! The meaning of each of the kernel's instructions for its locks: a pure function of the
 //! instruction's bytes, its address and the plan.
 //!
-//! The plugin's interface shows no registers, so an instruction's meaning must not depend on them:
-//! a call gives the return address and the stack's position, a locked instruction in a lock
-//! function gives the lock's address, and a return from such a function shows that the acquisition
-//! or try is over.
+//! The plugin's interface shows no registers, so an instruction's meaning must not depend on them.
+//! A call gives the return address and the stack's position. A locked instruction in a lock
+//! function gives the lock's address. A return from such a function shows that the acquisition or
+//! try is over.
 
 use std::ops::Range;
 
@@ -143,8 +143,8 @@ impl Code {
         }
     }
 
-    /// The meaning of each instruction of a block. `block` has their addresses and bytes. `read` gets
-    /// an address and returns the code there, up to [`bits::LONGEST`] bytes.
+    /// The meaning of each instruction of a block. `block` has the instructions' addresses and
+    /// bytes. `read` gets an address and returns the code there, up to [`bits::LONGEST`] bytes.
     pub fn meanings<'a>(
         &self,
         block: impl Iterator<Item = (u64, &'a [u8])>,
@@ -255,8 +255,8 @@ impl Code {
                 } else if self.returns(insn) {
                     meaning.exec[0] = Some(Exec::Done(role));
                 }
-                // In some kernels, `mutex_lock_io` leaves everything to the waiter's function, which
-                // is then the first to access the mutex.
+                // In some kernels, `mutex_lock_io` leaves everything to the waiter's function, so
+                // this function is the first to access the mutex.
                 if role.kind == Kind::Mutex && locked && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Word(role));
                 }
@@ -293,9 +293,9 @@ impl Code {
     }
 
     /// Whether this instruction leaves the function in this range by a jump to a function that does
-    /// nothing with the lock, and returns to the caller (a tail call). So `mutex_lock_io` is left by
-    /// a jump to `io_schedule_finish` once it has the lock. A jump to a function that waits for the
-    /// lock does not count.
+    /// nothing with the lock, and returns to the caller (a tail call). For example, `mutex_lock_io`
+    /// ends with a jump to `io_schedule_finish` once it has the lock. A jump to a function that
+    /// waits for the lock does not count.
     fn is_left_by(&self, insn: &Instruction, function: Range<u64>) -> bool {
         let target = insn.near_branch_target();
         insn.mnemonic() == Mnemonic::Jmp

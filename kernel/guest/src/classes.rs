@@ -129,8 +129,8 @@ impl Classes {
         Some(name)
     }
 
-    /// Like [`Classes::lock`], for a bit spinlock. All bits in an array, such as the chains of a hash
-    /// table, are one class.
+    /// Like [`Classes::lock`], for a bit spinlock. All bits in an array, such as the chains of a
+    /// hash table, are one class.
     pub fn bit(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
         let in_array = self.symbols.find(address).filter(|(symbol, _)| {
             let range = self.symbols.range(&symbol.name);

@@ -54,7 +54,8 @@ impl Load {
     }
 
     /// About how many seconds the load takes, including the boot, with four virtual processors on
-    /// two idle real ones; `None` for a script. `scale` is [`Settings::scale`](crate::run::Settings).
+    /// two idle real ones; `None` for a script. `scale` is
+    /// [`Settings::scale`](crate::run::Settings).
     pub fn seconds(&self, scale: u32) -> Option<u32> {
         match self {
             Load::Small => Some(scale.saturating_mul(10)),

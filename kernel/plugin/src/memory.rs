@@ -155,8 +155,8 @@ impl Memory {
     }
 
     /// The addresses of per-processor variables, of the nodes' structures and of the hash table of
-    /// directory entries, one per line: the kind, the number of the processor or node (for the
-    /// table, its size in bytes), and the address.
+    /// directory entries, one per line. A line has the kind, the number of the processor or node
+    /// (for the table, its size in bytes), and the address.
     pub fn places(&self) -> String {
         let mut text = String::new();
         for (what, array) in [("cpu", self.per_cpu), ("node", self.nodes)] {

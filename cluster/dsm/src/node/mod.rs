@@ -199,8 +199,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     }
 
     /// Adds this many pages to the write buffer. If the buffer is full, written pages go home
-    /// first: this many if the handler sees first writes, and otherwise at most as many as were
-    /// fetched since the buffer was last full.
+    /// first. At most this many go home if the handler sees first writes, and otherwise at most as
+    /// many as were fetched since the buffer was last full.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let sees_first_writes = self.pages.twins() == Twins::AtWrite;

@@ -1,4 +1,4 @@
-//! Random programs without data races, which are made while they run: a node may access only the
+//! Random programs without data races, which are made while they run. A node may access only the
 //! bytes to which it has the right, and rights change only where the program synchronizes.
 //!
 //! The right to a byte belongs to a node, to a lock, or to all nodes for reading. Barriers

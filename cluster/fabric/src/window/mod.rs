@@ -20,8 +20,8 @@
 //!
 //! On a fabric whose parts die with their ranks, an access to a lock in a dead rank's part panics.
 //! On `Host` the part stays, but a lock that a dead rank held is never released. So a rank that
-//! must survive other ranks uses neither their locks nor locks in their parts; the hash table is
-//! written that way.
+//! must survive other ranks uses neither locks that they use nor locks in their parts. The hash
+//! table is written that way.
 
 mod memory;
 mod placed;

@@ -13,7 +13,7 @@
 //!
 //! The lock of a part is in the segment of the host that its rank is on. The ranks of this host use
 //! the lock by the processor's atomic instructions. For a rank on another host there is a
-//! *stand-in* in the process of the part's rank: the server's thread runs the code of this lock,
+//! *stand-in* in the process of the part's rank. The server's thread runs the code of this lock,
 //! with the other rank's row of the segment, and answers when it has acquired the lock. So only the
 //! processors of one host change a word, and a scheme works between hosts as it does within one;
 //! only the next rank in a queue is notified by a message.

@@ -111,9 +111,9 @@ impl Window {
         }
     }
 
-    /// Called at the beginning and the end of an epoch. It orders copies, and the rank's loads and
-    /// stores to its own part, with the accesses of other ranks, if the Acquire and Release of the
-    /// lock's words do not.
+    /// Called at the beginning and the end of an epoch. If the Acquire and Release of the lock's
+    /// words do not suffice, this orders copies, and the rank's loads and stores to its own part,
+    /// with the accesses of other ranks.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
             // SeqCst: replaces the lock. The fence pairs with the fence or lock of another rank,
