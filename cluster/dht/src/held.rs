@@ -1,8 +1,8 @@
 //! A bucket that this rank has locked, and the repair of a bucket whose holder has died.
 //!
-//! If a rank dies while it changes one slot, the bucket is as it was before or after the change,
-//! and nothing needs repair. A split has more steps, which are done in this order (`split`).
-//! Meanwhile both buckets are marked as split:
+//! If a rank dies while it changes one slot, the bucket is in the state before the change or in the
+//! state after it, and nothing needs repair. A split has more steps, which are done in this order
+//! (`split`). Meanwhile both buckets are marked as split:
 //!
 //! 1. the new bucket's slots,
 //! 2. its depth: from here on it is in use,

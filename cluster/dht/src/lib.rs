@@ -15,8 +15,8 @@
 //!   error       why an operation failed
 //! ```
 //!
-//! The table is written once over [`Fabric`](syncline_fabric::Fabric). It is checked on simulated
-//! ranks that die, and runs on ranks of one machine.
+//! The table is written once over [`Fabric`](syncline_fabric::Fabric). The table is checked on
+//! simulated ranks that die, and runs on ranks of one machine.
 //!
 //! ```
 //! use syncline_dht::{Options, Table};

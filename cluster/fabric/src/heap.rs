@@ -81,7 +81,7 @@ impl Heap {
         Position { rank, at: self.at + 8 * (1 + class) }
     }
 
-    /// Takes a block in a rank's part, at a multiple of 64. Its contents are unspecified.
+    /// Takes a block in a rank's part, at a multiple of 64. The block's contents are unspecified.
     ///
     /// # Errors
     ///

@@ -3,8 +3,8 @@
 //!
 //! A process number alone does not identify a process: after the process has ended, another one may
 //! get the number. So a process is identified by its start time as well. Processes in different
-//! containers or on different hosts count process numbers separately. They can't check each other,
-//! and take each other for alive.
+//! containers or on different hosts count process numbers separately. Such processes can't check
+//! each other, and take each other for alive.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -57,7 +57,7 @@ impl Process {
 
 /// What the kernel says about a process.
 struct State {
-    /// Whether it has ended, and its parent has not waited for it yet.
+    /// Whether the process has ended, and its parent has not waited for it yet.
     ended: bool,
     started: u64,
 }

@@ -6,7 +6,7 @@
 //! make some windows in this way. For them, the program's own call is passed on.
 //!
 //! If all ranks' memory is mapped, a put or a get of basic datatypes is a copy of bytes, and is
-//! complete when it returns. All other operations go to the MPI library. Among them are all
+//! complete when it returns. All other operations go to the MPI library. This includes all
 //! accumulates: they are atomic with respect to each other because one library performs them all.
 
 use std::ffi::c_int;

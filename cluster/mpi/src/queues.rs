@@ -91,7 +91,7 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         self.area.at(self.at + LOCKS + target * LINE)
     }
 
-    /// Resets all locks to their initial state. They may be in any state before.
+    /// Resets all locks to their initial state. The locks may be in any state before.
     ///
     /// # Safety
     ///

@@ -80,7 +80,7 @@ pub struct Held {
     pub waited: Option<u64>,
     /// The task that held it when the wait began; [`u32::MAX`] if unknown.
     pub holder: u32,
-    /// Whether it passed from the task that took it to another one.
+    /// Whether the lock passed from the task that took it to another one.
     pub handed_over: bool,
     /// Whether a device was accessed while it was held.
     pub io: bool,

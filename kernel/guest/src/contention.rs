@@ -1,7 +1,8 @@
 //! The kernel's own count of waits, by its tracepoint `lock:contention_begin`: a second source that
 //! checks what the plugin has seen of the same run.
 //!
-//! A histogram in tracefs counts by lock and kind. It runs a little longer than the recording.
+//! A histogram in tracefs counts by lock and kind. The histogram runs a little longer than the
+//! recording.
 //!
 //! - Spinlocks: the histogram counts the waiters in the queue, but not the waiter in front, which
 //!   waits for the pending bit.

@@ -292,7 +292,7 @@ pub fn classes(folder: &Path) -> Result<Classes, Error> {
     Ok(Classes::new(symbols, types, &text("caches"), &text("places")))
 }
 
-/// The plugin's counts; empty if it was killed before it could write them.
+/// The plugin's counts; empty if QEMU was killed before the plugin could write them.
 pub fn counts(folder: &Path) -> Counts {
     let text = fs::read_to_string(folder.join(FOLDER).join("counts")).unwrap_or_default();
     let line = |line: &str| {

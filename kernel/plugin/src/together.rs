@@ -2,8 +2,8 @@
 //!
 //! Under emulation each processor is a thread of the host, so it may find a lock held only because
 //! the host has preempted the holder. So a processor that is more than a quantum ahead of the
-//! slowest busy one waits. It waits about a millisecond at most: QEMU sometimes needs all
-//! processors to stop, and the slowest may be waiting for that.
+//! slowest busy one waits. The processor waits about a millisecond at most: QEMU sometimes needs
+//! all processors to stop, and the slowest may be waiting for that.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

@@ -83,7 +83,7 @@ impl Cache {
         Some(self.slots[oldest] as usize - 1)
     }
 
-    /// Adds a line. Its set must have room.
+    /// Adds a line, whose set must have room.
     pub fn insert(&mut self, line: usize) {
         let slot = self.slot(line);
         self.slots[slot] = line as u32 + 1;

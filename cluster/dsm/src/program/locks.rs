@@ -69,8 +69,8 @@ impl fmt::Debug for Local {
     }
 }
 
-/// Unused queue nodes. They belong to the process and not to a thread: they are allocated in this
-/// rank's part of the memory, and a thread that has ended could not return its nodes.
+/// Unused queue nodes. Unused nodes belong to the process and not to a thread: nodes are allocated
+/// in this rank's part of the memory, and a thread that has ended could not return its nodes.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
 struct Spare(Mutex<Vec<Box<HeldNode>>>);

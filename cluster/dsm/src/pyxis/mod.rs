@@ -9,7 +9,7 @@
 //!
 //! Every operation is complete when its call returns. So when the call for a deposit returns, its
 //! notices have arrived, and the mark *told* was set after that. A release makes deposits while it
-//! downgrades; so when it ends, their notices have arrived.
+//! downgrades. So when the release ends, the notices of these deposits have arrived.
 //!
 //! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 3.3;
 //! docs/internals/dsm.md lists the differences.

@@ -16,10 +16,10 @@
 //! any other operation, also one between the same two ranks. Data that is longer than a word may
 //! take effect in pieces, with time between them. Everything else that a rank does takes no time.
 //!
-//! A rank dies in the middle of one of its operations. It does not run any more, not even its
-//! destructors, and its part is lost. Some of its operations that are on their way take effect, and
-//! others never will. The other ranks learn of the death when no operation of the dead rank is on
-//! its way any more.
+//! A rank dies in the middle of one of its operations. A dead rank does not run any more, not even
+//! its destructors, and its part is lost. Some of its operations that are on their way take effect,
+//! and others never will. The other ranks learn of the death when no operation of the dead rank is
+//! on its way any more.
 //!
 //! ```
 //! use syncline_fabric::{Fabric, Position, simulated::Simulation};

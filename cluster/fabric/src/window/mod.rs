@@ -8,11 +8,11 @@
 //!   placed   locks at positions in a part
 //! ```
 //!
-//! [`Region::lock`] gives the lock at a position in a part. It is used like any other lock of the
-//! catalogue, with a type such as `Mcs<Spin, Window<Host>>`. Every access to a word is one of the
-//! fabric's atomic operations. Each is complete when it returns, so every memory ordering that a
-//! lock's code requests is kept. [`Memory::releasing`] flushes the puts of a critical section. Code
-//! that uses a lock directly calls this function before it releases the lock.
+//! [`Region::lock`] gives the lock at a position in a part. This lock is used like any other lock
+//! of the catalogue, with a type such as `Mcs<Spin, Window<Host>>`. Every access to a word is one
+//! of the fabric's atomic operations. Each is complete when it returns, so every memory ordering
+//! that a lock's code requests is kept. [`Memory::releasing`] flushes the puts of a critical
+//! section. Code that uses a lock directly calls this function before it releases the lock.
 //!
 //! Waiters pause by the fabric's own means, which take into account where the word is
 //! ([`Memory::pause_at`]). So the only waiting policy is [`Spin`](syncline::wait::Spin). Threads

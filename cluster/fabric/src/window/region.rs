@@ -1,5 +1,5 @@
-//! Addresses that stand for positions in parts. They form a range that is reserved without access
-//! rights.
+//! Addresses that stand for positions in parts. These addresses form a range that is reserved
+//! without access rights.
 //!
 //! ```text
 //!   | rank 0           | rank 1           | ...     STRIDE bytes each

@@ -115,8 +115,8 @@ impl<const FAULT: usize> Here for Faulty<FAULT> {
     }
 }
 
-/// Asserts that a case finds a fault with one of many seeds. It finds the fault if it returns an
-/// error, or if ranks wait for something that never comes.
+/// Asserts that a case finds a fault with one of many seeds. A case finds the fault if it returns
+/// an error, or if ranks wait for something that never comes.
 fn is_found(case: impl Fn(u64) -> Result<(), String>) {
     let found = (0..200).any(|seed| match catch_unwind(AssertUnwindSafe(|| case(seed))) {
         Ok(outcome) => outcome.is_err(),

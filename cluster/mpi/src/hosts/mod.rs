@@ -19,13 +19,13 @@
 //! only the next rank in a queue is notified by a message.
 //!
 //! A request and its answer are two messages. A release is one message, and no rank waits for it.
-//! The server's thread works no matter what its process does meanwhile. It calls no function of
-//! MPI.
+//! The server's thread works no matter what its process does meanwhile. This thread calls no
+//! function of MPI.
 //!
-//! When a rank dies, the kernel closes its connections, and its stand-ins release what it held
-//! (under `hierarchical`, except what its whole host holds). If a stand-in still waits for a part,
-//! it acquires the part in its turn and releases it at once. When the rank of a part has died,
-//! ranks on other hosts can't lock the part any more, and get an error.
+//! When a rank dies, the kernel closes the rank's connections, and its stand-ins release the parts
+//! that it held (under `hierarchical`, except the parts that its whole host holds). If a stand-in
+//! still waits for a part, it acquires the part in its turn and releases it at once. When the rank
+//! of a part has died, ranks on other hosts can't lock the part any more, and get an error.
 
 mod cohort;
 mod meet;

@@ -62,7 +62,7 @@ pub struct Made {
     _file: OwnedFd,
 }
 
-/// Makes a segment of `size` bytes. It begins with the token, and the rest is zero.
+/// Makes a segment of `size` bytes. The segment begins with the token, and the rest is zero.
 pub fn make(position: usize, size: usize) -> Option<Made> {
     // SAFETY: the name is a constant string, and the descriptor is new.
     let file = unsafe {

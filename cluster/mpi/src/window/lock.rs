@@ -71,7 +71,7 @@ impl Window {
     }
 
     /// Acquires a deferred lock, because something will be sent now. Returns an error if that
-    /// fails. It also returns an error if an owner has died; then the lock is held.
+    /// fails, and also if an owner has died; in the second case the lock is held.
     #[cold]
     pub(super) fn acquire_now(&self, number: usize, target: &Target) -> c_int {
         loop {
