@@ -121,7 +121,7 @@ pub enum Control {
     Identity = 0,
     /// 1 once the rank has joined, 2 once it has left.
     State = 8,
-    /// What the rank has requested last: the offset of a page, or the number of a lock with the bit
+    /// The rank's latest request: the offset of a page, or the number of a lock with the bit
     /// [`ASKED_LOCK`].
     Asked = 16,
     /// The number of notices that the rank has got.

@@ -274,8 +274,8 @@ fn calls() {
             assert_eq!(*libc::__errno_location(), libc::EFAULT);
             program.memory.touch(at, bytes, false);
             assert_eq!(libc::write(pipe[1], at.cast(), bytes), bytes as isize);
-            // The pages are present now. What a system call writes to them goes home like any other
-            // write.
+            // The pages are present now. The writes of a system call to these pages go home like
+            // any other write.
             program.memory.touch(at, bytes, true);
             assert_eq!(libc::write(pipe[1], c"written".as_ptr().cast(), 8), 8);
             let mut rest = bytes;

@@ -55,7 +55,7 @@ impl Process {
     }
 }
 
-/// What the kernel says about a process.
+/// The kernel's information about a process.
 struct State {
     /// Whether the process has ended, and its parent has not waited for it yet.
     ended: bool,

@@ -1,8 +1,8 @@
 /* Syncline's functions for MPI windows beyond the standard.
  *
  * A program has these functions if `syncline mpi` runs it, or if it is linked with
- * libsyncline_mpi.so in front of the MPI library. They are declared weak, so a program also runs
- * in other cases, but must then check whether they exist:
+ * libsyncline_mpi.so in front of the MPI library. The functions are declared weak, so a program
+ * also runs without them, but must check whether they exist:
  *
  *     if (SL_Win_trylock) ...
  *

@@ -102,10 +102,10 @@ pub struct Ranks {
 /// whether its memory may be shared, and whether it can execute the rare side of the segment's
 /// barrier.
 const OFFER: usize = NAME + 18;
-/// What a rank sends for "may its memory be shared" if its key has an invalid value.
+/// The byte that a rank sends for "may its memory be shared" if its key has an invalid value.
 const WRONG: u8 = 2;
 
-/// What the ranks agreed on.
+/// The ranks' agreement.
 pub struct Agreed {
     /// The scheme.
     pub scheme: Scheme,

@@ -20,7 +20,7 @@ use crate::role::{Action, Kind, ROLES, Role};
 /// The lowest address of kernel code. All kernel code lies in the two gigabytes from there on.
 pub const KERNEL_CODE: u64 = 0xffff_ffff_8000_0000;
 
-/// What an instruction means when it is executed, before any of its effects.
+/// The meaning of an instruction when it is executed, before any of its effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exec {
     /// A lock function begins.
@@ -56,7 +56,7 @@ pub enum Source {
     Interrupt,
 }
 
-/// What an access of an instruction to memory means.
+/// The meaning of an instruction's access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mem {
     /// Data that a section may access.

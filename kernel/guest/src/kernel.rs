@@ -14,10 +14,10 @@ const BOOT: &str = "/boot";
 const PACKAGES: &str = "packages";
 /// The prefix of an image's name.
 const IMAGE: &str = "vmlinuz-";
-/// What to do if a package has no kernel.
+/// The advice if a package has no kernel.
 const NO_IMAGE: &str = "a package such as linux-image-amd64 only depends on the one with the \
                         kernel; name that one, or an image (vmlinuz)";
-/// What to do if there is no kernel.
+/// The advice if there is no kernel.
 const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --kernel` does), or \
                     name an image or a Debian package with --kernel";
 

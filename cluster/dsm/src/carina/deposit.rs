@@ -44,7 +44,7 @@ pub enum Others {
     Write,
 }
 
-/// What a node knows about a line.
+/// A node's knowledge about a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Known {
     /// Whether the node has deposited itself as a reader.
@@ -56,7 +56,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// What the node knows after a deposit with this answer.
+    /// The node's knowledge after a deposit with this answer.
     #[must_use]
     pub fn deposited(self, role: Role, answer: &Deposit) -> Known {
         Known {
@@ -66,7 +66,7 @@ impl Known {
         }
     }
 
-    /// What the node knows after a notice. Under each scheme, only one kind of deposit causes
+    /// The node's knowledge after a notice. Under each scheme, only one kind of deposit causes
     /// notices, so the scheme says what the notice is about.
     #[must_use]
     pub fn after_notice(self, scheme: Scheme) -> Known {

@@ -33,7 +33,7 @@ pub enum FenceStep {
     Forget,
 }
 
-/// What happens to a line.
+/// An event of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineEvent {
     /// An access finds the line missing.
@@ -42,7 +42,7 @@ pub enum LineEvent {
     Downgrade,
 }
 
-/// A step of what happens to a line.
+/// A step of a line's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineStep {
     /// If the cache has no free slot for the line, downgrade another line and drop it.
@@ -77,7 +77,7 @@ pub fn fence(which: Fence) -> &'static [FenceStep] {
     }
 }
 
-/// The steps of what happens to a line.
+/// The steps of a line's event.
 pub fn line(event: LineEvent) -> &'static [LineStep] {
     use LineStep::{Diff, Fetch, MakeRoom, Reader, Settle, Twin, Writer};
     match event {

@@ -65,7 +65,7 @@ pub struct Node<F, P, R = Carina> {
     layout: Layout,
     homes: Homes,
     pyxis: Pyxis,
-    /// What this node knows about each line.
+    /// This node's knowledge about each line.
     known: Vec<Known>,
     cache: Cache,
     /// For each slot of the cache, the line's bytes as they were when this node and the line's home
@@ -138,7 +138,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         &mut self.pages
     }
 
-    /// What the node has done so far.
+    /// The counts of the node's work so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }

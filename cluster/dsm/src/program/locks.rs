@@ -50,7 +50,7 @@ type Queued = Hqd<Park, Native, Global<OfRank>, 1>;
 /// A delegated section, which may not have run yet.
 pub type Section = Pending<(), Queued>;
 
-/// What this process keeps for a lock.
+/// This process's state of a lock.
 struct Local {
     held: Held,
     queued: Delegated<(), Queued>,

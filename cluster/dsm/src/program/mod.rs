@@ -107,7 +107,7 @@ impl Program {
         self.side
     }
 
-    /// What this node has done so far.
+    /// The counts of this node's work so far.
     pub fn counts(&self) -> Counts {
         self.rank.inside(|node| node.counts())
     }

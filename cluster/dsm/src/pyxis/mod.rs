@@ -24,7 +24,7 @@ use crate::homes::Home;
 use crate::shape::{Layout, Shape};
 use log::Logs;
 
-/// What a node keeps in order to use the directory.
+/// A node's state for the use of the directory.
 #[derive(Debug)]
 pub struct Pyxis {
     /// The number of notices that this node has taken in.

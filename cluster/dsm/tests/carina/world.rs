@@ -16,7 +16,7 @@ pub const MOST_NODES: usize = 6;
 pub const PAGE: usize = 16;
 const MOST_TURNS: usize = 200_000;
 
-/// What is wrong in a schedule.
+/// A fault in a schedule.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broke {
     /// A read did not return the oracle's value.

@@ -21,7 +21,7 @@ use crate::broken::Broken;
 use crate::program::{LOCKS, Program};
 use crate::world::PAGE;
 
-/// What is wrong in a schedule.
+/// A fault in a schedule.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broke {
     /// A read did not return the oracle's value.

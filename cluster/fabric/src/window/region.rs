@@ -89,7 +89,7 @@ impl<T> Distance<T> {
 
     /// # Safety
     ///
-    /// What [`Memory::follow`](syncline::memory::Memory::follow) requires.
+    /// Same requirements as [`Memory::follow`](syncline::memory::Memory::follow).
     pub(super) unsafe fn follow<'a>(self) -> &'a T {
         // SAFETY: our caller's promise; as in `Region::lock`.
         unsafe { &*Region::address(self.place()) }

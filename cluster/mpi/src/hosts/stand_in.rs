@@ -100,7 +100,7 @@ struct Held {
 /// All stand-ins in this server.
 #[derive(Default)]
 pub struct StandIns {
-    /// What callers hold, each with whether it is held exclusively.
+    /// The parts that callers hold, each with whether it is held exclusively.
     held: HashMap<Held, bool>,
     waiting: Vec<Waiting>,
     /// Requests for a part that, as far as the server knows, the requesting rank or host still

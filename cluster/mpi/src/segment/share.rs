@@ -15,7 +15,7 @@ use std::process;
 
 use super::region::Area;
 
-/// What the rank that has made a segment sends to the others.
+/// The data that the rank that has made a segment sends to the other ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ticket {
