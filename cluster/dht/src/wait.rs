@@ -11,7 +11,7 @@ use crate::layout::Version;
 /// only if the holder was preempted or has died.
 const ASK: Duration = Duration::from_millis(1);
 const RARELY: Duration = Duration::from_millis(100);
-/// The number of polls after which the clock is read.
+/// The clock is read once in this many polls.
 const LOOKS: u32 = 16;
 
 /// A wait in progress.

@@ -57,7 +57,7 @@ impl Simulation {
 }
 
 /// The coroutines of the ranks. A coroutine that has begun and not returned is abandoned without
-/// running its destructors, since these would use a fabric that no longer exists.
+/// running its destructors, since these would use a dead rank, or a fabric that no longer exists.
 struct Coroutines<R>(Vec<Option<Coroutine<(), (), R>>>);
 
 impl<R> Coroutines<R> {
