@@ -26,7 +26,7 @@ pub(crate) enum Next {
     Nothing,
 }
 
-/// A new entry in its own block, which is freed if no slot ever refers to it.
+/// A new entry in its own block. The block is freed if no slot ever refers to the entry.
 pub(crate) struct Draft<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     key: Key<'t>,

@@ -1,21 +1,21 @@
 //! A bucket that this rank has locked, and the repair of a bucket whose holder has died.
 //!
-//! If a rank dies while it changes one slot, the bucket is as it was before or after the change,
-//! and nothing needs repair. A split has more steps, which are done in this order (`split`).
-//! Meanwhile both buckets are marked as split:
+//! If a rank dies while it changes one slot, the bucket is in the state before the change or in the
+//! state after it, and nothing needs repair. A split has more steps, which are done in this order
+//! (`split`). Meanwhile both buckets are marked as split:
 //!
 //! 1. the new bucket's slots,
 //! 2. its depth: from here on it is in use,
 //! 3. the old bucket's depth,
-//! 4. the old bucket's slots, those vacated that have moved,
+//! 4. the old bucket's slots: those whose entries have moved are vacated,
 //! 5. the old bucket is released,
 //! 6. the new bucket is released.
 //!
 //! If the new bucket is in use when its holder dies, the split is finished from step 3. Otherwise
 //! the split has not begun, and the next one begins at step 1. The new bucket stays unchanged until
-//! step 5 is done: otherwise entries that have moved could be freed while the old bucket's slots
-//! still refer to them, and step 4 would read the hash of another entry. So a rank that finds a new
-//! bucket that a dead rank holds repairs the old bucket first.
+//! step 5 is done. Otherwise entries that have moved could be freed while the old bucket's slots
+//! still refer to them, and step 4 would read the hash of another entry. So a rank that finds that
+//! a dead rank holds a new bucket repairs the old bucket first.
 
 use syncline_fabric::{Dead, Fabric, Position};
 

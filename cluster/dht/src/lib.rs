@@ -8,15 +8,18 @@
 //!   entry       a key and its value in a block
 //!   look        looking a key up between two looks at a version
 //!   change      reading and changing a key's value
-//!   held        holding a bucket, and taking one over from a rank that died; wait: for its holder
-//!   split       splitting a bucket; rows: where the buckets are
-//!   local       iterating over one rank's part; lost: which keys are lost
+//!   held        holding a bucket, and taking one over from a rank that died
+//!   wait        waiting for a bucket's holder
+//!   split       splitting a bucket
+//!   rows        where the buckets are
+//!   local       iterating over one rank's part
+//!   lost        which keys are lost
 //!   mode        the table's own mode, and the coarse one under window locks
 //!   error       why an operation failed
 //! ```
 //!
-//! The table is written once over [`Fabric`](syncline_fabric::Fabric). It is checked on simulated
-//! ranks that die, and runs on ranks of one machine.
+//! The table is written once over [`Fabric`](syncline_fabric::Fabric). The table is checked on
+//! simulated ranks that die, and runs on ranks of one machine.
 //!
 //! ```
 //! use syncline_dht::{Options, Table};

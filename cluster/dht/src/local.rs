@@ -4,11 +4,11 @@
 //! a hash, and the iterator visits every ending of a fixed number of bits. That number is the
 //! number of bits of the part's bucket numbers, as this rank knows it when the iteration begins.
 //!
-//! For each ending, the iterator copies the bucket that now holds the ending's keys as a whole,
-//! between two reads of the bucket's version. If the bucket's depth is less than the number of
-//! bits, the bucket also holds keys with other endings, which are skipped. If the ending's keys are
-//! in several buckets by now, the iterator visits the two halves of the ending instead, which are
-//! one bit longer.
+//! For each ending, the iterator finds the bucket that holds the ending's keys at that time, and
+//! copies it between two reads of the bucket's version. If the bucket's depth is less than the
+//! number of bits, the bucket also holds keys with other endings, which are skipped. If the
+//! ending's keys are in several buckets by then, the iterator visits the two halves of the ending
+//! instead, which are one bit longer.
 
 use std::collections::VecDeque;
 

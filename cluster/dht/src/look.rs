@@ -7,9 +7,10 @@
 //! 2. A writer that changes several slots marks the version as split, and readers wait.
 //! 3. An entry's block is freed after the version has changed. So if the version is the same before
 //!    and after a reader copies an entry, that entry was the slot's entry throughout.
-//! 4. A writer looks up without holding the bucket, unless many tries have failed. It locks the
-//!    bucket by an exchange of the version that it has seen. If the exchange succeeds, what the
-//!    writer has seen is still valid, and it holds the bucket for only two stores.
+//! 4. A writer looks up without holding the bucket, unless many tries have failed. The writer locks
+//!    the bucket by an exchange of the version that it has seen. If the exchange succeeds,
+//!    everything that the writer has seen is still valid, and the writer holds the bucket for only
+//!    two stores.
 
 use syncline_fabric::{Dead, Fabric, Position};
 

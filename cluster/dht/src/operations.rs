@@ -105,7 +105,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Makes room for this many entries in total, spread over the ranks, so that no row of buckets
-    /// need be added later. Any rank may call it at any time. It never makes the table smaller.
+    /// need be added later. Any rank may call it at any time. A call never makes the table smaller.
     /// Dead ranks are skipped.
     ///
     /// # Errors

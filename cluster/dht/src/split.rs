@@ -1,9 +1,10 @@
 //! Splits a bucket, or adds a line behind a full one.
 //!
 //! A bucket is split when a key finds no vacancy in the bucket's first line and the part has more
-//! bits than the bucket's depth. Otherwise a line is linked behind the bucket. When more lines have
-//! been linked in this way than one for every `MOST` buckets, the part gets another row, into which
-//! later splits move keys.
+//! bits than the bucket's depth. Otherwise, or if there is no room for the split, the key gets a
+//! vacant slot in a later line of the bucket, or a new line that is linked behind the bucket. When
+//! more lines have been linked in this way than one for every `MOST` buckets, the part gets another
+//! row, into which later splits move keys.
 
 use syncline_fabric::{Dead, Fabric, Full, Position};
 
@@ -15,7 +16,7 @@ use crate::mode::Mode;
 use crate::table::Table;
 
 /// A part grows when more lines have ever been linked behind full buckets than one for every `MOST`
-/// buckets. Lines that a split makes don't count. That happens at roughly four and a half entries
+/// buckets. Lines that a split makes don't count. A part grows at roughly four and a half entries
 /// per bucket.
 const MOST: u64 = 8;
 

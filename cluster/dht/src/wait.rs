@@ -6,12 +6,12 @@ use syncline_fabric::{Fabric, Position};
 
 use crate::layout::Version;
 
-/// A waiter checks for the first time after this time whether the holder lives. The time to the
-/// next check doubles with each check, up to `RARELY`. A holder has few operations to do, so checks
-/// are made only if the holder was preempted or has died.
+/// The time after which a waiter first checks whether the holder lives. The time to the next check
+/// doubles with each check, up to `RARELY`. A holder has few operations to do, so checks are made
+/// only if the holder was preempted or has died.
 const ASK: Duration = Duration::from_millis(1);
 const RARELY: Duration = Duration::from_millis(100);
-/// The number of polls after which the clock is read.
+/// The clock is read once in this many polls.
 const LOOKS: u32 = 16;
 
 /// A wait in progress.

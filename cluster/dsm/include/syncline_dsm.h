@@ -17,11 +17,11 @@
 extern "C" {
 #endif
 
-/* Makes this process a rank, with at least this many bytes of shared memory. Returns when all
- * ranks have called this: 0, or an error's number (ENOMEM, EINVAL, EALREADY, EIO) after a message
- * on standard error. The program's own handlers for SIGBUS and SIGSEGV must be installed before
- * this call; they are called for addresses outside of the shared memory. A program that was
- * started without `syncline cluster` is the only rank. */
+/* Makes this process a rank, with at least this many bytes of shared memory. Returns 0 when all
+ * ranks have called this. If it fails, it prints a message on standard error and returns an
+ * error's number (ENOMEM, EINVAL, EALREADY, EIO). The program's own handlers for SIGBUS and SIGSEGV
+ * must be installed before this call; they are called for addresses outside of the shared memory.
+ * A program that was started without `syncline cluster` is the only rank. */
 int syncline_dsm_init(size_t bytes);
 
 /* Ends this rank's participation in the program, after all ranks have called this function. A
@@ -32,8 +32,8 @@ void syncline_dsm_finish(void);
 int syncline_dsm_rank(void);
 int syncline_dsm_ranks(void);
 
-/* Runs a function in this many threads of this rank, one of which is the caller, and returns
- * when all have returned. All ranks must call it with the same number. */
+/* Runs a function in this many threads of this rank, and returns when the function has returned in
+ * all of them. The calling thread is one of these threads. All ranks must pass the same number. */
 void syncline_dsm_run(int threads, void (*body)(void *argument), void *argument);
 
 /* Within syncline_dsm_run: the number of this thread among the threads of all ranks, from 0, and
@@ -47,22 +47,22 @@ int syncline_dsm_threads(void);
  * NULL, with errno ENOMEM, if not enough memory is left. */
 void *syncline_dsm_alloc_all(size_t bytes);
 
-/* Allocates memory for this rank alone, at a multiple of 64; it is not zeroed. Returns NULL,
- * with errno ENOMEM, if not enough memory is left. Any rank may free the memory, with the same
- * size. */
+/* Allocates memory for this rank alone, at a multiple of 64. The memory is not zeroed. Returns
+ * NULL, with errno ENOMEM, if not enough memory is left. Any rank may free the memory, with the
+ * same size. */
 void *syncline_dsm_alloc(size_t bytes);
 void syncline_dsm_free(void *block, size_t bytes);
 
 /* A hint: places the lines of a range at a rank, except lines that a rank has already touched.
- * Returns how many of the lines are placed at that rank. */
+ * Returns how many of the lines now live at that rank. */
 size_t syncline_dsm_place(const void *from, size_t bytes, int rank);
 
 /* Waits until all threads of all ranks have called this function. Everything that any of them
  * wrote before is visible to all of them afterwards. */
 void syncline_dsm_barrier(void);
 
-/* A barrier for the end of a program's initialisation. It forgets which ranks have written which
- * data, so that all ranks keep data that is only read from then on. */
+/* A barrier for the end of a program's initialisation. The barrier forgets which ranks have written
+ * which data, so that all ranks keep data that is only read from then on. */
 void syncline_dsm_reset(void);
 
 /* Locks have numbers. The locks below SYNCLINE_DSM_LOCKS exist from the start; up to 3,072
@@ -73,8 +73,9 @@ void syncline_dsm_lock(unsigned lock);
 void syncline_dsm_unlock(unsigned lock);
 
 /* Runs a section under a lock, in this thread or in another thread of this rank that waits for the
- * same lock: the sections of a rank run together, and the data stays with the rank. Returns when
- * the section has run. The section may use its caller's variables, and must not use the same lock. */
+ * same lock. So the sections of a rank run together, and the data stays with the rank. Returns when
+ * the section has run. The section may use its caller's variables, and must not use the same
+ * lock. */
 void syncline_dsm_with(unsigned lock, void (*section)(void *argument), void *argument);
 
 /* Hands in a section without waiting for it. The argument must stay valid until the section has
@@ -88,8 +89,8 @@ void syncline_dsm_let_go(syncline_dsm_section_t *section);
 
 /* Each lock's number is also the number of a counter, which starts at zero and is independent of
  * the lock. `count` adds to the counter atomically and returns the old value, and orders no
- * other memory. `wait` waits until the counter is at least `least`, and then sees what the
- * threads that called `signal` wrote before. */
+ * other memory. `signal` adds to the counter. `wait` waits until the counter is at least `least`;
+ * afterwards, everything is visible that the threads that called `signal` wrote before. */
 uint64_t syncline_dsm_count(unsigned counter, uint64_t add);
 void syncline_dsm_signal(unsigned counter, uint64_t add);
 void syncline_dsm_wait(unsigned counter, uint64_t least);

@@ -264,7 +264,7 @@ pub unsafe extern "C" fn syncline_dsm_counts(counts: *mut CountsOfC) {
     unsafe { counts.write(CountsOfC(named.map(|(_, count)| count))) };
 }
 
-/// `syncline_dsm_counts_t`: the counts, in the order of the table of counts.
+/// `syncline_dsm_counts_t`: the counts, in the order of [`Counts::named`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CountsOfC([u64; COUNTS]);

@@ -1,14 +1,15 @@
 //! Where lines live: which rank's memory has a line's bytes and its directory entry.
 //!
 //! A line has no home until a rank touches it. The first rank that touches it claims the line's
-//! word in the table of homes, by a compare-and-swap from `NONE` to `CLAIMED`. It takes a slot at
-//! the rank that the placement wants, and writes rank and slot into the word. Other ranks that
-//! touch the line wait until then.
+//! word in the table of homes, by a compare-and-swap from `NONE` to `CLAIMED`. This rank takes a
+//! slot at the rank that the placement wants, and writes rank and slot into the word. Other ranks
+//! that touch the line wait until then.
 //!
 //! So one mechanism serves all placements. If lines are interleaved or in blocks, the wanted rank
-//! is a function of the line. With first touch it is the rank that claims. A program places a line
-//! by hand by claiming it before any rank touches it. If the wanted rank is full, the line goes to
-//! the next rank. A home never moves, so each node caches the homes that it has learnt.
+//! is a function of the line. With first touch, the wanted rank is the one that claims. A program
+//! places a line by hand by claiming it before any rank touches it. If the wanted rank is full, the
+//! line goes to the next rank that is not. A home never moves, so each node caches the homes that
+//! it has learnt.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -121,8 +122,8 @@ impl Homes {
     }
 }
 
-/// Returns the line's word in the table of homes. If it is `NONE`, this rank claims the line and
-/// writes it.
+/// Returns the line's word in the table of homes. If the word is `NONE`, this rank claims the line
+/// and writes the word.
 fn claim(
     fabric: &impl Fabric,
     shape: &Shape,

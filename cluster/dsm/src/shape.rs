@@ -5,8 +5,8 @@
 //!   locks       global locks, each with a counter                         LOCK bytes each
 //!   nodes       the heap from which waiters for these locks take their nodes
 //!   summary     a bit for each word of notices that is not zero
-//!   notices     a bit for each line of which this rank got a notice
-//!   homes       this rank's share of the table of homes: a word for each of these lines
+//!   notices     a bit for each line, which is set if this rank got a notice about the line
+//!   homes       this rank's share of the table of homes: a word for each line of the share
 //!   log         notices to all nodes about lines that live here
 //!   entries     the directory: a word for each line that lives here
 //!   data        the bytes of the lines that live here
@@ -121,7 +121,7 @@ pub enum Control {
     Identity = 0,
     /// 1 once the rank has joined, 2 once it has left.
     State = 8,
-    /// What the rank has requested last: the offset of a page, or the number of a lock with the bit
+    /// The rank's latest request: the offset of a page, or the number of a lock with the bit
     /// [`ASKED_LOCK`].
     Asked = 16,
     /// The number of notices that the rank has got.

@@ -37,7 +37,7 @@ fn ranks(ranks: usize, scene: &str, options: Options) -> Vec<Option<ExitStatus>>
     ended(started.expect("ranks start"), ranks)
 }
 
-/// The exit statuses of the ranks. If a rank fails, ranks that have not ended then have none.
+/// The exit statuses of the ranks. If a rank fails or is late, ranks that still run have none.
 fn ended(mut job: Job, ranks: usize) -> Vec<Option<ExitStatus>> {
     let start = Instant::now();
     loop {
@@ -110,7 +110,7 @@ impl Shared {
 }
 
 /// Single instructions that write to two pages, or that need four lines at once. The cache is so
-/// small that all these lines are in one set of it.
+/// small that it has only one set.
 fn crossing() {
     const LINES: usize = 12;
     let program = begin();
@@ -202,7 +202,7 @@ fn no_write_is_lost_while_another_thread_invalidates() {
 
 static CAUGHT: AtomicUsize = AtomicUsize::new(0);
 
-/// The place to which the handler jumps back.
+/// The saved state to which the handler jumps back.
 struct Back(UnsafeCell<[u64; 64]>);
 
 // SAFETY: one thread uses it.
@@ -225,7 +225,7 @@ extern "C" fn own_handler(signal: libc::c_int, info: *mut libc::siginfo_t, _: *m
     }
 }
 
-/// The program's own handlers get the signals for other addresses than the shared memory's. Shared
+/// The program's own handlers get the signals for addresses outside of the shared memory. Shared
 /// memory works afterwards.
 fn handlers() {
     for signal in [libc::SIGBUS, libc::SIGSEGV] {
@@ -274,8 +274,8 @@ fn calls() {
             assert_eq!(*libc::__errno_location(), libc::EFAULT);
             program.memory.touch(at, bytes, false);
             assert_eq!(libc::write(pipe[1], at.cast(), bytes), bytes as isize);
-            // The pages are present now. What a system call writes to them goes home like any other
-            // write.
+            // The pages are present now. The writes of a system call to these pages go home like
+            // any other write.
             program.memory.touch(at, bytes, true);
             assert_eq!(libc::write(pipe[1], c"written".as_ptr().cast(), 8), 8);
             let mut rest = bytes;

@@ -1,5 +1,6 @@
 //! The C programs of workloads/dsm, on ranks that are processes. Each program verifies what it
-//! computes. They run under every scheme, fault side, size of the write buffer and number of ranks.
+//! computes. The programs run under every scheme, fault side, size of the write buffer and number
+//! of ranks.
 //!
 //! By default a program runs in a dozen settings, in which every value of every option occurs; the
 //! NAS programs run in three or four. `SYNCLINE_DSM_PROGRAMS=all` runs all combinations of fault

@@ -79,8 +79,8 @@ pub struct Dead {
 /// Functions that access a word also panic if the position is not a multiple of 8. These are
 /// mistakes of the caller on any fabric.
 ///
-/// The error means that the target has died. From then on its part can't be accessed. On fabrics
-/// whose parts outlive their ranks, such as [`Host`](crate::Host), no function returns it.
+/// [`Dead`] means that the target has died. From then on its part can't be accessed. On fabrics
+/// whose parts outlive their ranks, such as [`Host`](crate::Host), no function returns this error.
 pub trait Fabric {
     /// The number of the calling rank, from 0.
     fn rank(&self) -> usize;
@@ -136,10 +136,10 @@ pub trait Fabric {
     /// Waits for roughly this time, without accesses to memory.
     fn rest(&self, time: Duration);
 
-    /// Whether a rank lives, as far as this rank knows. It may take a while until a death is known.
-    /// Once this returns `false`, no operation that the dead rank began will take effect any more.
-    /// Operations on the dead rank's part may fail earlier than that. So a rank that takes over
-    /// from a dead one must wait until this returns `false`.
+    /// Whether a rank lives, as far as this rank knows. A death may become known only after a
+    /// while. Once this returns `false`, no operation that the dead rank began will take effect any
+    /// more. Operations on the dead rank's part may fail earlier than that. So a rank that takes
+    /// over from a dead one must wait until this returns `false`.
     fn is_alive(&self, rank: usize) -> bool;
 
     /// The number, from 0, of the machine of a rank. Ranks on one machine are near each other.

@@ -3,8 +3,8 @@
 //!
 //! A process number alone does not identify a process: after the process has ended, another one may
 //! get the number. So a process is identified by its start time as well. Processes in different
-//! containers or on different hosts count process numbers separately. They can't check each other,
-//! and take each other for alive.
+//! containers or on different hosts count process numbers separately. Such processes can't check
+//! each other, and take each other for alive.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,7 +23,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The identity of this process.
+    /// The identity of this process, or zeros if the kernel does not give it.
     pub fn own() -> Process {
         let number = std::process::id();
         let links = ["pid", "time"].map(|name| fs::read_link(format!("/proc/self/ns/{name}")).ok());
@@ -55,16 +55,16 @@ impl Process {
     }
 }
 
-/// What the kernel says about a process.
+/// The kernel's information about a process.
 struct State {
-    /// Whether it has ended, and its parent has not waited for it yet.
+    /// Whether the process has ended, and its parent has not waited for it yet.
     ended: bool,
     started: u64,
 }
 
 fn state(number: u32) -> Option<State> {
     let text = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The process's name comes before it, and may contain spaces and parentheses.
+    // The last parenthesis ends the process's name, which may contain spaces and parentheses.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let letter = fields.next()?;
     // Fields 20 and 22 of the line; the state's letter was field 3.

@@ -1,8 +1,8 @@
 //! Tests of ranks on one machine, as processes and as threads: sums under locks are exact, and the
 //! part of a rank that dies remains.
 //!
-//! A process that is a rank runs this test program again, with a variable that makes the test
-//! [`rank`] do what the rank does.
+//! A rank that is a process runs this test program again, with an environment variable that makes
+//! the test [`rank`] do the rank's work.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;

@@ -83,7 +83,7 @@ fn a_waiting_request_does_not_delay_others() {
     let (echo, card) = started();
     let links = [(); 3].map(|()| Link::connect(&card).expect("a connection"));
     let waits = links[0].ask(b"wait").expect("it is there");
-    // This is so long that the server already sleeps between its polls.
+    // While the first request waits, other requests are answered for 30 ms.
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(30) {
         assert_eq!(links[1].call(b"other", rest).as_deref(), Ok(&b"other"[..]));

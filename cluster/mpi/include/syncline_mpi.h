@@ -1,8 +1,8 @@
 /* Syncline's functions for MPI windows beyond the standard.
  *
  * A program has these functions if `syncline mpi` runs it, or if it is linked with
- * libsyncline_mpi.so in front of the MPI library. They are declared weak, so a program also runs
- * in other cases, but must then check whether they exist:
+ * libsyncline_mpi.so in front of the MPI library. The functions are declared weak, so a program
+ * also runs without them, but must check whether they exist:
  *
  *     if (SL_Win_trylock) ...
  *
@@ -37,9 +37,8 @@ __attribute__((weak)) int SL_Win_lock_until(int lock_type, int rank, int assert,
  * may be half changed. Each later owner gets this error until one of them calls SL_Win_consistent. */
 __attribute__((weak)) int SL_Err_owner_died(void);
 
-/* The error class of all calls that acquire a lock, if the lock belongs to the part of a rank on another
- * host, and this rank has died, can't be reached any more, or does not serve the window. The lock is not
- * held. */
+/* The error class of all calls that acquire the lock of a part whose rank is on another host, if that
+ * rank has died, can't be reached any more, or does not serve the window. The lock is not held. */
 __attribute__((weak)) int SL_Err_rank_gone(void);
 
 /* Declares that the data under the lock is consistent again. The caller must hold the exclusive lock;

@@ -5,9 +5,9 @@
 //! `MPI_Win_allocate_shared`, and each rank's part begins on its own page. The MPI libraries can't
 //! make some windows in this way. For them, the program's own call is passed on.
 //!
-//! Then a put or a get of basic datatypes is a copy of bytes, and is complete when it returns. All
-//! other operations go to the MPI library. Among them are all accumulates: they are atomic with
-//! respect to each other because one library performs them all.
+//! If all ranks' memory is mapped, a put or a get of basic datatypes is a copy of bytes, and is
+//! complete when it returns. All other operations go to the MPI library. This includes all
+//! accumulates: they are atomic with respect to each other because one library performs them all.
 
 use std::ffi::c_int;
 use std::ptr::{self, with_exposed_provenance, with_exposed_provenance_mut};

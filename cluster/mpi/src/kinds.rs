@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::library::{Constants, SUCCESS, Word, below};
 
-/// A hash table of types. A slot has the type's handle, of which 56 bits are used, and in the
-/// lowest byte the size. A type is in one of `IN_A_ROW` consecutive slots. If all of these are
-/// taken, it replaces another type.
+/// A hash table of types. A slot has the type's size in the lowest byte, and the type's handle in
+/// the 56 bits above it. A type is in one of `IN_A_ROW` consecutive slots. If all of these are
+/// taken, a new type replaces the one in the first of them.
 static KNOWN: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 const PLACES: usize = 128;
 const IN_A_ROW: usize = 4;

@@ -1,5 +1,6 @@
-//! The library that `syncline mpi` preloads into MPI programs. It gives each window the lock scheme
-//! that an Info key requests; the program need not be compiled again.
+//! The library that `syncline mpi` preloads into MPI programs. The library gives each window the
+//! lock scheme that an Info key or the environment requests; the program need not be compiled
+//! again.
 //!
 //! ```text
 //!   program --> entries    one function for each of MPI's that concerns a window's locks
@@ -30,9 +31,9 @@
 //! library's lock.
 //!
 //! **In the MPI library, the program's window stays in one epoch**: `lock_all` with
-//! `MPI_MODE_NOCHECK`. It is opened at the first lock, and closed at the end of the window or
-//! before an epoch of another kind. An unlock flushes only the targets to which the rank has sent
-//! something.
+//! `MPI_MODE_NOCHECK`. This epoch is opened at the first lock, and closed at the end of the window
+//! or before an epoch of another kind. An unlock flushes only the targets to which the rank has
+//! sent something.
 //!
 //! **A rank that waits lets MPI make progress**, since the holder of the lock may be in a flush
 //! that needs this very rank.

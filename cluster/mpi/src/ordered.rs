@@ -1,8 +1,8 @@
 //! The locks of the schemes with queues, in a segment: the words of [`robust`](crate::robust), and
 //! after them a queue for each part ([`Table`]).
 //!
-//! A death can break a queue. A rank that waits in it leaves it then: its stack is unwound
-//! ([`unless`]) from the place where the queue's code waits.
+//! A death can break a queue. A rank that waits in a broken queue leaves it: the rank's stack is
+//! unwound ([`unless`]) from the point at which the queue's code waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -35,7 +35,7 @@ struct Orders<L> {
     lined: Box<[AtomicBool]>,
 }
 
-/// Makes the locks in a segment of that size, for this rank or its stand-in. `process` is the
+/// Makes the locks in a segment of [`size`] bytes, for this rank or its stand-in. `process` is the
 /// rank's process.
 pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
     area: Arc<Area>,

@@ -8,8 +8,8 @@
 //!   ...  queue nodes: a row for each rank, with one node for each target
 //! ```
 //!
-//! A rank uses only the nodes of its own row. It holds or waits for a target only once at a time,
-//! so one node for each target is enough, even if it holds several targets at once.
+//! A rank uses only the nodes of its own row. A rank holds or waits for a target only once at a
+//! time, so one node for each target is enough, even if the rank holds several targets at once.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         self.area.at(self.at + LOCKS + target * LINE)
     }
 
-    /// Resets all locks to their initial state. They may be in any state before.
+    /// Resets all locks to their initial state. The locks may be in any state before.
     ///
     /// # Safety
     ///

@@ -97,14 +97,15 @@ pub struct Ranks {
     pub count: c_int,
 }
 
-/// The number of bytes that each rank sends first. They are the scheme's name, the position at
-/// which the rank can map a segment, the number that identifies its host, whether its memory may be
-/// shared, and whether it can execute the rarely used side of the segment's barrier.
+/// The number of bytes that each rank sends first: the scheme's name, the position at which the
+/// rank can map a segment, the number that identifies the rank's host, and two flags. The flags say
+/// whether its memory may be shared, and whether it can execute the rare side of the segment's
+/// barrier.
 const OFFER: usize = NAME + 18;
-/// Sent in the place of whether the memory may be shared, if the rank's key has an invalid value.
+/// The byte that a rank sends for "may its memory be shared" if its key has an invalid value.
 const WRONG: u8 = 2;
 
-/// What the ranks agreed on.
+/// The ranks' agreement.
 pub struct Agreed {
     /// The scheme.
     pub scheme: Scheme,

@@ -1,7 +1,7 @@
 //! The table from MPI's handles to the windows that are under a scheme.
 //!
-//! A thread remembers the window that it used last, so that a lock needs no look-up. It may use
-//! what it remembers until a window is made or freed, which changes the number `CHANGES`.
+//! A thread remembers the window that it used last, so that a lock needs no look-up. The thread may
+//! use the remembered window until a window is made or freed, which changes the number `CHANGES`.
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -44,7 +44,7 @@ fn row(ranks: usize) -> usize {
     (ENTRIES + (ranks + 1) * size_of::<u32>()).next_multiple_of(LINE)
 }
 
-/// The words of such a segment, for one rank.
+/// The words of a segment of [`size`] bytes, for one rank.
 pub struct Words<const BACK_OFF: bool> {
     area: Arc<Area>,
     own: Process,
@@ -54,7 +54,7 @@ pub struct Words<const BACK_OFF: bool> {
     asked: AtomicU64,
 }
 
-/// Makes the locks in a segment of that size, for this rank or its stand-in. `process` is the
+/// Makes the locks in a segment of [`size`] bytes, for this rank or its stand-in. `process` is the
 /// rank's process.
 pub fn table<const BACK_OFF: bool>(
     area: Arc<Area>,

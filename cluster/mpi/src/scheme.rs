@@ -35,8 +35,9 @@ pub fn size(scheme: Scheme, ranks: usize) -> usize {
     }
 }
 
-/// The offset of a host's own locks under `hierarchical`. They come after the locks between hosts.
-/// After them, [`LINE`] bytes for each part say how the host holds the part's lock between hosts.
+/// The offset of a host's own locks under `hierarchical`. These locks come after the locks between
+/// hosts. After them, [`LINE`] bytes for each part say how the host holds the part's lock between
+/// hosts.
 pub fn local_at(ranks: usize) -> usize {
     table_size(ranks).next_multiple_of(LINE)
 }

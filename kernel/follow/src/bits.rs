@@ -11,10 +11,10 @@
 //!          jmp   retry
 //! ```
 //!
-//! Other bits are also set by `lock bts`, but no `pause` follows where the bit was set already. So a
-//! try (`bit_spin_trylock`) is not recognized. The conditional jump ends the emulator's block.
-//! Whether the bit was taken is therefore known from the address of the next block at the same
-//! level.
+//! `lock bts` also sets bits that are no locks, but then no `pause` follows where the bit was set
+//! already. Nor does one follow a failed try (`bit_spin_trylock`), so tries are not recognized. The
+//! conditional jump ends the emulator's block. Whether the bit was taken is therefore known from
+//! the address of the next block at the same level.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 
@@ -36,7 +36,7 @@ pub struct Attempt {
     pub site: u64,
     /// The address at which execution continues if the lock was taken.
     pub taken: u64,
-    /// The address at which execution continues if it was not.
+    /// The address at which execution continues if the lock was not taken.
     pub busy: u64,
 }
 
@@ -61,7 +61,7 @@ pub fn role(bit: u8) -> Role {
     Role { kind: Kind::Bit(bit), shared: false, action: Action::Lock }
 }
 
-/// The attempt that an instruction is; `None` for any other instruction. `read` gets an address and
+/// The attempt that an instruction makes; `None` if it makes none. `read` gets an address and
 /// returns the code there, up to [`LONGEST`] bytes.
 pub fn attempt(
     insn: &Instruction,
@@ -83,8 +83,8 @@ pub fn attempt(
     Some(Attempt { byte: bit / 8, bit: bit % 8, site, taken, busy })
 }
 
-/// The first instruction that fits, of those that follow an address. Jumps are followed, conditional
-/// ones are not taken; the search ends at a call or return.
+/// The first instruction from an address on that fits, among [`NEAR`] instructions. The search
+/// follows unconditional jumps, does not take conditional ones, and ends at a call or return.
 fn first(
     mut address: u64,
     read: &mut impl FnMut(u64) -> Option<Vec<u8>>,

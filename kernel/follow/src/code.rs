@@ -1,10 +1,10 @@
 //! The meaning of each of the kernel's instructions for its locks: a pure function of the
 //! instruction's bytes, its address and the plan.
 //!
-//! The plugin's interface shows no registers, so an instruction's meaning must not depend on them:
-//! a call gives the return address and the stack's position, a locked instruction in a lock
-//! function gives the lock's address, and a return from such a function shows that the acquisition
-//! or try is over.
+//! The plugin's interface shows no registers, so an instruction's meaning must not depend on them.
+//! A call gives the return address and the stack's position. A locked instruction in a lock
+//! function gives the lock's address. A return from such a function shows that the acquisition or
+//! try is over.
 
 use std::ops::Range;
 
@@ -17,10 +17,10 @@ use crate::bits::{self, Attempt};
 use crate::plan::Plan;
 use crate::role::{Action, Kind, ROLES, Role};
 
-/// The lowest address of kernel code, all of which lies within two gigabytes above.
+/// The lowest address of kernel code. All kernel code lies in the two gigabytes from there on.
 pub const KERNEL_CODE: u64 = 0xffff_ffff_8000_0000;
 
-/// What an instruction means when it is executed, before any of its effects.
+/// The meaning of an instruction when it is executed, before any of its effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exec {
     /// A lock function begins.
@@ -56,7 +56,7 @@ pub enum Source {
     Interrupt,
 }
 
-/// What an access of an instruction to memory means.
+/// The meaning of an instruction's access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mem {
     /// Data that a section may access.
@@ -93,9 +93,9 @@ pub enum Mem {
 /// The meaning of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meaning {
-    /// Its meaning when it is executed.
+    /// The instruction's meanings when it is executed.
     pub exec: [Option<Exec>; 2],
-    /// Its meaning when it accesses memory.
+    /// The instruction's meaning when it accesses memory.
     pub mem: Option<Mem>,
     /// The address that proves a try successful if execution continues there.
     pub proof: Option<(u64, Role)>,
@@ -143,8 +143,8 @@ impl Code {
         }
     }
 
-    /// The meaning of each instruction of a block. `block` has their addresses and bytes. `read` gets
-    /// an address and returns the code there, up to [`bits::LONGEST`] bytes.
+    /// The meaning of each instruction of a block. `block` has the instructions' addresses and
+    /// bytes. `read` gets an address and returns the code there, up to [`bits::LONGEST`] bytes.
     pub fn meanings<'a>(
         &self,
         block: impl Iterator<Item = (u64, &'a [u8])>,
@@ -255,8 +255,8 @@ impl Code {
                 } else if self.returns(insn) {
                     meaning.exec[0] = Some(Exec::Done(role));
                 }
-                // In some kernels, `mutex_lock_io` leaves everything to the waiter's function, which
-                // is then the first to access the mutex.
+                // In some kernels, `mutex_lock_io` leaves everything to the waiter's function, so
+                // this function is the first to access the mutex.
                 if role.kind == Kind::Mutex && locked && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Word(role));
                 }
@@ -268,7 +268,7 @@ impl Code {
                     && insn.memory_size().size() == 1
                     && insn.memory_base() != Register::RSP;
                 let plain = matches!(role.kind, Kind::Spin | Kind::Rwlock) && !role.shared;
-                // Words behind the first are not the lock, such as a semaphore's owner.
+                // Words behind the first, such as a semaphore's owner, are not the lock.
                 if (locked || plain && byte) && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Release(role));
                 }
@@ -293,9 +293,9 @@ impl Code {
     }
 
     /// Whether this instruction leaves the function in this range by a jump to a function that does
-    /// nothing with the lock, and returns to the caller (a tail call). So `mutex_lock_io` is left by
-    /// a jump to `io_schedule_finish` once it has the lock. The jump to a function that waits for
-    /// the lock is none.
+    /// nothing with the lock, and returns to the caller (a tail call). For example, `mutex_lock_io`
+    /// ends with a jump to `io_schedule_finish` once it has the lock. A jump to a function that
+    /// waits for the lock does not count.
     fn is_left_by(&self, insn: &Instruction, function: Range<u64>) -> bool {
         let target = insn.near_branch_target();
         insn.mnemonic() == Mnemonic::Jmp
@@ -326,8 +326,8 @@ fn switch(insn: &Instruction) -> Option<Mem> {
     }
 }
 
-/// Whether an instruction is atomic: it has the prefix, or is an exchange with memory, which always
-/// is.
+/// Whether an instruction is atomic: it has the prefix, or is an exchange with memory, which is
+/// always atomic.
 fn is_locked(insn: &Instruction) -> bool {
     let in_memory = insn.op0_kind() == OpKind::Memory || insn.op1_kind() == OpKind::Memory;
     in_memory && (insn.has_lock_prefix() || insn.mnemonic() == Mnemonic::Xchg)

@@ -80,7 +80,7 @@ pub struct Held {
     pub waited: Option<u64>,
     /// The task that held it when the wait began; [`u32::MAX`] if unknown.
     pub holder: u32,
-    /// Whether it passed from the task that took it to another one.
+    /// Whether the lock passed from the task that took it to another one.
     pub handed_over: bool,
     /// Whether a device was accessed while it was held.
     pub io: bool,
@@ -201,7 +201,7 @@ impl Task {
         self.levels.push(level);
     }
 
-    /// Leaves the level of an interrupt or exception. Gives back the call that `enter` was given;
+    /// Leaves the level of an interrupt or exception. Returns the call that was passed to `enter`;
     /// `None` if the task is at its first level.
     pub fn leave(&mut self) -> Option<Call> {
         if self.levels.len() == 1 {
@@ -297,8 +297,8 @@ impl Task {
 
     /// A function of this role returns. If it has taken its lock, the lock is held from now on.
     /// `owned` gets the role and the physical address, and returns whether the lock's word names
-    /// this task as its owner; `None` if the word does not name an owner. Then what counts is
-    /// whether the function has proved that it took the lock.
+    /// this task as its owner. It returns `None` if the word does not name an owner. Then the lock
+    /// counts as taken if the function has proved that it took the lock.
     pub fn done(
         &mut self,
         role: Role,

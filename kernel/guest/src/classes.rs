@@ -1,9 +1,9 @@
 //! Classes of locks, which name a lock by its position: `dentry.d_lockref.lock`, `zone.lock`,
 //! `tasklist_lock`.
 //!
-//! An address is looked up, in this order, in the kernel's variables, the allocator's objects, the
-//! per-processor variables, and the structures of pages and of memory nodes. A lock in none of
-//! these is named by the function that takes it.
+//! An address is looked up, in this order, in the kernel's variables, the hash table of directory
+//! entries, the allocator's objects, the per-processor variables, and the structures of pages and
+//! of memory nodes. A lock in none of these is named by the function that takes it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ const LARGEST_ALONE: u64 = 64;
 /// Addresses of the array of `struct page`.
 const PAGES: Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
 
-/// Caches whose objects have a type with another name.
+/// Caches, each with the type of its objects; most of these types have another name than the cache.
 const TYPES: [(&str, &str); 17] = [
     ("inode_cache", "inode"),
     ("filp", "file"),
@@ -57,9 +57,9 @@ const INSIDE: [&str; 7] = [
 /// The purpose of looking an address up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// For the lock that begins there.
+    /// To name the lock that begins at the address.
     Lock,
-    /// For the field at the address.
+    /// To name the field at the address.
     Field,
 }
 
@@ -129,8 +129,8 @@ impl Classes {
         Some(name)
     }
 
-    /// Like [`Classes::lock`], for a bit spinlock. All bits in an array, such as the chains of a hash
-    /// table, are one class.
+    /// Like [`Classes::lock`], for a bit spinlock. All bits in an array, such as the chains of a
+    /// hash table, are one class.
     pub fn bit(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
         let in_array = self.symbols.find(address).filter(|(symbol, _)| {
             let range = self.symbols.range(&symbol.name);

@@ -1,14 +1,19 @@
 //! The kernel's own count of waits, by its tracepoint `lock:contention_begin`: a second source that
 //! checks what the plugin has seen of the same run.
 //!
-//! A histogram in tracefs counts by lock and kind. It runs a little longer than the recording.
-//! Among the waiters of a spinlock, it counts those in the queue, but not the one in front, which
-//! waits for the pending bit. Among the waiters of a semaphore, it counts those that sleep, but not
-//! those that spin. A waiter of a mutex counts once when it begins to spin, once more for each
-//! sleep, and once each time that it spins again after a sleep (`__mutex_lock_common` of Linux
-//! 6.1). So the number of separate waits for a mutex is at least the number of times that spinning
-//! began, minus the number of sleeps. For each lock, the plugin must have followed at least as many
-//! waits, except for those right before the first marker or after the last one.
+//! A histogram in tracefs counts by lock and kind. The histogram runs a little longer than the
+//! recording.
+//!
+//! - Spinlocks: the histogram counts the waiters in the queue, but not the waiter in front, which
+//!   waits for the pending bit.
+//! - Semaphores: the histogram counts the waiters that sleep, but not those that spin.
+//! - Mutexes: a waiter counts once when it begins to spin, once more for each sleep, and once each
+//!   time that it spins again after a sleep (`__mutex_lock_common` of Linux 6.1). So the number of
+//!   separate waits is at least the number of times that spinning began, minus the number of
+//!   sleeps.
+//!
+//! For each lock, the plugin must have followed at least as many waits, except for those right
+//! before the first marker or after the last one.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::cpio::Archive;
 use crate::needed::libraries;
 
-/// The folders on which the first process mounts file systems.
+/// The folders on which the first process mounts file systems, and the superuser's home.
 const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/tmp", "/root"];
 
 /// An image under construction.

@@ -1,4 +1,4 @@
-//! Which kernel is booted: a given image, the one in a package, or the newest on this machine.
+//! Which kernel is booted: a given image, the one in a given package, or one of this machine's.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,19 +14,19 @@ const BOOT: &str = "/boot";
 const PACKAGES: &str = "packages";
 /// The prefix of an image's name.
 const IMAGE: &str = "vmlinuz-";
-/// What to do if a package has no kernel.
+/// The advice if a package has no kernel.
 const NO_IMAGE: &str = "a package such as linux-image-amd64 only depends on the one with the \
                         kernel; name that one, or an image (vmlinuz)";
-/// What to do if there is no kernel.
+/// The advice if there is no kernel.
 const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --kernel` does), or \
                     name an image or a Debian package with --kernel";
 
 /// A kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its image.
+    /// The kernel's image.
     pub image: PathBuf,
-    /// Its release: `6.1.0-56-cloud-amd64`.
+    /// The kernel's release, such as `6.1.0-56-cloud-amd64`.
     pub release: String,
     /// A hash of the image's contents.
     pub hash: u64,

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::Error;
 use crate::image::Image;
 
-/// C files and jobs of the parallel build, as in the paper (section 4).
+/// The numbers of C files and of jobs of the parallel build, as in Syncchar's paper (section 4).
 const SOURCES: usize = 27;
 const JOBS: usize = 30;
 
@@ -54,7 +54,8 @@ impl Load {
     }
 
     /// About how many seconds the load takes, including the boot, with four virtual processors on
-    /// two idle real ones; `None` for a script. `scale` is [`Settings::scale`](crate::run::Settings).
+    /// two idle real ones; `None` for a script. `scale` is
+    /// [`Settings::scale`](crate::run::Settings).
     pub fn seconds(&self, scale: u32) -> Option<u32> {
         match self {
             Load::Small => Some(scale.saturating_mul(10)),

@@ -70,7 +70,7 @@ fn entries(symbols: &Symbols, plan: &mut Plan) {
     }
 }
 
-/// Adds the offsets of the members that the plugin reads in the kernel's structures.
+/// Adds offsets of members of the kernel's structures, for the plugin.
 fn structures(types: &Btf, plan: &mut Plan) -> Result<(), Error> {
     for (structure, member) in [
         ("task_struct", "thread.sp"),

@@ -29,7 +29,8 @@ pub struct Row {
     pub contended_conflicts: f64,
     /// Average size in bytes of the address set of a conflicting section that waited.
     pub contended_set: f64,
-    /// Average number of conflicting bytes of a conflicting pair among these.
+    /// Average number of conflicting bytes of a conflicting pair of a section that waited and a
+    /// section that it waited for.
     pub contended_bytes: f64,
     /// Pairs of a section and one of the previous sections of its lock.
     pub pairs: u64,
@@ -50,7 +51,7 @@ pub struct Row {
     pub handed_over: u64,
     /// The cause of most conflicts, with its share of the conflicting pairs.
     pub cause: Option<(String, f64)>,
-    /// The call sites with the most acquisitions, with their numbers.
+    /// The call sites with the most acquisitions, each with its number of acquisitions.
     pub sites: Vec<(String, u64)>,
 }
 

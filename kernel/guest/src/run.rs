@@ -60,7 +60,7 @@ pub struct Settings {
     pub plugin: PathBuf,
     /// The load.
     pub load: Load,
-    /// The load's length as a multiple of its shortest, if its length can be chosen.
+    /// The load's length as a multiple of its shortest length, if the length can be chosen.
     pub scale: u32,
     /// A folder whose files are put into the guest's root.
     pub files: Option<PathBuf>,
@@ -201,9 +201,8 @@ fn lacks(error: Error) -> Error {
 /// Runs the load. `folder` is that of a new recording; the trace goes there, and everything else
 /// into [`FOLDER`].
 ///
-/// # Errors
-/// Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and [`crate::disk::make`].
-/// What was recorded before an error is kept.
+/// # Errors Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and
+/// [`crate::disk::make`]. Data that was recorded before an error is kept.
 pub fn run(
     settings: &Settings,
     learned: &Path,
@@ -292,7 +291,7 @@ pub fn classes(folder: &Path) -> Result<Classes, Error> {
     Ok(Classes::new(symbols, types, &text("caches"), &text("places")))
 }
 
-/// The plugin's counts; empty if it was killed before it could write them.
+/// The plugin's counts; empty if QEMU was killed before the plugin could write them.
 pub fn counts(folder: &Path) -> Counts {
     let text = fs::read_to_string(folder.join(FOLDER).join("counts")).unwrap_or_default();
     let line = |line: &str| {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 /// A symbol of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// Its address; for a per-processor variable, its offset in each processor's area.
+    /// The symbol's address; for a per-processor variable, its offset in each processor's area.
     pub address: u64,
     /// The kind of the symbol, such as `T` for a function.
     pub kind: char,
@@ -46,7 +46,7 @@ impl Symbols {
         self.by_name.get(name).map(|&at| self.all[at].address)
     }
 
-    /// The start and end of a function or variable; it ends where the next symbol begins.
+    /// The start and end of a function or variable, which ends where the next symbol begins.
     pub fn range(&self, name: &str) -> Option<(u64, u64)> {
         self.by_name.get(name).map(|&at| (self.all[at].address, self.end(at)))
     }
@@ -77,8 +77,9 @@ impl Symbols {
         Some((symbol, offset - symbol.address))
     }
 
-    /// The index of the first symbol with the address of symbol `at` that is not a mark, such as of
-    /// a section's start; `at` if all are marks. Marks have the same addresses as variables.
+    /// The index of the first symbol that has the same address as symbol `at` and is not a mark,
+    /// such as a section's start; `at` if all are marks. Marks have the same addresses as
+    /// variables.
     fn first_of_equals(&self, at: usize) -> usize {
         let address = self.all[at].address;
         let equals = (0..=at).rev().take_while(|&i| self.all[i].address == address);

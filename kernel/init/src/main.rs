@@ -1,7 +1,7 @@
 //! The first process of the guest.
 //!
-//! It mounts the usual file systems, does what the kernel's command line asks for, and switches the
-//! machine off:
+//! The process mounts the usual file systems, does what the kernel's command line asks for, and
+//! switches the machine off:
 //!
 //! - `syncline.learn`: hands the kernel's symbols, types and list of modules to the plugin;
 //! - `syncline.load=WORD`: runs a load between two markers: `small`, `fs`, or `script`, which is

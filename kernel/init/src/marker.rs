@@ -31,8 +31,8 @@ struct Page([u8; PAGE]);
 
 /// Hands bytes to the plugin, which writes them to a file with this name.
 ///
-/// The first page says how many bytes follow, and the name. One instruction behind a marker reads
-/// each page once: the plugin sees the address, and copies the page from the guest's memory.
+/// The first page says how many bytes follow, and the name. For each page, the instruction after a
+/// marker reads one byte: the plugin sees the address, and copies the page from the guest's memory.
 pub fn export(name: &str, bytes: &[u8]) {
     let mut pages = vec![Page([0; PAGE]); 1 + bytes.len().div_ceil(PAGE)];
     let head = &mut pages[0].0;

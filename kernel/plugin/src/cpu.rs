@@ -28,7 +28,7 @@ use crate::writer::{self, Message};
 
 /// The kernel's half of the address space.
 const KERNEL: u64 = 0xffff_8000_0000_0000;
-/// Size of a task's stack in bytes; it is aligned to its size.
+/// Size of a task's stack in bytes. The stack is aligned to this size.
 const STACK: u64 = 16 << 10;
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -81,9 +81,10 @@ struct Cpu {
     in_user: bool,
     /// Whether accesses count: recording is on, and a lock is held at the current level.
     active: bool,
-    /// Whether the outcome of an attempt to take a bit spinlock, at the current level, is to come.
+    /// Whether the outcome of an attempt to take a bit spinlock at the current level is still to
+    /// come.
     attempts: bool,
-    /// Whether it is in doubt, at the current level, if a bit spinlock was released.
+    /// Whether the release of a bit spinlock at the current level is in doubt.
     doubts: bool,
     call: Call,
     executed: u64,

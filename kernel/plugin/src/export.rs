@@ -1,8 +1,8 @@
 //! Receives files from the guest, page by page.
 //!
-//! The guest's first process reads one byte of each page behind a marker. QEMU then gives the
-//! page's physical address, and the page is copied from the guest's memory. The first page of a
-//! file has the file's length and name.
+//! For each page, the guest's first process executes a marker and then reads one byte of the page.
+//! QEMU then gives the page's physical address, and the page is copied from the guest's memory. The
+//! first page of a file has the file's length and name.
 
 use std::ffi::{c_uint, c_void};
 use std::fs::File;

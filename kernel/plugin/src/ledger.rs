@@ -5,7 +5,7 @@
 //!
 //! The table also keeps the processors' clocks in order. Each processor counts its own
 //! instructions, and two counts may differ. An acquisition of a lock must be later than the release
-//! before it, and a release that a task waited for must be later than the beginning of the wait
+//! before it. A release that a task waited for must be later than the beginning of the wait
 //! (Lamport 1978).
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -70,8 +70,8 @@ pub fn taken_since(lock: u64, order: u64) -> bool {
     last & TAG == tag(lock) && last >> TAG_BITS > order
 }
 
-/// Notes that a lock may be about to be released. Returns the earliest possible time of the release,
-/// not before `now`.
+/// Notes that a lock may be about to be released. Returns the earliest possible time of the
+/// release, not before `now`.
 pub fn may_release(lock: u64, now: u64) -> u64 {
     let slot = slot(lock);
     if slot.lock.load(Ordering::Relaxed) != lock {

@@ -1,7 +1,7 @@
 //! The kernel's own view of memory: virtual addresses, and the allocation that contains an address.
 //!
 //! All of it is read from the guest's memory while the guest runs, so an answer may be out of date.
-//! It is then a wrong answer, and never a crash.
+//! Such an answer may be wrong, but it never causes a crash.
 
 use syncline_kernel_follow::bits::LONGEST;
 use syncline_kernel_follow::plan::Plan;
@@ -39,8 +39,8 @@ pub struct Memory {
     cache_name: u64,
     per_cpu: Option<u64>,
     nodes: Option<u64>,
-    /// The variables that point to the hash table of directory entries, and that shift a hash to an
-    /// index into it.
+    /// The addresses of two variables: the pointer to the hash table of directory entries, and the
+    /// number of bits by which a hash is shifted to get an index into the table.
     dentries: Option<(u64, u64)>,
 }
 
@@ -64,8 +64,8 @@ impl Memory {
         })
     }
 
-    /// The physical address of a kernel address. `None` if the page tables map no memory there;
-    /// addresses of the direct map and of the image are not looked up.
+    /// The physical address of a kernel address. `None` if the page tables map no memory there.
+    /// Addresses of the direct map and of the image are calculated, without the page tables.
     pub fn physical(&self, address: u64) -> Option<u64> {
         if DIRECT.contains(&address) {
             return Some(address - DIRECT.start);
@@ -155,7 +155,8 @@ impl Memory {
     }
 
     /// The addresses of per-processor variables, of the nodes' structures and of the hash table of
-    /// directory entries, one per line: kind, number (of bytes for the table), address.
+    /// directory entries, one per line. A line has the kind, the number of the processor or node
+    /// (for the table, its size in bytes), and the address.
     pub fn places(&self) -> String {
         let mut text = String::new();
         for (what, array) in [("cpu", self.per_cpu), ("node", self.nodes)] {

@@ -37,7 +37,7 @@ pub struct Info {
     pub version_now: c_int,
     /// Whether a whole machine is emulated, and not a program.
     pub system: bool,
-    /// Virtual processors.
+    /// The number of virtual processors.
     pub processors: c_int,
     /// The most virtual processors there can be.
     pub most_processors: c_int,

@@ -2,8 +2,8 @@
 //!
 //! Under emulation each processor is a thread of the host, so it may find a lock held only because
 //! the host has preempted the holder. So a processor that is more than a quantum ahead of the
-//! slowest busy one waits. It waits about a millisecond at most: QEMU sometimes needs all
-//! processors to stop, and the slowest may be waiting for that.
+//! slowest busy one waits. The processor waits about a millisecond at most: QEMU sometimes needs
+//! all processors to stop, and the slowest may be waiting for that.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,8 +15,8 @@ const NAPS: u32 = 20;
 
 struct One {
     executed: AtomicU64,
-    /// Whether it executes: not before it was started, and not from when it becomes idle until its
-    /// next call of [`advance`].
+    /// Whether the processor executes: not before it was started, and not from the time when it
+    /// becomes idle until its next call of [`advance`].
     busy: AtomicBool,
 }
 

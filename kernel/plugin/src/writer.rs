@@ -50,8 +50,8 @@ pub struct Summary {
     pub dropped: u64,
 }
 
-/// Begins to write the trace to the folder `trace`. When it ends, the names of caches and the
-/// addresses of areas are written to `folder`.
+/// Begins to write the trace to the folder `trace`. When the trace ends, the names of caches and
+/// the addresses of areas are written to `folder`.
 pub fn start(trace: &Path, folder: &Path, largest: u64, memory: Memory) -> Result<(), String> {
     let (to, from) = sync_channel(AHEAD);
     let path = trace.as_os_str().as_encoded_bytes();

@@ -19,7 +19,8 @@ const PUTS: Position = Position { rank: 0, at: 256 };
 /// The number of keys that the dying rank puts.
 const DYING_KEYS: u64 = 60;
 
-/// All ranks but rank 0 increment until they are killed. Rank 0 continues until then, and counts.
+/// All ranks increment, all but rank 0 until they are killed. When all others are dead, rank 0
+/// counts.
 pub fn work_until_killed(host: Host) {
     let table = Table::open(host.clone(), OPTIONS).unwrap();
     let alive = || (1..host.ranks()).filter(|&rank| host.is_alive(rank)).count();

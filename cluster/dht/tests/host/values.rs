@@ -3,8 +3,8 @@
 use syncline_dht::{Mode, Table};
 use syncline_fabric::Fabric;
 
-/// The value of a number. Its length varies with the number, and all bytes after the number are
-/// equal.
+/// The value of a number. The value's length varies with the number, and all bytes after the number
+/// are equal.
 pub fn value(number: u64) -> Vec<u8> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(8 + number as usize * 7 % 300, number as u8);

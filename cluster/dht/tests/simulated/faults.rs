@@ -1,10 +1,10 @@
 //! Tables with one fault, each of which must be found.
 //!
 //! A fault is a layer between the table and its fabric. The table's code is the shipped one, but
-//! the layer performs one of its operations differently, as if the table had forgotten the
-//! operation. The layer recognizes an operation by the words that it accesses: the position of a
-//! version is a multiple of 64, and the lowest 17 bits of a version say which rank holds the
-//! bucket, and whether it is being split.
+//! the layer performs one of the table's operations differently, as if the table had forgotten the
+//! operation. The layer recognizes an operation by the words that the operation accesses. The
+//! position of a version is a multiple of 64. The lowest 17 bits of a version say which rank holds
+//! the bucket, and whether the bucket is being split.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

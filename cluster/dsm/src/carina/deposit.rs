@@ -35,28 +35,28 @@ pub enum Role {
 /// `Fence::Reset`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Others {
-    /// No other node uses it.
+    /// No other node uses the line.
     #[default]
     None,
-    /// Other nodes read it.
+    /// Other nodes read the line.
     Read,
-    /// Another node writes it.
+    /// Another node writes the line.
     Write,
 }
 
-/// What a node knows about a line.
+/// A node's knowledge about a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Known {
-    /// It has deposited itself as a reader.
+    /// Whether the node has deposited itself as a reader.
     pub reads: bool,
-    /// It has deposited itself as a writer.
+    /// Whether the node has deposited itself as a writer.
     pub writes: bool,
     /// What other nodes do with the line.
     pub others: Others,
 }
 
 impl Known {
-    /// What the node knows after a deposit with this answer.
+    /// The node's knowledge after a deposit with this answer.
     #[must_use]
     pub fn deposited(self, role: Role, answer: &Deposit) -> Known {
         Known {
@@ -66,7 +66,7 @@ impl Known {
         }
     }
 
-    /// What the node knows after a notice. Under each scheme, only one kind of deposit causes
+    /// The node's knowledge after a notice. Under each scheme, only one kind of deposit causes
     /// notices, so the scheme says what the notice is about.
     #[must_use]
     pub fn after_notice(self, scheme: Scheme) -> Known {

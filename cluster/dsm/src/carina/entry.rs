@@ -36,11 +36,11 @@ pub struct Nodes([u16; NAMED]);
 /// The writers of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
-    /// No node writes it.
+    /// No node writes the line.
     None,
-    /// One node writes it.
+    /// One node writes the line.
     One(usize),
-    /// Several nodes write it.
+    /// Several nodes write the line.
     Many,
 }
 
@@ -56,7 +56,7 @@ impl Nodes {
         Nodes(self.0.map(|n| if usize::from(n) == node + 1 { 0 } else { n }))
     }
 
-    /// Whether there are none.
+    /// Whether this is the empty set.
     pub fn is_empty(self) -> bool {
         self.0 == [0; NAMED]
     }

@@ -2,7 +2,7 @@
 //! access and at a fence, given what its node knows and what its directory entry says.
 //!
 //! Nothing here waits, sends or remembers. A node (`crate::node`) performs what these tables say,
-//! on its memory and over a fabric. The tests perform it on a simulated fabric, both as it is and
+//! on its memory and over a fabric. The tests perform it on simulated networks, both as it is and
 //! with one rule changed.
 //!
 //! ```text

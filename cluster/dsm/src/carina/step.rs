@@ -20,7 +20,7 @@ pub enum Fence {
 pub enum FenceStep {
     /// Find the pages that were written, and downgrade them: send their changes home.
     Downgrade,
-    /// Wait until all that this node has put has arrived at its home.
+    /// Wait until everything that this node has put has arrived, at all homes.
     Flush,
     /// Synchronize with other nodes: acquire the lock, release it, or meet all nodes.
     Synchronize,
@@ -33,19 +33,19 @@ pub enum FenceStep {
     Forget,
 }
 
-/// What happens to a line.
+/// An event of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineEvent {
-    /// An access finds it missing.
+    /// An access finds the line missing.
     Miss,
-    /// Some of its pages were written, and their changes go home.
+    /// A page of the line was written, and the page's changes go home.
     Downgrade,
 }
 
-/// A step of what happens to a line.
+/// A step of a line's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineStep {
-    /// If another line occupies the place in the cache, downgrade and drop that line.
+    /// If the cache has no free slot for the line, downgrade another line and drop it.
     MakeRoom,
     /// Deposit this node as a reader and send the notices, unless this node has done so before.
     Reader,
@@ -77,7 +77,7 @@ pub fn fence(which: Fence) -> &'static [FenceStep] {
     }
 }
 
-/// The steps of what happens to a line.
+/// The steps of a line's event.
 pub fn line(event: LineEvent) -> &'static [LineStep] {
     use LineStep::{Diff, Fetch, MakeRoom, Reader, Settle, Twin, Writer};
     match event {

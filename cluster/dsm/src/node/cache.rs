@@ -2,7 +2,7 @@
 //! comes.
 //!
 //! A line can be in any of the few slots of its set; if the set is full, the line that came first
-//! leaves. The paper's cache is direct-mapped: it has one slot for each line. That is not enough
+//! leaves. The paper's cache is direct-mapped: a line can be in one slot only. That is not enough
 //! here, since an instruction may need four lines at the same time, if both of its operands cross
 //! from one line into the next. If two of these lines kept evicting each other, the instruction
 //! would fault for ever. With [`WAYS`] slots in a set, the four lines that came last stay.
@@ -28,8 +28,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty cache with at most this many slots, in sets of [`WAYS`]. If there are as many slots
-    /// as lines, every line has its own slot.
+    /// An empty cache with at most this many slots, in sets of [`WAYS`], or in one set if there are
+    /// fewer. If there are at least as many slots as lines, every line fits, and the number of
+    /// slots is the number of lines, rounded up to whole sets.
     pub fn new(lines: usize, slots: usize) -> Cache {
         let ways = slots.clamp(1, WAYS);
         let slots = match slots >= lines {
@@ -82,7 +83,7 @@ impl Cache {
         Some(self.slots[oldest] as usize - 1)
     }
 
-    /// Adds a line. Its set must have room.
+    /// Adds a line, whose set must have room.
     pub fn insert(&mut self, line: usize) {
         let slot = self.slot(line);
         self.slots[slot] = line as u32 + 1;

@@ -29,8 +29,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
                 // Waits for everything that this node has put since its last flush, to any home and
                 // for any reason: the downgrade above, or lines that left the cache or the write
                 // buffer. Notices and deposits are atomic operations on words, and are complete
-                // already. A dead home is not reported: its lines are lost, and a node learns that
-                // when it accesses one of them.
+                // already. A dead home is not reported: its lines are lost, and a node learns of
+                // the death when it accesses one of them.
                 self.fabric.flush_all();
                 self.flushes += 1;
                 Ok(())

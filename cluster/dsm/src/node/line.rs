@@ -112,8 +112,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Makes the snapshot of a downgraded page its twin. Nothing is to do after a miss: the line
-    /// has got its twin at the fetch, or gets it at its first write.
+    /// Makes the snapshot of a downgraded page its twin. After a miss there is nothing to do: the
+    /// line got its twin at the fetch, or its pages get theirs at their first writes.
     fn renew_twin(&mut self, event: LineEvent, page: usize) {
         if event == LineEvent::Downgrade && self.pages.twins() == Twins::AtFetch {
             let twin = self.twin(page);

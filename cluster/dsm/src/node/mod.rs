@@ -39,7 +39,7 @@ pub struct Policy {
     pub placement: Placement,
     /// The most lines that are cached.
     pub cache_lines: usize,
-    /// The most pages that may be written and not yet sent home. If there are more, the first of
+    /// The most pages that may be written and not yet sent home. Before there are more, some of
     /// them go home.
     pub write_buffer: usize,
 }
@@ -47,10 +47,10 @@ pub struct Policy {
 /// Whether the rank's other threads keep away from pages during a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {
-    /// All of them wait for the fence, as at a barrier, and no thread has written since the fence's
-    /// downgrade.
+    /// The other threads wait for the fence, as at a barrier, and no thread has written since the
+    /// fence's downgrade.
     Yes,
-    /// They may access pages.
+    /// The other threads may access pages.
     No,
 }
 
@@ -65,7 +65,7 @@ pub struct Node<F, P, R = Carina> {
     layout: Layout,
     homes: Homes,
     pyxis: Pyxis,
-    /// What this node knows about each line.
+    /// This node's knowledge about each line.
     known: Vec<Known>,
     cache: Cache,
     /// For each slot of the cache, the line's bytes as they were when this node and the line's home
@@ -138,7 +138,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         &mut self.pages
     }
 
-    /// What the node has done so far.
+    /// The counts of the node's work so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -199,8 +199,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     }
 
     /// Adds this many pages to the write buffer. If the buffer is full, written pages go home
-    /// first: this many if the handler sees first writes, and otherwise at most as many as were
-    /// fetched since the buffer was last full.
+    /// first. At most this many go home if the handler sees first writes, and otherwise at most as
+    /// many as were fetched since the buffer was last full.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let sees_first_writes = self.pages.twins() == Twins::AtWrite;
@@ -247,7 +247,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok((done, from))
     }
 
-    /// The place of a page's twin in `twins`.
+    /// The range of a page's twin in `twins`.
     fn twin(&self, page: usize) -> std::ops::Range<usize> {
         let (line, number) = (page / self.shape.line_pages, page % self.shape.line_pages);
         let start = self.cache.slot(line) * self.shape.line() + number * self.shape.page;

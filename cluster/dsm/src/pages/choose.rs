@@ -76,7 +76,7 @@ pub struct Unavailable {
 pub struct Chosen {
     /// The pages.
     pub pages: Box<dyn Pages + Send>,
-    /// Their addresses.
+    /// The pages' addresses.
     pub reserved: Reserved,
     /// The side.
     pub side: Side,

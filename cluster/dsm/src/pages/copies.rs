@@ -7,22 +7,21 @@ use std::ops::Range;
 pub enum Twins {
     /// When the page is fetched, since nothing will report its first write.
     AtFetch,
-    /// When it is first written.
+    /// When the page is first written.
     AtWrite,
 }
 
 /// The kind of an access that faulted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It reads, or its kind is unknown.
+    /// The access reads, or its kind is unknown.
     Read,
-    /// It writes.
+    /// The access writes.
     Write,
 }
 
 /// Copies of pages.
 ///
-/// A page is *absent*, or it is present and *clean* or *written*. The node decides whether a page
 /// A page is *absent*, or it is present and *clean* or *written*. The node decides whether a page
 /// is absent, by [`install`](Self::install) and [`drop`](Self::drop). The implementation of this
 /// trait knows which present pages were written. One thread at a time calls these functions, while

@@ -6,9 +6,9 @@ use std::ptr::{self, NonNull};
 
 use crate::shape::PAGE;
 
-/// The address at which the global memory begins, in every rank. It is 4 TiB: no system maps
-/// anything there by itself, and the region of the locks, which needs 64 TiB in one piece, fits
-/// above it.
+/// The address at which the global memory begins, in every rank. No system maps anything at this
+/// address (4 TiB) by itself. The region of the locks, which needs 64 TiB in one piece, fits above
+/// it.
 const BASE: usize = 1 << 42;
 
 /// The range of global addresses. Once the program uses it, it is never released.
@@ -36,8 +36,8 @@ fn mapped(at: *mut libc::c_void) -> io::Result<NonNull<u8>> {
 }
 
 impl Reserved {
-    /// Maps private memory at the global addresses. It can be read and written, and no page is
-    /// present yet.
+    /// Maps private memory at the global addresses. The memory can be read and written, and no page
+    /// is present yet.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ pub fn copy(from: *const u8, into: &mut [u8]) {
     }
 }
 
-/// Zeroed private memory, of which only touched pages take space.
+/// Zeroed private memory. Only its touched pages take space.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,

@@ -1,6 +1,6 @@
 //! Allocation of global memory. Memory that all ranks allocate together comes from the low end, and
 //! memory that a single rank allocates comes from the high end. One word holds the numbers of pages
-//! taken at both ends, so that they don't meet.
+//! taken at both ends, so that the two areas don't meet.
 //!
 //! Each rank makes the same calls for memory of all ranks, in the same order, so each gets the same
 //! addresses. Each rank counts these pages by itself, and advances the shared word if the word is

@@ -3,11 +3,11 @@
 //! Accesses to absent pages and writes to clean ones raise a signal in the thread that makes the
 //! access: SIGBUS or SIGSEGV, depending on the fault side. The handler lets the node make the
 //! access possible, and returns; then the processor retries the access. The handler allocates
-//! nothing. It takes the node's lock. That can't deadlock with its own thread: a thread that holds
-//! the node's lock has all signals blocked and touches no shared memory.
+//! nothing. The handler takes the node's lock. That can't deadlock with the handler's own thread: a
+//! thread that holds the node's lock has all signals blocked and touches no shared memory.
 //!
-//! A signal for another address belongs to the program. It goes to the handler that was installed
-//! before ours; without one, the system's default action follows.
+//! A signal for another address belongs to the program. Such a signal goes to the handler that was
+//! installed before ours; without one, the system's default action follows.
 
 use std::cell::UnsafeCell;
 use std::io;

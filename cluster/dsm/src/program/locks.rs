@@ -50,7 +50,7 @@ type Queued = Hqd<Park, Native, Global<OfRank>, 1>;
 /// A delegated section, which may not have run yet.
 pub type Section = Pending<(), Queued>;
 
-/// What this process keeps for a lock.
+/// This process's state of a lock.
 struct Local {
     held: Held,
     queued: Delegated<(), Queued>,
@@ -69,8 +69,8 @@ impl fmt::Debug for Local {
     }
 }
 
-/// Unused queue nodes. They belong to the process and not to a thread: they are allocated in this
-/// rank's part of the memory, and a thread that has ended could not return its nodes.
+/// Unused queue nodes. Unused nodes belong to the process and not to a thread: nodes are allocated
+/// in this rank's part of the memory, and a thread that has ended could not return its nodes.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
 struct Spare(Mutex<Vec<Box<HeldNode>>>);
@@ -154,7 +154,7 @@ impl Locks {
     ///
     /// # Safety
     ///
-    /// This thread holds it.
+    /// This thread holds the lock.
     ///
     /// # Panics
     ///

@@ -56,9 +56,9 @@ pub struct Program {
 
 static PROGRAM: OnceLock<Program> = OnceLock::new();
 
-/// Makes this process a rank, with at least this many bytes of shared memory. It becomes one of the
-/// ranks that `syncline cluster` has started, or the only rank. Returns when all ranks have called
-/// this.
+/// Makes this process a rank, with at least this many bytes of shared memory. The process becomes
+/// one of the ranks that `syncline cluster` has started, or the only rank. Returns when all ranks
+/// have called this.
 ///
 /// From then on, our handlers for SIGBUS and SIGSEGV handle accesses to global addresses. The
 /// program's own handlers for them must be installed before; ours call them for other addresses.
@@ -107,7 +107,7 @@ impl Program {
         self.side
     }
 
-    /// What this node has done so far.
+    /// The counts of this node's work so far.
     pub fn counts(&self) -> Counts {
         self.rank.inside(|node| node.counts())
     }

@@ -16,8 +16,8 @@ pub const LEAST_LINES: usize = WAYS;
 
 /// The fewest pages that a write buffer may have. An instruction that writes across the border of
 /// two pages writes to both. If the buffer had room for one page, each of the two would send the
-/// other one home, for ever. With a third place a third page goes home instead, and a fourth place
-/// is for another thread.
+/// other one home, for ever. With room for a third page, a third page goes home instead. The room
+/// for a fourth page is for another thread.
 pub const LEAST_WRITTEN: usize = 4;
 
 /// The options of the shared memory.
@@ -64,7 +64,7 @@ impl Default for Options {
 pub struct Misunderstood {
     /// The variable.
     pub variable: &'static str,
-    /// Its value.
+    /// The variable's value.
     pub value: String,
     /// The values that it may have.
     pub wanted: String,

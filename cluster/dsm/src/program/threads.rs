@@ -22,8 +22,8 @@ thread_local! {
 ///
 /// Outside of `Threads::run` it is the rank's number, since each rank counts as one thread then
 /// ([`Threads::count`]). A thread that the program has started by itself also gets the rank's
-/// number. So it has the same number as other such threads and, during `Threads::run`, as the
-/// thread with this number. The number is 0 before shared memory is started.
+/// number. So such a thread has the same number as other such threads and, during `Threads::run`,
+/// as the thread with this number. The number is 0 before shared memory is started.
 pub fn thread() -> usize {
     THREAD.get().or_else(|| Rank::get().map(Rank::number)).unwrap_or(0)
 }
@@ -94,8 +94,8 @@ impl Threads {
         self.meet(Fence::Barrier);
     }
 
-    /// A barrier after which the classification of lines begins anew. A program calls it after its
-    /// initialisation: then the writes by which one thread has initialised data for all are
+    /// A barrier after which the classification of lines begins anew. A program calls this after
+    /// its initialisation, so that the writes by which one thread has initialised data for all are
     /// forgotten.
     pub fn reset(&self) {
         self.meet(Fence::Reset);

@@ -1,5 +1,5 @@
-//! The log at a home. It holds notices that concern all nodes, about lines that live there. Without
-//! a log, such a notice would be one message for each node.
+//! The log at a home, which holds notices for all nodes about lines that live there. Without a log,
+//! such a notice would be one message for each node.
 //!
 //! Entries are in a ring. Each has a number, which the word `LogTail` of the home counts; the
 //! entry's upper half is this number modulo 2^32, and its lower half is `line + 1`. After an entry
@@ -55,8 +55,8 @@ impl Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `noticed` with each line that was logged since the last call; it may pass a line that
-    /// it passed before. Calls `noticed` with `None` if entries were lost.
+    /// Calls `noticed` with each line that was logged since the last call, and perhaps again with a
+    /// line that an earlier call has passed. Calls `noticed` with `None` if entries were lost.
     pub fn read(
         &mut self,
         fabric: &impl Fabric,
@@ -96,8 +96,8 @@ impl Logs {
 
 const LINE: u64 = u32::MAX as u64;
 
-/// An entry as a word. Its number counts modulo 2^32; a lower half of 0 means that there is no
-/// entry.
+/// An entry as a word. The entry's number counts modulo 2^32; a lower half of 0 means that there is
+/// no entry.
 fn word(number: u64, line: usize) -> u64 {
     number << 32 | (line as u64 + 1)
 }

@@ -3,13 +3,13 @@
 //!
 //! ```text
 //!   deposit   a node enters itself into an entry, and sends notices to the nodes concerned
-//!   notices   the lines of which a node got notices: a bit for each line, in the node's part
+//!   notices   the lines about which a node got notices: a bit for each line, in the node's part
 //!   log       notices to all nodes: at the line's home, and counted in one global word
 //! ```
 //!
 //! Every operation is complete when its call returns. So when the call for a deposit returns, its
 //! notices have arrived, and the mark *told* was set after that. A release makes deposits while it
-//! downgrades; so when it ends, their notices have arrived.
+//! downgrades. So when the release ends, the notices of these deposits have arrived.
 //!
 //! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 3.3;
 //! docs/internals/dsm.md lists the differences.
@@ -24,7 +24,7 @@ use crate::homes::Home;
 use crate::shape::{Layout, Shape};
 use log::Logs;
 
-/// What a node keeps in order to use the directory.
+/// A node's state for the use of the directory.
 #[derive(Debug)]
 pub struct Pyxis {
     /// The number of notices that this node has taken in.
@@ -33,7 +33,7 @@ pub struct Pyxis {
 }
 
 impl Pyxis {
-    /// For a node that has not made a deposit or taken in a notice.
+    /// The state of a node that has neither made a deposit nor taken in a notice.
     pub fn new(shape: &Shape) -> Pyxis {
         Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }
@@ -80,7 +80,7 @@ impl Pyxis {
         Ok(known.deposited(role, &answer))
     }
 
-    /// Calls `noticed` with each line of which this node got a notice since the last call. Calls
+    /// Calls `noticed` with each line about which this node got a notice since the last call. Calls
     /// `noticed` with `None` if entries of a log were lost, so that this node must assume a notice
     /// for every line.
     ///

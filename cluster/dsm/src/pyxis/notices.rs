@@ -11,17 +11,17 @@
 //! the summary, and then each word of notices whose bit is set in the summary. So a fence without
 //! notices costs one load of a word in the node's own part.
 //!
-//! Invariant: no notice is lost. Once a sender has incremented the count, its bit has been taken,
-//! or the receiver finds it at its next load of the count, or the count grows once more. This holds
-//! because the receiver clears the bits in the summary before those in the notices, and the sender
-//! sets them in the opposite order. So if a bit in the notices was set too late to be taken, its
-//! bit in the summary is set afterwards.
+//! Invariant: no notice is lost. Once a sender has incremented the count, the notice's bit has been
+//! taken, or the receiver finds the bit after its next load of the count, or the count grows once
+//! more. This holds because the receiver clears the bits in the summary before those in the
+//! notices, and the sender sets them in the opposite order. So if a bit in the notices was set too
+//! late to be taken, the bit of its word in the summary is set afterwards.
 
 use syncline_fabric::{Change, Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout};
 
-/// Sends a node a notice of a line.
+/// Sends a node a notice about a line.
 pub fn send(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> Result<(), Dead> {
     let bit = |at: usize, number: usize| {
         let place = Position { rank: node, at: at + number / 64 * 8 };
@@ -32,7 +32,7 @@ pub fn send(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> 
     fabric.add(layout.control(node, Control::Notices), 1).map(|_| ())
 }
 
-/// Calls `noticed` with each line of which this node got a notice, if the count has grown since
+/// Calls `noticed` with each line about which this node got a notice, if the count has grown since
 /// `seen`.
 pub fn receive(
     seen: &mut u64,

@@ -1,4 +1,4 @@
-//! A lock of all ranks that looks like a lock of this process. It acquires and releases with
+//! A lock of all ranks that looks like a lock of this process. Acquisitions and releases include
 //! Carina's fences.
 //!
 //! The lock itself is the library's MCS lock, with its words in the ranks' parts of the fabric. The
@@ -43,8 +43,8 @@ impl<X: Fences> Global<X> {
     ///
     /// # Safety
     ///
-    /// The position has at least as many bytes as a lock needs. They are zero before any rank first
-    /// uses them, and no other object uses them.
+    /// The position has at least as many bytes as a lock needs. These bytes are zero before any
+    /// rank first uses them, and no other object uses them.
     pub unsafe fn at(number: usize, place: Position) -> Global<X> {
         Global { place: Some((number, place)), fences: std::marker::PhantomData }
     }

@@ -13,7 +13,7 @@ use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout};
 
-/// What a rank keeps for the barrier.
+/// A rank's state for the barrier.
 #[derive(Debug, Default)]
 pub struct Meeting {
     rounds: u64,
@@ -21,7 +21,7 @@ pub struct Meeting {
     machine: Option<Machine>,
 }
 
-/// What a rank knows about its machine.
+/// A rank's knowledge about its machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Machine {
     /// The machine's first rank.

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `SYNCLINE_DSM_SCHEDULES` is the number of schedules that the three tests of the sound protocol
-//! run together. With fewer than 10,000 they may fail, because they don't reach the cases that they
-//! have to reach.
+//! run together. With fewer than 10,000 schedules the tests may fail, because they don't reach the
+//! cases that they have to reach.
 //!
 //! Not tested: what two threads of a node do to each other between a fetch or a diff and the copy
 //! of the twin, since a node here has one thread; other homes than interleaved ones; lines that a

@@ -77,9 +77,9 @@ impl Network {
         self.under_way.push(Message { from, to, op });
     }
 
-    /// Takes out the operation that takes effect next. Returns `None` if no operation is under way.
-    /// It also usually returns `None` if only slow operations were drawn, unless the nodes are
-    /// stuck without them.
+    /// Takes out the operation that takes effect next. Returns `None` if no operation is under way,
+    /// and usually also if only slow operations were drawn, unless the nodes are stuck without
+    /// them.
     pub fn next(&mut self, else_stuck: bool, rng: &mut Rng) -> Option<Message> {
         let mut at = rng.usize(0..self.under_way.len().max(1));
         for _ in 0..4 {

@@ -1,5 +1,5 @@
-//! A node: it performs the lists of steps that the rules give, one step at a time. It has the state
-//! that the steps use: a cache, its knowledge about each line, a word of notices.
+//! A node: it performs the lists of steps that the rules give, one step at a time. A node has the
+//! state that the steps use: a cache, its knowledge about each line, a word of notices.
 //!
 //! A node has one thread. It caches lines of its own home like all other lines.
 

@@ -1,10 +1,10 @@
-//! Random programs without data races, which are made while they run: a node may access only the
+//! Random programs without data races, which are made while they run. A node may access only the
 //! bytes to which it has the right, and rights change only where the program synchronizes.
 //!
 //! The right to a byte belongs to a node, to a lock, or to all nodes for reading. Barriers
 //! redistribute the rights to all bytes. A node that holds a lock may take over a byte that belongs
-//! to the lock, and may give the lock a byte of its own. So data reaches other nodes also by way of
-//! third nodes and second locks. Neighbouring bytes often belong to different nodes, so pages have
+//! to the lock, and may give the lock a byte of its own. So data may pass through several nodes and
+//! locks before a node reads it. Neighbouring bytes often belong to different nodes, so pages have
 //! several writers.
 //!
 //! The oracle is one memory in which every write takes effect at once. Conflicting accesses are

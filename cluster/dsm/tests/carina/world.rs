@@ -16,7 +16,7 @@ pub const MOST_NODES: usize = 6;
 pub const PAGE: usize = 16;
 const MOST_TURNS: usize = 200_000;
 
-/// What is wrong in a schedule.
+/// A fault in a schedule.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broke {
     /// A read did not return the oracle's value.
@@ -52,7 +52,7 @@ pub struct World<'a> {
     pub scheme: Scheme,
     pub rng: Rng,
     pub nodes: Vec<Node>,
-    /// The number of homes: each node is the home of some lines.
+    /// The number of homes, which is the number of nodes: each node is a home.
     pub homes: usize,
     pub memory: Vec<[u8; PAGE]>,
     pub directory: Vec<Entry>,

@@ -1,7 +1,7 @@
-//! Nodes on the simulated fabric. They run the same code as processes do: Pyxis, homes, cache,
-//! write buffer and diffs. They run random programs without data races, and the results are
-//! compared with a sequentially consistent oracle. As `syncline_fabric::simulated` does it, puts
-//! overtake each other, reads see half-written pages, and notices are late. Every seed is one
+//! Nodes on the simulated fabric. The nodes run the same code as processes do: Pyxis, homes, cache,
+//! write buffer and diffs. The nodes run random programs without data races, and the results are
+//! compared with a sequentially consistent oracle. On this fabric (`syncline_fabric::simulated`),
+//! puts overtake each other, reads see half-written pages, and notices are late. Every seed is one
 //! program and one schedule.
 //!
 //! The programs and the broken rules are those of `tests/carina`, which checks the protocol alone

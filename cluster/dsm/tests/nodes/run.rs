@@ -21,7 +21,7 @@ use crate::broken::Broken;
 use crate::program::{LOCKS, Program};
 use crate::world::PAGE;
 
-/// What is wrong in a schedule.
+/// A fault in a schedule.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broke {
     /// A read did not return the oracle's value.
@@ -229,8 +229,8 @@ impl Rank<'_> {
         }
     }
 
-    /// Checks, after the last barrier, that rank 0 sees the oracle's values. It sees its own copy
-    /// of a page or, if the page is absent, the bytes at the page's home.
+    /// Checks, after the last barrier, that rank 0 sees the oracle's values. Rank 0 sees its own
+    /// copy of a page or, if the page is absent, the bytes at the page's home.
     fn end(mut self) {
         let counts = self.node.counts();
         let layout = self.schedule.shape.layout();

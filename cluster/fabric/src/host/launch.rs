@@ -83,7 +83,8 @@ impl Job {
         self.segment.word(at).load(SeqCst)
     }
 
-    /// The file name by which other processes can join as ranks. It is valid until this is dropped.
+    /// The file name by which other processes can join as ranks. The name is valid until the job is
+    /// dropped.
     pub fn name(&self) -> PathBuf {
         name(&self.file)
     }

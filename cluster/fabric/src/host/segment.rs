@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   0      MAGIC, ranks, bytes of a part
-//!   24     for each rank, the identity of its process: its number (0 before it has joined), its
-//!          start time, and the namespace in which both are counted
+//!   24     for each rank, the identity of its process: the process's number (0 before it has
+//!          joined), its start time, and a hash of the namespaces in which both are counted
 //!   ...    the parts, each from the beginning of a page
 //! ```
 //!
-//! The file is a `memfd` and has no name in a file system. Other processes open it in `/proc`, by
-//! its launcher's descriptor. So nothing is left when a job is killed. Any other file can be used
-//! in its place.
+//! The file is a `memfd` and has no name in a file system. Other processes open the file in
+//! `/proc`, by the launcher's descriptor. So nothing is left when a job is killed. Any other file
+//! with this layout can be used in its place.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};

@@ -13,8 +13,8 @@ pub const CARD: usize = 16 + 8 + ADDRESSES * 16;
 /// How to reach a server. Processes exchange their cards over a channel that exists already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Card {
-    /// Random bytes. The server rejects a caller that does not know them. If the server has several
-    /// addresses, they show the caller at which address it has found the right server.
+    /// Random bytes. The server rejects a caller that does not know them. A caller that tries
+    /// several addresses has found the right server where the token is accepted.
     pub(super) token: u128,
     port: u16,
     /// The server's addresses in IPv6 form; `::` stands for no address.

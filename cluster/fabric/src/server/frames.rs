@@ -11,12 +11,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
 /// A message, with its number, is shorter than this many bytes. A peer that announces a longer one
-/// is no part of this job.
+/// does not belong to this job.
 pub(super) const LONGEST: usize = 1 << 30;
-/// A lower limit, for a caller that has not sent the token yet.
+/// The limit for a caller that has not sent the token yet.
 pub(super) const HELLO: usize = 32;
 const HEAD: usize = 12;
-/// The number of bytes that one call reads.
+/// The most bytes that one read of the stream returns.
 const CHUNK: usize = 16 * 1024;
 
 /// Bytes that have arrived; the first of them may have been taken.
@@ -138,8 +138,8 @@ mod tests {
         (here, there)
     }
 
-    /// The messages are longer than what the kernel accepts at once, so both ends have to continue
-    /// later.
+    /// One of the messages is longer than what the kernel accepts at once, so both ends have to
+    /// continue later.
     #[test]
     fn long_messages_arrive_whole_and_in_order() {
         let (here, there) = pair();

@@ -140,7 +140,8 @@ impl Link {
 impl Ends {
     fn send(&mut self, number: u64, bytes: &[u8]) -> Result<(), Gone> {
         self.outbox.push(number, bytes);
-        // What can't be sent now exceeds the kernel's buffer. The server makes room as it reads.
+        // Bytes that can't be sent now exceed the kernel's buffer. The server makes room as it
+        // reads.
         while !self.gone && !self.outbox.is_empty() {
             self.gone = self.outbox.drain(&self.stream).is_err();
             if !self.outbox.is_empty() {

@@ -12,9 +12,9 @@
 //! server's thread. When a process ends, the kernel closes its connections, so the other ends
 //! notice it.
 //!
-//! A server listens at all addresses of its machine. It accepts only callers that know the random
-//! bytes in its [`Card`]. The processes of a job exchange their cards over a channel that exists
-//! already. Messages are neither encrypted nor signed, as is usual with MPI.
+//! A server listens at all addresses of its machine. A server accepts only callers that know the
+//! random bytes in its [`Card`]. The processes of a job exchange their cards over a channel that
+//! exists already. Messages are neither encrypted nor signed, as is usual with MPI.
 
 mod card;
 mod frames;

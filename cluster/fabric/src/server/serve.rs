@@ -147,7 +147,7 @@ impl Server {
         if waits && looks < LOOKS {
             thread::yield_now();
         } else if waits || self.full {
-            // An error is ignored here, because the call below reports it too.
+            // An error is ignored here, because the call below asks for events again.
             let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&nap));
         }
         let mut events = [const { MaybeUninit::uninit() }; 64];

@@ -29,9 +29,9 @@ pub(super) fn enter(engine: &mut Engine) -> Running {
 pub(super) fn with<R>(act: impl FnOnce(&mut Engine) -> R) -> R {
     let engine = ENGINE.get();
     assert!(!engine.is_null(), "a simulated rank is used outside of its simulation");
-    // SAFETY: `run` gave the pointer to `enter`, and until the pointer is null again, it uses the
-    // engine only through this function. The reference ends with `act`, which runs no coroutine and
-    // does not call this function.
+    // SAFETY: `Simulation::run` gave the pointer to `enter`. Until the pointer is null again,
+    // `Simulation::run` uses the engine only through this function. The reference ends with `act`,
+    // which runs no coroutine and does not call this function.
     act(unsafe { &mut *engine })
 }
 

@@ -1,5 +1,5 @@
-//! The engine of a simulation: it handles events in the order of simulated time. This is the course
-//! of an operation, where a port or the way in parentheses delays it:
+//! The engine of a simulation: it handles events in the order of simulated time. An operation has
+//! the following course. The parentheses name what delays it: ports, and the way between the ranks.
 //!
 //! ```text
 //!   issue --(port, way)--> Arrive --(port)--> Effect, for each piece --(port, way)--> Done --> the rank
@@ -28,9 +28,9 @@ const AGAIN: u64 = 10_000;
 /// What happens to the running rank after a request.
 #[derive(Clone, Copy)]
 pub(super) enum Then {
-    /// It continues.
+    /// The rank continues.
     GoOn,
-    /// It is suspended, and other ranks run until it is resumed.
+    /// The rank is suspended, and other ranks run until it is resumed.
     Suspend(*const Yielder<(), ()>),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Rank {
     /// How often the rank was resumed. If this has changed since an event was planned that would
     /// resume the rank, the event is obsolete.
     resumed: u64,
-    /// The times from which its port is free for outgoing and for incoming operations.
+    /// The times from which the rank's port is free for outgoing and for incoming operations.
     leaves_at: u64,
     comes_at: u64,
     result: Option<Result<(u64, Vec<u8>), Dead>>,
@@ -83,7 +83,7 @@ pub(super) struct Rank {
     on_the_way: usize,
     dies_at: u64,
     pub dead: bool,
-    /// Whether the other ranks know of its death.
+    /// Whether the other ranks know of the rank's death.
     pub known_dead: bool,
 }
 
@@ -96,7 +96,8 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// Resumes a rank, unless it was resumed since: the number says how often it had been resumed.
+    /// Resumes a rank, unless it was resumed since this event was planned. The number says how
+    /// often the rank had been resumed by then.
     Resume(usize, u64),
     /// An operation arrives at its target.
     Arrive(usize),
@@ -135,7 +136,7 @@ impl Rank {
         self.result.take().expect("an operation is over when its rank goes on")
     }
 
-    /// Whether the puts to a target have arrived.
+    /// The result of a flush: an error if a put to the target was lost.
     pub(super) fn flushed(&self, rank: usize) -> Result<(), Dead> {
         if self.lost.contains(&rank) { Err(Dead { rank }) } else { Ok(()) }
     }
@@ -172,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// Plans the beginning of each rank, at a random time for each.
+    /// Plans the start of each rank at a random time.
     pub(super) fn begin(&mut self) {
         for rank in 0..self.ranks.len() {
             let at = self.random.u64(0..=self.network.delay);
@@ -224,7 +225,7 @@ impl Engine {
         Then::Suspend(self.ranks[rank].yielder)
     }
 
-    /// Begins an operation of a rank. The rank waits for its result, unless it is a put.
+    /// Begins an operation of a rank. The rank waits for the result, unless the operation is a put.
     pub(super) fn issue(&mut self, operation: Operation) -> Then {
         let (origin, target) = (operation.origin, operation.at.rank);
         let waits = !matches!(operation.kind, Kind::Put);

@@ -13,13 +13,13 @@
 //! An operation leaves through its rank's port, travels for a partly random time, and is served at
 //! its target's port. Each port serves one operation at a time in each direction. Two operations
 //! are ordered only if a rank waits for the first one. As one-sided MPI allows, a put can overtake
-//! any other operation, also one between the same two ranks. Data that is longer than a word takes
-//! effect in pieces, with time between them. Everything else that a rank does takes no time.
+//! any other operation, also one between the same two ranks. Data that is longer than a word may
+//! take effect in pieces, with time between them. Everything else that a rank does takes no time.
 //!
-//! A rank dies in the middle of one of its operations. It does not run any more, not even its
-//! destructors, and its part is lost. Some of its operations that are on their way take effect, and
-//! others never will. The other ranks learn of the death when no operation of the dead rank is on
-//! its way any more.
+//! A rank dies in the middle of one of its operations. A dead rank does not run any more, not even
+//! its destructors, and its part is lost. Some of its operations that are on their way take effect,
+//! and others never will. The other ranks learn of the death when no operation of the dead rank is
+//! on its way any more.
 //!
 //! ```
 //! use syncline_fabric::{Fabric, Position, simulated::Simulation};

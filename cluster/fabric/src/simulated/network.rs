@@ -11,8 +11,8 @@ pub struct Network {
     pub latency_far: u64,
     /// The time that an operation on the rank's own part takes.
     pub own: u64,
-    /// The longest random delay that is added to each way. Once in 64 times, the longest delay is
-    /// sixteen times as long.
+    /// The longest random delay that is added to each way. For one way in 64, drawn at random, the
+    /// limit is sixteen times as long.
     pub delay: u64,
     /// The longest random delay of each piece of data that is longer than a word.
     pub tear: u64,
@@ -24,8 +24,8 @@ pub struct Network {
 const HEADER: u64 = 32;
 
 impl Default for Network {
-    /// An adapter of 100 Gbit/s with latencies of about a microsecond, sixteen ranks per machine,
-    /// and random delays up to the duration of the way itself.
+    /// An adapter of 100 Gbit/s with a latency of a microsecond between machines, sixteen ranks per
+    /// machine, and random delays that are usually at most a microsecond.
     fn default() -> Network {
         Network {
             near: 16,

@@ -29,8 +29,8 @@ impl Simulation {
     ///
     /// # Panics
     ///
-    /// If a rank panics. If simulated time exceeds the limit, since then ranks wait for something
-    /// that never comes. If it is called within a simulation.
+    /// If a rank panics. If simulated time exceeds the limit, usually because ranks wait for
+    /// something that never comes. If this function is called within a simulation.
     pub fn run<R>(&self, body: impl Fn(Simulated) -> R) -> Outcome<R> {
         let mut engine = Engine::new(self);
         let count = engine.ranks.len();
@@ -57,7 +57,7 @@ impl Simulation {
 }
 
 /// The coroutines of the ranks. A coroutine that has begun and not returned is abandoned without
-/// running its destructors, since these would use a fabric that no longer exists.
+/// running its destructors, since these would use a dead rank, or a fabric that no longer exists.
 struct Coroutines<R>(Vec<Option<Coroutine<(), (), R>>>);
 
 impl<R> Coroutines<R> {
@@ -86,7 +86,7 @@ fn start<R>(rank: usize, body: &impl Fn(Simulated) -> R) -> Coroutine<(), (), R>
         context::with(|engine| engine.ranks[rank].yielder = yielder);
         body(Simulated::new(rank))
     };
-    // SAFETY: the coroutine has ended or is abandoned before `run` returns, and `run` has borrowed
-    // the body until then.
+    // SAFETY: the coroutine has ended or is abandoned before `Simulation::run` returns, and
+    // `Simulation::run` has borrowed the body until then.
     unsafe { Coroutine::with_stack_unchecked(stack, run) }
 }

@@ -8,19 +8,20 @@
 //!   placed   locks at positions in a part
 //! ```
 //!
-//! [`Region::lock`] gives the lock at a position in a part. It is used like any other lock of the
-//! catalogue, with a type such as `Mcs<Spin, Window<Host>>`. Every access to a word is one of the
-//! fabric's atomic operations. Each is complete when it returns, so every memory ordering that a
-//! lock's code requests is kept. The puts of a critical section are flushed by
-//! [`Memory::releasing`]: code that uses a lock directly calls it before it releases the lock.
+//! [`Region::lock`] gives the lock at a position in a part. This lock is used like any other lock
+//! of the catalogue, with a type such as `Mcs<Spin, Window<Host>>`. Every access to a word is one
+//! of the fabric's atomic operations. Each is complete when it returns, so every memory ordering
+//! that a lock's code requests is kept. [`Memory::releasing`] flushes the puts of a critical
+//! section. Code that uses a lock directly calls this function before it releases the lock.
 //!
 //! Waiters pause by the fabric's own means, which take into account where the word is
 //! ([`Memory::pause_at`]). So the only waiting policy is [`Spin`](syncline::wait::Spin). Threads
 //! are grouped by the machines of their ranks.
 //!
-//! If the rank that has a word dies, the word can't be accessed, and a lock that needs it panics.
-//! So a rank that must survive other ranks uses none of the locks in their parts; the hash table is
-//! written that way.
+//! On a fabric whose parts die with their ranks, an access to a lock in a dead rank's part panics.
+//! On `Host` the part stays, but a lock that a dead rank held is never released. So a rank that
+//! must survive other ranks uses neither locks that they use nor locks in their parts. The hash
+//! table is written that way.
 
 mod memory;
 mod placed;

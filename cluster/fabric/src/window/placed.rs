@@ -35,7 +35,8 @@ impl Region {
     ///
     /// # Safety
     ///
-    /// What [`lock`](Self::lock) requires. The type consists only of such words, links and data.
+    /// Same requirements as [`lock`](Self::lock). The type consists only of such words, links and
+    /// data.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
-//! Addresses that stand for positions in parts. They form a reserved range in which no memory is
-//! ever mapped.
+//! Addresses that stand for positions in parts. These addresses form a range that is reserved
+//! without access rights.
 //!
 //! ```text
 //!   | rank 0           | rank 1           | ...     STRIDE bytes each
@@ -89,7 +89,7 @@ impl<T> Distance<T> {
 
     /// # Safety
     ///
-    /// What [`Memory::follow`](syncline::memory::Memory::follow) requires.
+    /// Same requirements as [`Memory::follow`](syncline::memory::Memory::follow).
     pub(super) unsafe fn follow<'a>(self) -> &'a T {
         // SAFETY: our caller's promise; as in `Region::lock`.
         unsafe { &*Region::address(self.place()) }

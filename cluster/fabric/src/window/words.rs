@@ -1,8 +1,8 @@
 //! Words, links and data that are in ranks' parts.
 //!
 //! A word of 32 bits occupies a word of 64 bits on the fabric. The upper half is unspecified,
-//! because an addition may carry into it. So if an exchange fails and the lower half of the word
-//! that it found is the expected value, it is repeated with the found word.
+//! because an addition may carry into it. So if an exchange fails although the lower half of the
+//! word that it found is the expected value, the exchange is repeated with the found word.
 
 use std::cell::UnsafeCell;
 use std::fmt::{self, Debug, Formatter};
@@ -163,7 +163,8 @@ impl<F: Here, T> Link<Distance<T>> for WindowLink<F, T> {
     }
 }
 
-/// Data in a part. An access fetches it, uses the copy, and puts it back if it may have changed.
+/// Data in a part. An access fetches a copy and uses it. `with` then puts the copy back, since it
+/// may have changed.
 #[repr(transparent)]
 pub struct WindowData<F, T>(Elsewhere<T>, PhantomData<fn() -> F>);
 

@@ -12,7 +12,7 @@ use syncline_fabric::{Change, Dead, Fabric, Heap, Here, Position, Simulated, Win
 
 use crate::cases::{Tested, message, section, sum};
 
-/// A fabric with one fault.
+/// A fabric with one fault, or with none if no constant below is `FAULT`.
 #[derive(Clone, Debug)]
 struct Faulty<const FAULT: usize>(Simulated);
 
@@ -115,8 +115,8 @@ impl<const FAULT: usize> Here for Faulty<FAULT> {
     }
 }
 
-/// Asserts that a case finds a fault with one of many seeds. It finds the fault if it returns an
-/// error, or if ranks wait for something that never comes.
+/// Asserts that a case finds a fault with one of many seeds. A case finds the fault if it returns
+/// an error, or if ranks wait for something that never comes.
 fn is_found(case: impl Fn(u64) -> Result<(), String>) {
     let found = (0..200).any(|seed| match catch_unwind(AssertUnwindSafe(|| case(seed))) {
         Ok(outcome) => outcome.is_err(),
@@ -175,12 +175,12 @@ struct Counted<const FAULT: usize> {
     held: <Window<Simulated> as Memory>::Word,
 }
 
-/// It is released by a store of the value that the word should have then. So a rank that has come
-/// meanwhile is forgotten.
+/// The lock is released by a store of the value that the word should have then. So a rank that has
+/// come meanwhile is forgotten.
 const RELEASED_BY_A_STORE: usize = 0;
-/// It is acquired by a load and then a store.
+/// The lock is acquired by a load and then a store.
 const TAKEN_IN_TWO_STEPS: usize = 1;
-/// It has no fault. This shows that the others fail because of their faults.
+/// The lock has no fault. This shows that the others fail because of their faults.
 const RIGHT: usize = 2;
 
 // SAFETY: zero is the value of a free lock.

@@ -52,8 +52,8 @@ unsafe extern "C" fn SL_Win_lock_until(
     unsafe { lock_within(left, (kind, rank, assert), win, taken) }
 }
 
-/// Declares that the data under a part's lock is consistent again. It may not be so after an owner
-/// of the lock has died.
+/// Declares that the data under a part's lock is consistent again. After an owner of the lock has
+/// died, the data may be inconsistent.
 #[unsafe(no_mangle)]
 extern "C" fn SL_Win_consistent(rank: c_int, win: Word) -> c_int {
     under_a_scheme(win, |window| window.make_consistent(rank))

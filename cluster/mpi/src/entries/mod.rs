@@ -1,4 +1,4 @@
-//! The functions that the program calls in the place of the MPI library's.
+//! The functions that the program calls instead of the MPI library's.
 //!
 //! Each function on a window looks the window up. If the window is under no scheme, the function
 //! passes the call on. MPI's functions are also exported under their names with `PMPI_`, because

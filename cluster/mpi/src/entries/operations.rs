@@ -3,8 +3,8 @@
 //! on.
 //!
 //! All arguments are [`Word`]s: most of these functions examine only the target's rank and the
-//! window. The functions with `_c` were added by MPI 4. They take 64-bit counts, and do the same
-//! otherwise.
+//! window. The functions with `_c` were added by MPI 4. These functions take 64-bit counts, and do
+//! the same otherwise.
 
 use std::ffi::c_int;
 
@@ -109,7 +109,7 @@ macro_rules! transfer {
                 let it = Transfer {
                     put: $put,
                     origin,
-                    // Only the part of the word that this type has was passed.
+                    // The program has passed only as many bytes of the word as this type has.
                     count: count as $count as isize,
                     kind,
                     at: at as isize,

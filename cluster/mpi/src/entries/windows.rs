@@ -83,8 +83,8 @@ extern "C" fn MPI_Win_free(win: Word) -> c_int {
             return code;
         }
         // The window is removed from the table before it is freed, since the next window may get
-        // the same handle. Its locks are dropped after it is freed: no rank returns from that call
-        // before all ranks have called it, so no rank uses the locks then.
+        // the same handle. The window's locks are dropped after it is freed: no rank returns from
+        // `PMPI_Win_free` before all ranks have called it, so no rank uses the locks then.
         let window = remove(handle);
         // SAFETY: the program's own call, passed on unchanged.
         let code = unsafe { below::PMPI_Win_free(win) };

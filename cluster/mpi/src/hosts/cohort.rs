@@ -64,7 +64,8 @@ impl Between for OfPart<'_> {
     type Refusal = Refusal;
 
     fn acquire(&self, exclusive: bool) -> Result<(), Refusal> {
-        // SAFETY: a host acquires the part only once at a time, and so does a rank that shares it.
+        // SAFETY: at most one rank of a host acquires the part exclusively at a time, and a rank
+        // has at most one share of the part at a time.
         unsafe { self.of(exclusive).acquire(self.target, exclusive) }
     }
 

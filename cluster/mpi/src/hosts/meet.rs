@@ -2,8 +2,8 @@
 //! segment.
 //!
 //! Ranks are on one host if they see the same process numbers and the same network, and can open
-//! the file that the first of them has made. A rank that can't open the file, because it is in
-//! another container or runs as another user, counts as a host of its own.
+//! the file that the first of these ranks has made. A rank that can't open the file, because it is
+//! in another container or runs as another user, counts as a host of its own.
 
 use std::sync::Arc;
 

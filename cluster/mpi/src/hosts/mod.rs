@@ -13,19 +13,19 @@
 //!
 //! The lock of a part is in the segment of the host that its rank is on. The ranks of this host use
 //! the lock by the processor's atomic instructions. For a rank on another host there is a
-//! *stand-in* in the process of the part's rank: the server's thread runs the code of this lock,
+//! *stand-in* in the process of the part's rank. The server's thread runs the code of this lock,
 //! with the other rank's row of the segment, and answers when it has acquired the lock. So only the
 //! processors of one host change a word, and a scheme works between hosts as it does within one;
 //! only the next rank in a queue is notified by a message.
 //!
 //! A request and its answer are two messages. A release is one message, and no rank waits for it.
-//! The server's thread depends neither on what its process does nor on MPI, of which it calls no
-//! function.
+//! The server's thread works no matter what its process does meanwhile. This thread calls no
+//! function of MPI.
 //!
-//! When a rank dies, the kernel closes its connections, and its stand-ins release what it held
-//! (under `hierarchical`, except what its whole host holds). If a stand-in still waits for a part,
-//! it acquires the part in its turn and releases it at once. When the rank of a part has died,
-//! ranks on other hosts can't lock the part any more, and get an error.
+//! When a rank dies, the kernel closes the rank's connections, and its stand-ins release the parts
+//! that it held (under `hierarchical`, except the parts that its whole host holds). If a stand-in
+//! still waits for a part, it acquires the part in its turn and releases it at once. When the rank
+//! of a part has died, ranks on other hosts can't lock the part any more, and get an error.
 
 mod cohort;
 mod meet;

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use syncline_fabric::Process;
 
-/// The number of this process's host. It is equal at two ranks if they may be on one host.
+/// The number of this process's host. Two ranks that may be on one host have the same number.
 pub fn place() -> u64 {
     let network = fs::read_link("/proc/self/ns/net").ok();
     let mut place = DefaultHasher::new();

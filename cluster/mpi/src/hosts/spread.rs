@@ -1,5 +1,6 @@
-//! The locks of a window over several hosts, for one rank. It uses the locks of its own host in the
-//! segment, and locks other parts by requests to the part's rank.
+//! The locks of a window over several hosts, for one rank. The rank locks the parts of its own host
+//! in the segment, and other parts by requests to the part's rank. Under the schemes by messages,
+//! it locks all parts by requests.
 //!
 //! To share all parts, a rank tries the hosts one after another, without waiting at any. If one
 //! host refuses, the rank releases the others. So a rank that waits for all parts does not block
@@ -106,8 +107,8 @@ impl Spread {
         if !self.by_messages && first == self.firsts[self.rank] {
             return self.own.try_acquire_all();
         }
-        // Any rank of the host can do it. If all of them have died, no rank is left that would have
-        // to be excluded.
+        // Any rank of the host can share the host's parts. If all of them have died, no rank is
+        // left that would have to be excluded.
         let here = |rank: &usize| self.firsts[*rank] == first;
         for rank in (0..self.firsts.len()).filter(here) {
             let Ok(answer) = self.call(rank, self.request(What::TryAll, rank, false)) else {

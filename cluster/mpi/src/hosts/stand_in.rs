@@ -51,8 +51,8 @@ impl Served {
     fn of(&self, rank: u32) -> &Arc<dyn Locks> {
         let ranks = self.ranks.len();
         let make = || {
-            // The process of the rank is on another host, and this host can't check whether it is
-            // alive. When it dies, its connection ends.
+            // The process of the rank may be on another host, and this host can't check whether
+            // such a process is alive. When the process dies, its connection ends.
             let nobody = Process::default();
             locks(self.scheme, Arc::clone(&self.area), rank as usize, ranks, nobody)
         };
@@ -100,7 +100,7 @@ struct Held {
 /// All stand-ins in this server.
 #[derive(Default)]
 pub struct StandIns {
-    /// What callers hold, each with whether it is held exclusively.
+    /// The parts that callers hold, each with whether it is held exclusively.
     held: HashMap<Held, bool>,
     waiting: Vec<Waiting>,
     /// Requests for a part that, as far as the server knows, the requesting rank or host still

@@ -9,8 +9,8 @@ use syncline_interpose::next_definition;
 use super::word::Word;
 
 /// `large! { fn NAME or PLAIN(args) -> type; }` is like `real!` for a function of MPI 4 with 64-bit
-/// counts. If the MPI library does not have NAME, it calls PLAIN, which reads only the lower half
-/// of each count.
+/// counts. If the MPI library has no such functions, the call goes to PLAIN, which reads only the
+/// lower half of each count.
 macro_rules! large {
     ($(fn $name:ident or $plain:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty;)*) => {
         $(

@@ -2,11 +2,11 @@
 //!
 //! MPI libraries make progress only while one of their functions runs. A rank that holds a lock and
 //! flushes may need its target to make progress, while the target waits for this very lock. So a
-//! rank that waits regularly queries the state of a request that never completes. By the standard,
-//! this query makes progress, any number of threads may make it at the same time, and it does not
-//! touch the program's messages. A probe for messages (`MPI_Iprobe`) is not enough: MPICH makes no
-//! progress if a process probes for messages to itself, and Open MPI makes none if it finds a
-//! message.
+//! rank that waits regularly queries the state of a request that never completes. The standard says
+//! that this query makes progress, that any number of threads may make it at the same time, and
+//! that it does not touch the program's messages. A probe for messages (`MPI_Iprobe`) is not
+//! enough: MPICH makes no progress if a process probes for messages to itself, and Open MPI makes
+//! none if the probe finds a message.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ use super::below::{self, SUCCESS};
 use super::table::constants;
 use super::word::Word;
 
-/// A generalized request, which only the program could complete. It never completes.
+/// A generalized request. Only this library, which has made it, could complete it, and never does.
 static NEVER: OnceLock<Option<Word>> = OnceLock::new();
 
 /// Makes the request that [`drive`] queries, unless it exists. MPI must be initialized.

@@ -50,7 +50,7 @@ pub fn light() {
 /// Executes the rare side.
 pub fn heavy() {
     if can_interrupt() {
-        // SAFETY: it has no effect besides the barrier.
+        // SAFETY: the system call has no effect other than the barrier.
         unsafe { membarrier(GLOBAL) };
     }
     // SeqCst: pairs with the fence in `light`, in processes that use fences.

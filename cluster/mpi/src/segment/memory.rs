@@ -108,7 +108,7 @@ unsafe impl Memory for Segment {
         Native::pause(looks);
     }
 
-    /// During a pause longer than [`UNDRIVEN`], it lets MPI make progress and yields.
+    /// During a pause longer than [`UNDRIVEN`], the rank lets MPI make progress and yields.
     #[inline]
     fn delay(units: u32) {
         let mut left = units;

@@ -10,8 +10,8 @@
 //!
 //! A reference between nodes must mean the same in all processes, although their regions start at
 //! different addresses. So the ranks agree on a segment's distance from the start of the region,
-//! which is the same in all processes. A node is identified by its distance from there, and to
-//! follow a reference takes one addition.
+//! which is the same in all processes. A node is identified by its distance from that start, and
+//! following a reference takes one addition.
 
 mod barrier;
 mod memory;

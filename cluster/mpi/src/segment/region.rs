@@ -15,7 +15,7 @@ const ROOM: usize = 1 << 40;
 /// The size of a page. Segments begin and end where pages do.
 const PAGE: usize = 4096;
 
-/// The lowest free position. It is never 0, since distance 0 stands for no node.
+/// The lowest free position. The position is never 0, since distance 0 stands for no node.
 static NEXT: AtomicUsize = AtomicUsize::new(PAGE);
 
 /// Reserves the region at the first call. Returns its start, or `None` if the process may not have

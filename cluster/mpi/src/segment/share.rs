@@ -15,7 +15,7 @@ use std::process;
 
 use super::region::Area;
 
-/// What the rank that has made a segment sends to the others.
+/// The data that the rank that has made a segment sends to the other ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ticket {
@@ -62,7 +62,7 @@ pub struct Made {
     _file: OwnedFd,
 }
 
-/// Makes a segment of `size` bytes. It begins with the token, and the rest is zero.
+/// Makes a segment of `size` bytes. The segment begins with the token, and the rest is zero.
 pub fn make(position: usize, size: usize) -> Option<Made> {
     // SAFETY: the name is a constant string, and the descriptor is new.
     let file = unsafe {
@@ -96,8 +96,8 @@ pub fn make(position: usize, size: usize) -> Option<Made> {
 /// Opens the segment that a ticket describes. Returns `None` if this rank can't reach it.
 pub fn open(ticket: Ticket, position: usize, size: usize) -> Option<Area> {
     let path = format!("/proc/{}/fd/{}", ticket.process, ticket.descriptor);
-    // If this is another host, the link may lead to any file. So its name is checked before it is
-    // opened.
+    // If this is another host, the link may lead to any file. So the file's name is checked before
+    // the file is opened.
     let target = fs::read_link(&path).ok()?;
     if ticket.token == [0; 2] || !target.as_os_str().as_bytes().starts_with(LINKED.as_bytes()) {
         return None;

@@ -1,6 +1,6 @@
-//! What runs while a lock waits. In a rank's own threads, MPI makes progress and other threads run.
-//! The server's thread calls no function of MPI, and handles something else meanwhile if it can.
-//! Some waits can be abandoned ([`unless`]).
+//! The code that runs while a lock waits. In a rank's own threads, MPI makes progress and other
+//! threads run. The server's thread calls no function of MPI, and handles something else meanwhile
+//! if it can. Some waits can be abandoned ([`unless`]).
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,5 +1,5 @@
-//! The epoch that is kept open in the MPI library, `MPI_Win_lock_all` with `MPI_MODE_NOCHECK`. It
-//! is opened at the first lock.
+//! The epoch that is kept open in the MPI library, `MPI_Win_lock_all` with `MPI_MODE_NOCHECK`. This
+//! epoch is opened at the first lock.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

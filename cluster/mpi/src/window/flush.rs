@@ -13,8 +13,8 @@ use std::sync::atomic::fence;
 use super::{FREE, Target, UNCHECKED, Window};
 use crate::library::{SUCCESS, below, drive};
 
-/// After this many calls without a call of the MPI library, this rank makes progress once: it may
-/// poll for something that needs its own progress.
+/// After this many calls without a call of the MPI library, this rank makes progress once: the
+/// program may be polling for something that needs this rank's progress.
 const STEPS: u32 = 64;
 
 impl Window {
@@ -37,7 +37,7 @@ impl Window {
             // SAFETY: the window exists, and has this rank.
             return unsafe { below::PMPI_Win_flush_local(rank, self.made.handle) };
         }
-        // Relaxed: an operation that another thread sends at the same time is not waited for.
+        // Relaxed: a flush need not wait for an operation that another thread sends meanwhile.
         target.sent.store(false, Relaxed);
         // SAFETY: as above.
         let code = unsafe { below::PMPI_Win_flush(rank, self.made.handle) };
@@ -111,12 +111,12 @@ impl Window {
         }
     }
 
-    /// Called at the beginning and the end of an epoch. It orders copies, and the rank's loads and
-    /// stores to its own part, with the accesses of other ranks, if the Acquire and Release of the
-    /// lock's words do not.
+    /// Called at the beginning and the end of an epoch. If the Acquire and Release of the lock's
+    /// words do not suffice, this orders copies, and the rank's loads and stores to its own part,
+    /// with the accesses of other ranks.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
-            // SeqCst: takes the place of the lock. It pairs with the fence or lock of another rank,
+            // SeqCst: replaces the lock. The fence pairs with the fence or lock of another rank,
             // which the program has ordered before or after this one.
             fence(SeqCst);
         }

@@ -21,8 +21,8 @@ impl Window {
     }
 
     /// `MPI_Win_lock`, which waits at most until a deadline on the segments' clock if there is one.
-    /// `taken` becomes true if the lock is acquired, or is deferred and will be acquired when
-    /// something is sent.
+    /// `taken` becomes true if the lock is acquired, if it is deferred until something is sent, or
+    /// if none is needed (`MPI_MODE_NOCHECK`, `MPI_PROC_NULL`).
     #[inline]
     pub fn lock_until(
         &self,
@@ -71,7 +71,7 @@ impl Window {
     }
 
     /// Acquires a deferred lock, because something will be sent now. Returns an error if that
-    /// fails. It also returns an error if an owner has died; then the lock is held.
+    /// fails, and also if an owner has died; in the second case the lock is held.
     #[cold]
     pub(super) fn acquire_now(&self, number: usize, target: &Target) -> c_int {
         loop {

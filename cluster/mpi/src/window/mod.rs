@@ -1,5 +1,6 @@
-//! A window under a scheme, for this rank. It knows which targets the rank holds, to which of them
-//! it has sent something since their last flush, and whether the epoch in the MPI library is open.
+//! A window under a scheme, for this rank. The window knows which targets the rank holds, to which
+//! of these targets the rank has sent something since their last flush, and whether the epoch in
+//! the MPI library is open.
 //!
 //! ```text
 //!   lock    MPI_Win_lock, MPI_Win_unlock, and their variants for all targets
@@ -82,7 +83,7 @@ pub struct Window {
     opening: Mutex<()>,
     /// Whether something was put by a copy since copies were last ordered.
     unordered: AtomicBool,
-    /// The number of calls that made no MPI progress. It is approximate, since threads may
+    /// The number of calls that made no MPI progress. The number is approximate, since threads may
     /// overwrite each other's steps.
     steps: AtomicU32,
 }

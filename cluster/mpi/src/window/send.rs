@@ -1,5 +1,5 @@
-//! Operations on a target. They are recorded, so that an unlock knows what to flush, or performed
-//! at once as copies.
+//! Operations on a target. Operations are recorded, so that an unlock knows what to flush, or
+//! performed at once as copies.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;

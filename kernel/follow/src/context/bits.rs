@@ -1,7 +1,7 @@
 //! Bit spinlocks: attempts to take one, and stores that may release one.
 //!
-//! After a release by a store, the bit may be set again before it is looked at, by another
-//! processor. So if it is set after a store of the holder, this store is in doubt: it was the
+//! After a release by a store, another processor may set the bit again before the bit is read here.
+//! So if the bit is set after a store by the holder, this store is in doubt: the store was the
 //! release if another task takes the lock, or if this task can no longer hold it.
 
 use super::{Finished, Held, Task};
@@ -45,7 +45,7 @@ impl Task {
     }
 
     /// The bit spinlock that a store of `size` bytes may have released: one that is held at the
-    /// current level, and whose byte is among them.
+    /// current level, and whose byte is among the stored bytes.
     pub fn bit_stored(&self, address: u64, size: u64) -> Option<(Role, u64)> {
         let held = self.levels.last()?.held.iter().rev().find(|held| {
             matches!(held.role.kind, Kind::Bit(_)) && held.lock.wrapping_sub(address) < size
@@ -53,7 +53,7 @@ impl Task {
         Some((held.role, held.lock))
     }
 
-    /// The store that comes now may be the release of this bit spinlock of the current level.
+    /// The latest store may be the release of this bit spinlock of the current level.
     pub fn doubt(&mut self, role: Role, lock: u64, now: u64) {
         let level = self.level();
         let accesses = level.log.len();
@@ -67,8 +67,8 @@ impl Task {
         self.levels.last().is_some_and(|level| level.held.iter().any(|held| held.doubt.is_some()))
     }
 
-    /// Removes a bit spinlock of the current level whose release is in doubt, and was one according
-    /// to `released`. The section ends with the store.
+    /// Removes a bit spinlock of the current level whose release is in doubt, if it was released
+    /// according to `released`. The section ends with the store in doubt.
     pub fn settle(&mut self, released: impl Fn(&Held) -> bool) -> Option<Finished> {
         let level = self.level();
         let place = level.held.iter().position(|held| held.doubt.is_some() && released(held))?;

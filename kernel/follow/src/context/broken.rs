@@ -33,7 +33,7 @@ impl Broken {
 /// A violation of an invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Breach {
-    /// What was violated.
+    /// The name of the violation.
     pub what: &'static str,
     /// The lock.
     pub lock: u64,

@@ -42,8 +42,8 @@ impl Cpu {
         }
     }
 
-    /// A store has been executed that may set a whole word or byte. If it has cleared the bit of a
-    /// lock that is held, it was the release (`rht_assign_unlock`).
+    /// A store has been executed that may set a whole word or byte. If the store has cleared the
+    /// bit of a lock that is held, it was the release (`rht_assign_unlock`).
     pub(super) fn stored(&mut self, address: u64, size: u64) {
         let Some((role, lock)) = self.current.task.bit_stored(address, size) else { return };
         let Kind::Bit(bit) = role.kind else { return };
@@ -58,8 +58,8 @@ impl Cpu {
     }
 
     /// Ends the sections whose releases were in doubt, if it is known by now that they were
-    /// releases. It is `certain` if the task can't hold such a lock any longer, since it sleeps or
-    /// leaves the level.
+    /// releases. `certain` is true if the task can't hold such a lock any longer, since it sleeps,
+    /// leaves the level or returns to user space.
     pub(super) fn settle(&mut self, certain: bool) {
         while self.doubts {
             let released = |held: &Held| certain || ledger::taken_since(held.lock, held.order);

@@ -35,8 +35,8 @@ pub fn pack_access(address: u64, atomic: bool, bit: u8) -> *mut c_void {
     std::ptr::without_provenance_mut(data as usize)
 }
 
-/// The attempts in the translated code, by the addresses after them. They are never freed, since
-/// blocks may refer to them.
+/// The attempts in the translated code, by the addresses after them. Attempts are never freed,
+/// since blocks may refer to them.
 static ATTEMPTS: Mutex<BTreeMap<u64, &'static Attempt>> = Mutex::new(BTreeMap::new());
 
 /// Packs an attempt.
