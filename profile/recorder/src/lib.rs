@@ -35,7 +35,8 @@
 //!
 //! - whatever an acquisition needs is made before the lock is tried: the recorder of the process
 //!   (even of a forked child), the state of the thread (`thread::rows::spot`,
-//!   `thread::attach::before_trying`), and the rows that count the acquisition;
+//!   `thread::attach::before_trying`), and the rows that count the acquisition (for a lock that
+//!   can't be tried, the rows are made after it was acquired);
 //! - this library makes its system calls itself, since a program may have its own `close` or `mmap`
 //!   ([`go_around`](syncline_interpose::go_around)); its memory is its own (`alloc.rs`), and so
 //!   are the words of a thread, which exist without a call (`tls.rs`);

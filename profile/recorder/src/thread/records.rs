@@ -17,7 +17,7 @@ pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRe
     unsafe { record_of(state, &raw mut (*row).wait) }
 }
 
-/// The nest record of a row. Made, or `None`, as in [`waits_of`].
+/// The nest record of a row, which is made if there is none. `None` in the cases of [`waits_of`].
 ///
 /// # Safety
 /// Same requirement as [`waits_of`].
@@ -27,7 +27,7 @@ pub unsafe fn nest_of(state: &ThreadState, row: *mut Row) -> Option<*mut NestRec
     unsafe { record_of(state, &raw mut (*row).nest) }
 }
 
-/// The record whose unit is in a word of a row. It is made if that word is 0.
+/// The record whose unit number is in this word of a row. The record is made if the word is 0.
 unsafe fn record_of<T>(state: &ThreadState, word: *mut u32) -> Option<*mut T> {
     let file = recorder::existing()?.file();
     // SAFETY: this thread's own state and row.

@@ -27,8 +27,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The calling thread's use at the beginning of an interval. Here the clock is read last, and
-    /// at the end of the interval ([`Usage::until`]) before the rest. So a thread that stays on its
+    /// The calling thread's use at the beginning of an interval. At the beginning the clock is read
+    /// last, at the end ([`Usage::until`]) it is read first. So a thread that stays on its
     /// processor has used at least the time in between.
     pub fn from_here() -> Usage {
         let (slept, preempted) = switches();
@@ -95,7 +95,7 @@ pub fn at_end(started: u64, cpu_before: u64) -> Times {
     Times { ready_ns: of_this_thread().map_or(0, |times| times.ready_ns), ..times }
 }
 
-/// In nanoseconds. A thread that was without a processor for no longer than this, or than a 128th of
+/// Nanoseconds. A thread that was without a processor for no longer than this, or than a 128th of
 /// its life, is not looked up in the kernel's statistics.
 const LITTLE: u64 = 10_000;
 

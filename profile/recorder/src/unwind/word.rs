@@ -36,8 +36,8 @@ fn copy(at: u64) -> Result<u64, ()> {
     if read == 8 { Ok(word) } else { Err(()) }
 }
 
-/// Whether a word can be read: the kernel reads a new signal mask before it refuses an unknown way
-/// of changing the mask.
+/// Whether a word can be read. The word is passed to the kernel as a new signal mask, which the
+/// kernel reads before it refuses an unknown way of changing the mask.
 fn can_read(at: u64) -> bool {
     const UNKNOWN: u64 = 99;
     let result: i64;
