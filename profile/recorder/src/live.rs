@@ -173,8 +173,8 @@ pub unsafe extern "C" fn syncline_live_unpoint(restored: c_int) -> c_int {
     exchanged
 }
 
-/// Ends the recording, unless slots still point to our functions. A thread that is inside keeps what
-/// it has.
+/// Ends the recording, unless slots still point to our functions. A thread that is inside keeps
+/// what it has.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_live_end() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };

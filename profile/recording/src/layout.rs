@@ -100,7 +100,7 @@ impl Region {
     }
 }
 
-/// The header of a process, which has a page.
+/// The header of a process. It has a page of the file to itself.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Header {

@@ -61,8 +61,8 @@ pub struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// The place in `threads` of the thread with this thread ID; `None` if there is none. If several
-    /// threads had it one after the other, the place of the latest.
+    /// The index in `threads` of the thread with this thread ID; `None` if there is none. If
+    /// several threads had the ID one after the other, the index of the latest.
     pub fn place_of(&self, tid: u32) -> Option<usize> {
         self.threads.iter().rposition(|thread| thread.record.tid == tid)
     }

@@ -1,8 +1,8 @@
 //! `samples.json`: where threads were on a processor and where they slept, as `syncline-sampler`
 //! saw it.
 //!
-//! The file is written when the recording ends, and has all processes. A recording may lack it,
-//! because the kernel may refuse samples.
+//! The file is written now and then while the program runs, and again when the recording ends. It
+//! has all processes. A recording may lack it, because the kernel may refuse samples.
 
 use std::path::Path;
 

@@ -56,7 +56,8 @@ pub unsafe fn note(state: &ThreadState, row: *mut Row, weight: u32, outer: Optio
     }
 }
 
-/// The sum of the weights of a row's acquisitions that have been sampled: those whose hold was timed.
+/// The sum of the weights of a row's acquisitions that have been sampled: those whose hold was
+/// timed.
 unsafe fn looked_at(state: &ThreadState, row: *mut Row) -> u32 {
     // SAFETY: the state and the row are the calling thread's own.
     unsafe {

@@ -6,8 +6,8 @@ use syncline_recording::layout::{EventRecord, NestRecord, Row, WaitRecord};
 use crate::recorder::{self, Recorder};
 use crate::thread::ThreadState;
 
-/// The wait record of a row, which is made if there is none. `None` if there is no room, if recording
-/// has ended, or if the caller is a signal handler that interrupted the recorder.
+/// The wait record of a row, which is made if there is none. `None` if there is no room, if
+/// recording has ended, or if the caller is a signal handler that interrupted the recorder.
 ///
 /// # Safety
 /// `state` and `row` are this thread's own.

@@ -83,8 +83,8 @@ fn switches() -> (u64, u64) {
 /// to open a file.
 ///
 /// `started` is when its recording began, in ticks, and `cpu_before` the processor time that it had
-/// used by then. If it was on a processor nearly all the time since, like most threads that live for
-/// a moment, no file is opened: that would take a tenth of their time.
+/// used by then. If it was on a processor nearly all the time since, like most threads that live
+/// for a moment, no file is opened: that would take a tenth of their time.
 pub fn at_end(started: u64, cpu_before: u64) -> Times {
     let times = Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ready_ns: 0 };
     let lived = clock::to_nanoseconds(clock::now().saturating_sub(started));

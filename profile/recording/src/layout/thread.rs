@@ -45,8 +45,8 @@ pub struct ThreadRecord {
     /// [`FOUND`] thread lives, this may be negative; added to [`ThreadRecord::left_cpu_ns`], it
     /// gives the thread's processor time since then.
     pub cpu_ns: i64,
-    /// When the latest thread last recorded the end of a wait or of a timed hold, or its own end,
-    /// in ticks.
+    /// When the latest thread last recorded its start, the end of a wait or of a timed hold, or its
+    /// own end, in ticks.
     pub last_seen: u64,
     /// Where the table with rows of single locks is, for places with more than one lock: its unit
     /// in the low 48 bits, and log 2 of its number of rows in the high 16. 0 if there is no table
