@@ -6,7 +6,7 @@
 //!                v
 //!             call        counts an acquisition, and chooses whether its section is traced
 //!                v
-//!             dispatch    does for translated code what that can't do itself
+//!             dispatch    does what translated code can't do itself
 //!                v
 //!             section     the beginning and the end of a traced section, and its record
 //!              |   |

@@ -1,9 +1,9 @@
 //! Waits that release a lock meanwhile, as a condition variable's do.
 //!
 //! Between two such waits a thread may find nothing to do: it is woken, looks at its condition, and
-//! waits again. The hold of the lock shows this. The first wait interrupts the hold, and resumes it
-//! when it ends. If a second wait for the same object soon interrupts the very same hold, and the
-//! thread woke no thread in between, the first wake-up was futile.
+//! waits again. The hold of the lock shows this. The first wait interrupts the hold, and at the end
+//! of the wait the hold resumes. If a second wait for the same object soon interrupts the very same
+//! hold, and the thread woke no thread in between, the first wake-up was futile.
 
 use core::ptr::null_mut;
 

@@ -70,7 +70,7 @@ struct Leaf {
 
 static TABLE: AtomicPtr<AtomicPtr<Leaf>> = AtomicPtr::new(null_mut());
 
-/// Maps zeroed memory, of which only touched pages take space; null if the mapping fails.
+/// Maps zeroed memory; null if the mapping fails. Only touched pages take space.
 fn map<T>() -> *mut T {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;

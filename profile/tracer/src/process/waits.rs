@@ -74,7 +74,7 @@ struct Watches {
     these: [Watch; WATCHED],
 }
 
-/// See the top of this file.
+/// The waits of a process by family, and the watched families.
 pub struct Waits {
     watches: Watches,
     /// The number (index in `families`) of each watched family, plus 1; 0 for none.
