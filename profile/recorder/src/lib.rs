@@ -22,10 +22,12 @@
 //!
 //! - it changes no byte of the program's own objects, and no result of its calls;
 //! - an uncontended operation at a known place takes no lock, allocates nothing, writes nothing
-//!   that another thread writes, and makes no system call, except that samples of long holds do
-//!   (`count/hold.rs`);
-//! - it never waits: not in a signal handler, not while the process starts, and not after a fork;
-//! - a call that it can't count is passed on, and counted as missed.
+//!   that another thread writes, and makes no system call. There are two exceptions, both in
+//!   samples: those of long holds make system calls (`count/hold.rs`), and so does reading the
+//!   clock if the time stamp counter can't be used (`clock.rs`);
+//! - the library never waits: not in a signal handler, not while the process starts, and not after
+//!   a fork;
+//! - a call that can't be counted is passed on, and counted as missed.
 //!
 //! # What runs while the program holds a lock
 //!

@@ -209,7 +209,7 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
         let notes = STATE.slots.load(SeqCst);
         if !notes.is_null() {
             let bytes = MOST * size_of::<Slot>();
-            // SAFETY: our own memory, of which no note is in use.
+            // SAFETY: our own memory; none of the notes in it is in use.
             let _ = unsafe { madvise(notes.cast(), bytes, Advice::LinuxDontNeed) };
         }
         STATE.stage.store(RESTING, SeqCst);

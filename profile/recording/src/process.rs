@@ -37,7 +37,7 @@ pub struct Thread {
     /// The events that its log kept, in the order in which they ended; empty if the file was read
     /// without logs.
     pub log: Vec<EventRecord>,
-    /// The parts of the run of which the log has all events.
+    /// The parts of the run whose events the log has completely.
     pub windows: Windows,
 }
 

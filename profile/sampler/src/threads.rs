@@ -244,7 +244,7 @@ mod tests {
         let worker = thread::spawn(|| {
             let mut sum = 0u64;
             while processor_time() < Duration::from_millis(800) {
-                // To ask for the time is a system call, during which no samples are taken.
+                // Asking for the time is a system call, during which no samples are taken.
                 for _ in 0..1_000_000 {
                     sum = black_box(sum.wrapping_mul(3) + 1);
                 }

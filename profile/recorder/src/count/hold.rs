@@ -4,8 +4,8 @@
 //! long wait, and for some holds after a short wait. If the holds of a row are brief, they are made
 //! for few of them, since they would make a brief hold many times as long. After an acquisition
 //! that did not wait, a timed hold is measured if the holds of its row are long, because the holder
-//! can't have slept in a short hold. So a call site with short holds and no waits makes no system
-//! call.
+//! can't have slept in a short hold. So a call site with short holds and no waits makes no such
+//! system call.
 
 use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row, WaitRecord};
 

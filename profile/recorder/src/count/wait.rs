@@ -81,7 +81,7 @@ pub unsafe fn lock_untried(
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
-    /// In nanoseconds: far above an uncontended acquisition, and far below a wake-up.
+    /// Nanoseconds: far above an uncontended acquisition, and far below a wake-up.
     const UNCONTENDED_AT_MOST: u64 = 1_000;
     before_trying();
     let began = clock::now();

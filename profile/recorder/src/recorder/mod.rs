@@ -191,8 +191,8 @@ pub fn begin_again() -> Option<&'static Recorder> {
     get()
 }
 
-/// In a process that was attached to, counts the release of a lock whose acquisition was not seen:
-/// it came before the recording.
+/// Counts the release of a lock whose acquisition was not seen, because it came before the
+/// recording. Does nothing unless the recorder was attached to the running process.
 pub fn count_acquired_before() {
     let Some(recorder) = existing() else { return };
     let file = recorder.file();

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn words_are_read_both_ways_and_only_where_memory_is_mapped() {
-        // SAFETY: a new mapping of two pages, of which the second is given back.
+        // SAFETY: a new mapping of two pages; the second one is given back.
         let page = unsafe {
             let (read, private) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             let at = libc::mmap(core::ptr::null_mut(), 8192, read, private, -1, 0);

@@ -52,7 +52,8 @@ pub struct ThreadRecord {
     /// in the low 48 bits, and log 2 of its number of rows in the high 16. 0 if there is no table
     /// yet.
     pub table: u64,
-    /// The number of rows in use, in both tables.
+    /// The number of slots in use in both tables, including those with a note
+    /// ([`NOTE`](super::NOTE)).
     pub rows: u32,
     /// The code of the operation in which the thread now waits; 0 if it does not wait.
     pub waiting_op: u32,

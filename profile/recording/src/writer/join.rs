@@ -69,7 +69,7 @@ impl File {
     }
 }
 
-/// Whether a file has room for so many living processes.
+/// Whether a file has room for this many living processes.
 fn has_room(file: &File, live: u32) -> bool {
     let (threads, region) = file.threads();
     let (used, capacity) = file.arena();

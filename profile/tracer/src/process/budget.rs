@@ -33,7 +33,8 @@ const SEEN: u64 = 2;
 /// milliseconds, during which other threads may wait for the section's end. In a longer section,
 /// tracing is stopped.
 const LONGEST: u64 = 1_000_000;
-/// The same limit if there is no budget, so that everything is traced whatever it costs.
+/// The most instructions of one stretch of tracing if there is no budget, so that everything is
+/// traced whatever it costs.
 const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
 /// The time of one instruction in a traced section, in nanoseconds (measured).
 const PER_INSTRUCTION: u64 = 30;
@@ -91,8 +92,8 @@ impl Process {
 
     #[cold]
     fn refresh(&self, at: u64, now: u64) {
-        /// A budget that is not used, because the program has no sections for a while, is saved up,
-        /// but at most that of so many seconds.
+        /// If the program has no sections for a while, its budget is saved up, but at most the
+        /// budget of this many seconds.
         const SAVED_SECONDS: u64 = 1;
         // Only one thread computes it. The others use the last result.
         let (set, order) = (now.max(1), Ordering::Relaxed);
