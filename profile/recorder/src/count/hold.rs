@@ -1,11 +1,11 @@
 //! Measures how long a lock is held, and for how long its holder is on a processor meanwhile.
 //!
-//! Measuring the holder's time on a processor takes system calls. They are made for holds after a
-//! long wait, and for some holds after a short wait. If the holds of a row are brief, they are made
-//! for few of them, since they would make a brief hold many times as long. After an acquisition
-//! that did not wait, a timed hold is measured if the holds of its row are long, because the holder
-//! can't have slept in a short hold. So a call site with short holds and no waits makes no such
-//! system call.
+//! Measuring the holder's time on a processor takes system calls, so not every hold is measured.
+//! Holds after a long wait are measured, and some of those after a short wait. If the holds of a
+//! row are brief, only few of them are measured, since the system calls would make a brief hold
+//! many times as long. After an acquisition that did not wait, a timed hold is measured if the
+//! holds of its row are long, because the holder can't have slept in a short hold. So a call site
+//! with short holds and no waits makes no such system call.
 
 use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row, WaitRecord};
 

@@ -1,11 +1,11 @@
 //! The locks that a thread holds, newest last, each with the row of its acquisition.
 //!
 //! The list answers two questions. At a release, a thread asks how long it held the lock, if the
-//! acquisition was timed. Another thread that has to wait asks which thread holds the lock. This
-//! thread reads memory that its owner may change at any time: each word is read whole, but two
-//! words may not belong together. A wrong answer then names a holder that has just released the
-//! lock. It does no harm: rows stay mapped for ever, and a row that has moved reads as zero.
-//! Therefore every access here is relaxed.
+//! acquisition was timed. Another thread that has to wait asks which thread holds the lock. The
+//! waiting thread reads memory that the memory's owner may change at any time: each word is read
+//! whole, but two words may not belong together. A wrong answer then names a holder that has just
+//! released the lock. It does no harm: rows stay mapped for ever, and a row that has moved reads as
+//! zero. Therefore every access here is relaxed.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -257,9 +257,9 @@ impl Held {
         (!row.is_null()).then_some(row)
     }
 
-    /// The row with which this lock was acquired, if it is the lock that the thread released last,
-    /// and was the newest that the thread held. A hold is removed just before the lock is free. Any
-    /// thread may ask.
+    /// The row with which this lock was acquired, if the thread released it last, and it was the
+    /// newest lock that the thread held. A hold is removed just before the lock is free. Any thread
+    /// may ask.
     pub fn find_released(&self, lock: usize) -> Option<*mut Row> {
         let (released, row, _) = self.holds.get(self.count.load(Relaxed) as usize)?.get();
         (!row.is_null() && released == lock as u64).then_some(row)

@@ -27,9 +27,9 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The calling thread's use at the beginning of an interval. At the beginning the clock is read
-    /// last, at the end ([`Usage::until`]) it is read first. So a thread that stays on its
-    /// processor has used at least the time in between.
+    /// The calling thread's use at the beginning of an interval. At the beginning, the clock for
+    /// `at` is read last; at the end ([`Usage::until`]), it is read first. So a thread that stays
+    /// on its processor has used at least the time in between.
     pub fn from_here() -> Usage {
         let (slept, preempted) = switches();
         let cpu = clock::nanoseconds(ClockId::ThreadCPUTime);
