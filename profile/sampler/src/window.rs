@@ -109,17 +109,18 @@ impl Window {
     }
 }
 
-/// The factor by which the time from the beginning of a window to that of the next has to be longer
-/// than the window. `lately` says how the thread has used the processors since the last look. At
-/// most 1 if windows need no pause between them.
+/// How many times as long as a window the time from its beginning to that of the next has to be.
+/// `lately` says how the thread has used the processors since the last look. The result is at most
+/// 1 if windows need no pause between them.
 pub fn stretch(lately: Times) -> f64 {
     let stretch = (lately.slices * SLICE) as f64 / lately.cpu.max(1) as f64;
     stretch.min(1.0 / LEAST_PART)
 }
 
-/// How many nanoseconds each sample of a window stands for, and how many the whole window: its own
-/// time and the time before it. `None` if the window was too short for a sample. The kernel's clock
-/// runs in whole periods, so a window that ends within a period has no sample of that part.
+/// How many nanoseconds each sample of a window stands for, and how many the whole window stands
+/// for: its own time and the time before it. `None` if the window was too short for a sample. The
+/// kernel's clock runs in whole periods, so a window that ends within a period has no sample of
+/// that part.
 fn weights(before: u64, covered: u64) -> Option<(u64, u64)> {
     let all = before + covered;
     Some((all.checked_div(covered / PERIOD)?, all))
