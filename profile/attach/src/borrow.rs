@@ -83,9 +83,10 @@ pub struct Borrowed<'a> {
 }
 
 impl Borrowed<'_> {
-    /// Borrows the thread `tid`. `None` if it can't be stopped, if it does not wait in a system
-    /// call when it is stopped, if its stack has no room for a frame, or if `is_safe` returns false
-    /// for the system call's number and the stack pointer.
+    /// Borrows the thread `tid`. `is_safe` gets the number of the system call in which the thread
+    /// waits, and the stack pointer. `None` if `is_safe` returns false, if the thread can't be
+    /// stopped or does not wait in a system call when it is stopped, or if its stack has no room
+    /// for a frame.
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,

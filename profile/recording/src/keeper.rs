@@ -1,6 +1,6 @@
 //! Divides a run into windows of time and keeps the last ones (`record --every`).
 //!
-//! At the end of each window, a thread of the command reads everything that has been counted,
+//! At the end of each window, a thread of the command reads everything that has been counted. It
 //! subtracts what had been counted by the end of the previous window, and writes the difference as
 //! a recording of its own:
 //!

@@ -65,9 +65,10 @@ pub struct SampledThread {
     /// processor time in nanoseconds for which the samples there stand. A sample stands for more
     /// time if samples were rarer when it was taken.
     pub seen: Vec<(u32, u64)>,
-    /// Where the thread slept: the number of the frame, the number of the system call in which it
-    /// slept, the address of the futex if a Python function slept in one (else 0), and for how many
-    /// nanoseconds. The thread is looked at some ten times a second.
+    /// Where the thread slept. Each entry has the number of the frame, the number of the system
+    /// call in which the thread slept, the address of the futex if a Python function slept in one
+    /// (else 0), and the time slept in nanoseconds. The sampler looks at the thread some ten times
+    /// a second.
     pub slept: Vec<(u32, u32, u64, u64)>,
 }
 

@@ -1,11 +1,11 @@
 //! Where a program's threads are while they run.
 //!
 //! A thread that waits in a loop of its own instructions makes no call that the recorder could see.
-//! So the kernel interrupts some threads, about two hundred times per second of their processor
-//! time, and notes their registers and the tops of their stacks (`perf_event_open`, with the
+//! So the kernel interrupts some threads about two hundred times per second of their processor
+//! time. It notes their registers and the tops of their stacks (`perf_event_open`, with the
 //! processor's clock as its event). [`Sampler`] reads these notes in a thread of its own, outside
-//! of the recorded program, unwinds the stacks, and counts equal ones. The analysis finds out what
-//! the instructions at an address do.
+//! of the recorded program. It unwinds the stacks and counts equal ones. The analysis finds out
+//! what the instructions at an address do.
 //!
 //! Now and then the sampler looks at sleeping threads: the kernel says which system call they sleep
 //! in, and their stacks can be read. That shows what threads do in the kernel, in addition to the

@@ -5,9 +5,9 @@
 //! to be created, sized, mapped, given disk space in four places, and filled with data that the
 //! parent's file already has. So a child *joins* its parent's file: it claims a page of it for a
 //! header, and goes on in the same regions and the same arena, where records are claimed by atomic
-//! operations. The only system calls for this are those that return the time and the numbers of the
-//! user, the process and its parent, and one more if the header's page needs disk space. Modules
-//! and stacks that the parent knew when it forked stay known.
+//! operations. The only system calls for this return the time and the numbers of the user, the
+//! process and its parent. One more is made if the header's page needs disk space. Modules and
+//! stacks that the parent knew when it forked stay known.
 //!
 //! A child makes a file of its own if it runs as another user by now, if everything is to be
 //! logged, or if the file might be too small for all processes that write to it. For each living
