@@ -1,5 +1,4 @@
-//! Gives the library a build-id, by which a report knows that a file is the one that was
-//! recorded.
+//! Gives the library a build-id. By the build-id, a report knows that a file is the recorded one.
 
 fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,--build-id");

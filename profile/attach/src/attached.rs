@@ -148,8 +148,8 @@ impl Recorder {
 }
 
 impl Attached {
-    /// Attaches the recorder to a process. Before, cleans up what a killed command may have left
-    /// there.
+    /// Attaches the recorder to a process. Before that, cleans up what a killed command may have
+    /// left there.
     ///
     /// # Errors
     /// [`Error::Refused`] if the process can't be attached to, in which case nothing in it was
@@ -238,7 +238,7 @@ impl Attached {
     }
 
     /// Points the slots of newly loaded modules to the recorder, and returns how many slots these
-    /// were. The caller must do this again and again while it records. Mostly there are none.
+    /// were, usually none. The caller must call this again and again while it records.
     ///
     /// # Errors
     /// Same errors as [`Attached::new`]. After an error, the call may be repeated.

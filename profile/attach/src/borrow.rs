@@ -24,8 +24,8 @@ const SYS_MUNMAP: u64 = 11;
 const RAISED: u64 = 1 << 10 | 1 << 6 | 1 << 3 | 1 << 7 | 1 << 4;
 const RED_ZONE: u64 = 128;
 const SCRATCH: u64 = 1 << 20;
-/// So many bytes at the end of that memory stay free. If `rt_sigreturn` has to wait for a page of
-/// the frame, it requires that a frame of the largest size could be read.
+/// This many bytes at the end of the memory for calls stay free. If `rt_sigreturn` has to wait for
+/// a page of the frame, it requires that a frame of the largest size could be read.
 const ABOVE_FRAME: u64 = 16 << 10;
 const PAGE: u64 = 4096;
 const LONGEST_CALL: Duration = Duration::from_secs(20);
@@ -83,9 +83,10 @@ pub struct Borrowed<'a> {
 }
 
 impl Borrowed<'_> {
-    /// Borrows the thread `tid`. `None` if it can't be stopped, if it does not wait in a system
-    /// call when it is stopped, if its stack has no room for a frame, or if `is_safe` returns false
-    /// for the system call's number and the stack pointer.
+    /// Borrows the thread `tid`. `is_safe` gets the number of the system call in which the thread
+    /// waits, and the stack pointer. `None` if `is_safe` returns false, if the thread can't be
+    /// stopped or does not wait in a system call when it is stopped, or if its stack has no room
+    /// for a frame.
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,

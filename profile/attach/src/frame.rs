@@ -10,8 +10,8 @@ use libc::user_regs_struct as Registers;
 
 /// The size of the context in bytes.
 pub const CONTEXT: u64 = 304;
-/// This marks an extended state that is larger than the oldest form. It is in the first part of the
-/// state, and [`MAGIC2`] follows the state.
+/// The mark of an extended state that is larger than the oldest form. It is in the first part of
+/// the state, and [`MAGIC2`] follows the state.
 const MAGIC1: u32 = 0x4650_5853;
 const MAGIC2: u32 = 0x4650_5845;
 /// The offset of the marks in the state's first part.

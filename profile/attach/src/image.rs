@@ -1,6 +1,6 @@
 //! Reads those parts of a module that are the same in memory as in its file.
 //!
-//! They are read from the file, if it can be opened. To read them from the process would make the
+//! They are read from the file, if it can be opened. Reading them from the process would make the
 //! kernel map more pages there, which would count as the process's memory for the rest of its life:
 //! 0.4 MB for the C library alone.
 
@@ -56,7 +56,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Reads bytes at this offset of a library's file, of which the beginning must be mapped at the
+    /// Reads bytes at this offset of a library's file. The file's beginning must be mapped at the
     /// bias.
     fn at_start(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         match &self.file {

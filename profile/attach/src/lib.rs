@@ -15,8 +15,8 @@
 //! A borrowed thread runs a call in the same way as a signal handler. A signal frame on the stack
 //! has the state with which the thread goes on, and the call returns to `rt_sigreturn`, which
 //! restores it. So if the command is killed meanwhile, the thread finishes the call by itself. No
-//! instruction of the program is changed. Other threads are stopped only to read their seccomp
-//! filters, or if the loader's lock is not available.
+//! instruction of the program is changed. Other threads are stopped only to find out whether they
+//! can be borrowed, to read their seccomp filters, or if the loader's lock is not available.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

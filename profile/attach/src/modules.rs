@@ -113,8 +113,8 @@ fn all(memory: Memory) -> io::Result<Vec<Module>> {
     while next != 0 && modules.len() < MOST {
         let map: Vec<u64> = words(&memory.read(next, 32)?).collect();
         let (bias, name, section) = (map[0], map[1], map[2]);
-        // If the headers can't be read, the module is left out. That is so for a module that is
-        // being unloaded, and for the kernel's own one.
+        // If the headers can't be read, the module is left out. Those of a module that is being
+        // unloaded, and of the kernel's own module, can't be read.
         let known = if modules.is_empty() { Some(headers.clone()) } else { None };
         if let Ok(image) = Image::of(memory, &maps, bias, known)
             && let Some(range) = image.whole()

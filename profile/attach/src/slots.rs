@@ -1,10 +1,10 @@
 //! Finds the slots: the words through which modules call the functions that are counted.
 //!
-//! The value of a slot is replaced if it is the address of the C library's function (or of the
-//! function that would be called if the recorder had been preloaded), or if it still leads to the
-//! resolver of its own module. A slot with any other value, such as a function of the program's
-//! own, stays as it is. Pointers in data are only counted and not changed, because the program may
-//! have copied them.
+//! Two kinds of slots get a new value: those with the address of the function that a preloaded
+//! recorder would call, which is usually the C library's, and those that still lead to the resolver
+//! of their own module. A slot with any other value, such as a function of the program's own, stays
+//! as it is. Pointers in data are only counted and not changed, because the program may have copied
+//! them.
 //!
 //! Modules that the program needs from its start are never unloaded, nor are the recorder and the
 //! modules that it needs. So their slots can be exchanged without the loader's lock.

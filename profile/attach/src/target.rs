@@ -31,7 +31,7 @@ const ALLOCATOR: &[&str] = &[
     "fork",
     "_Fork",
 ];
-/// The loader's functions, for which the same is true.
+/// The loader's functions. A thread must not enter them again before it has left them either.
 const LOADER: &[&str] =
     &["dlopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dlerror", "dl_iterate_phdr"];
 
@@ -49,7 +49,7 @@ pub struct Target {
     pub modules: Vec<Module>,
     /// The code of the loader, which a thread must not enter again before it has left it.
     pub loader: Vec<Range<u64>>,
-    /// The code of the allocator and of `fork`, for which the same is true.
+    /// The code of the allocator and of `fork`, which a thread must not enter again either.
     pub allocator: Vec<Range<u64>>,
     pub dlopen: u64,
     pub dlerror: u64,

@@ -22,8 +22,8 @@ pub fn choose(monotonic: bool, ticks_per_second: u64) {
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
 
-/// Converts ticks to nanoseconds. It calculates in 64 bits, which is enough for rates below 18 GHz:
-/// a division of 128 bits would call a function in another page of code, which each forked child
+/// Converts ticks to nanoseconds. It calculates in 64 bits, which is enough for rates below 18 GHz.
+/// A division of 128 bits would call a function in another page of code, which each forked child
 /// would have to fault in.
 pub fn to_nanoseconds(ticks: u64) -> u64 {
     let rate = TICKS_PER_SECOND.load(Ordering::Relaxed);
@@ -54,8 +54,8 @@ pub fn now() -> u64 {
 
 /// The time of a system clock, in nanoseconds.
 ///
-/// This is a plain system call. A program may have its own `clock_gettime`; and to look for the
-/// kernel's in the vDSO is a fault under valgrind, which unmaps that.
+/// This is a plain system call. A program may have its own `clock_gettime`, and looking for the
+/// kernel's in the vDSO would fault under valgrind, which unmaps the vDSO.
 pub fn nanoseconds(clock: ClockId) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes only to the structure that it is given. It always has these clocks.

@@ -22,10 +22,12 @@
 //!
 //! - it changes no byte of the program's own objects, and no result of its calls;
 //! - an uncontended operation at a known place takes no lock, allocates nothing, writes nothing
-//!   that another thread writes, and makes no system call, except that samples of long holds do
-//!   (`count/hold.rs`);
-//! - it never waits: not in a signal handler, not while the process starts, and not after a fork;
-//! - a call that it can't count is passed on, and counted as missed.
+//!   that another thread writes, and makes no system call. There are two exceptions, both in
+//!   samples: those of long holds make system calls (`count/hold.rs`), and so does reading the
+//!   clock if the time stamp counter can't be used (`clock.rs`);
+//! - the library never waits: not in a signal handler, not while the process starts, and not after
+//!   a fork;
+//! - a call that can't be counted is passed on, and counted as missed.
 //!
 //! # What runs while the program holds a lock
 //!
@@ -35,7 +37,8 @@
 //!
 //! - whatever an acquisition needs is made before the lock is tried: the recorder of the process
 //!   (even of a forked child), the state of the thread (`thread::rows::spot`,
-//!   `thread::attach::before_trying`), and the rows that count the acquisition;
+//!   `thread::attach::before_trying`), and the rows that count the acquisition (for a lock that
+//!   can't be tried, the rows are made after it was acquired);
 //! - this library makes its system calls itself, since a program may have its own `close` or `mmap`
 //!   ([`go_around`](syncline_interpose::go_around)); its memory is its own (`alloc.rs`), and so
 //!   are the words of a thread, which exist without a call (`tls.rs`);

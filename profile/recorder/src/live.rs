@@ -5,7 +5,7 @@
 //! thread is at a point where a signal handler could run and call the loader, so slots may be
 //! exchanged under the loader's lock. Nothing else here takes a lock, because in a forked child a
 //! lock may be held for ever (`docs/internals/live.md`). These functions allocate nothing in the
-//! program. Each leaves its result in memory for the command to read.
+//! program. The command reads what they return, and the state in [`syncline_live_state`].
 //!
 //! A slot is exchanged in one step, so the other threads need not be stopped: each call goes either
 //! to the C library's function or to ours. While slots of modules that may be unloaded are
@@ -13,10 +13,11 @@
 //! that has gone, and a slot that has another value by now, are left alone. A read-only page is
 //! writable only while its slots are exchanged.
 //!
-//! After the end, no call of the program leads here, except through the gates that `dlsym` has
-//! given out (`gates.rs`), and these are closed. Threads that were inside go on with what they
-//! have, and find no recorder when they look for one. When the command has seen that no thread runs
-//! code of ours, [`rest`](syncline_live_rest) forgets the recording.
+//! After the end, no call of the program reaches our functions: the slots have their old values,
+//! and the gates that `dlsym` has given out (`gates.rs`) are closed, so they lead to the C library.
+//! Threads that were inside go on with what they have, and find no recorder when they look for one.
+//! When the command has seen that no thread runs code of ours, [`rest`](syncline_live_rest) forgets
+//! the recording.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
@@ -172,8 +173,8 @@ pub unsafe extern "C" fn syncline_live_unpoint(restored: c_int) -> c_int {
     exchanged
 }
 
-/// Ends the recording, unless slots still point to our functions. A thread that is inside keeps what
-/// it has.
+/// Ends the recording, unless slots still point to our functions. A thread that is inside keeps
+/// what it has.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_live_end() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
@@ -208,7 +209,7 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
         let notes = STATE.slots.load(SeqCst);
         if !notes.is_null() {
             let bytes = MOST * size_of::<Slot>();
-            // SAFETY: our own memory, of which no note is in use.
+            // SAFETY: our own memory; none of the notes in it is in use.
             let _ = unsafe { madvise(notes.cast(), bytes, Advice::LinuxDontNeed) };
         }
         STATE.stage.store(RESTING, SeqCst);
@@ -239,8 +240,8 @@ fn open_page(at: u64) -> bool {
         return true;
     }
     close_page();
-    // The page is noted first: a process that is forked in between then also closes a page that is
-    // still closed.
+    // The page is noted first: a process that is forked in between then only closes a page that is
+    // closed already.
     STATE.open.store(page, SeqCst);
     let access = MprotectFlags::READ | MprotectFlags::WRITE;
     // SAFETY: a page of a loaded module, which gets its protection back.
@@ -256,8 +257,8 @@ fn close_page() {
     }
 }
 
-/// Calls a function with each of these slots while its page is writable. Returns for how many it
-/// returned `true`.
+/// Calls a function with each of these slots while its page is writable. Returns for how many slots
+/// the function returned `true`.
 fn in_pages<'a>(
     slots: impl Iterator<Item = &'a Slot>,
     each: &mut impl FnMut(&Slot) -> bool,
@@ -269,7 +270,7 @@ fn in_pages<'a>(
 }
 
 /// Calls a function with each slot whose module is loaded, while no module can go away: under the
-/// loader's lock, if any could. Returns for how many slots it returned `true`.
+/// loader's lock, if any could. Returns for how many slots the function returned `true`.
 fn exchange_all(slots: &[Slot], mut each: impl FnMut(&Slot) -> bool) -> c_int {
     let done = in_pages(slots.iter().filter(|slot| slot.stays == 1), &mut each);
     if slots.iter().all(|slot| slot.stays == 1) {

@@ -23,7 +23,7 @@ pub struct Options {
     pub folder: Folder,
     /// An open file to use for this process, instead of one in the folder.
     pub file: Option<RawFd>,
-    /// [`CLOCK_TSC`] or `CLOCK_MONOTONIC`
+    /// [`CLOCK_TSC`] or [`CLOCK_MONOTONIC`].
     pub clock: u32,
     /// Ticks of that clock in a second.
     pub ticks_per_second: u64,

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use syncline_interpose::definition;
 
-/// Used with an older C library, which does not have the variable: it never says "single".
+/// Used with an older C library, which does not have the variable. Its value never says "single".
 static UNKNOWN: c_char = 0;
 /// The C library's variable `__libc_single_threaded` (since 2.32), or [`UNKNOWN`]. Only read.
 ///

@@ -10,8 +10,8 @@ thread_words! {
     stack_high, set_stack_high at 8: usize;
     /// The lowest address that the stack may reach.
     stack_low, set_stack_low at 16: usize;
-    /// 1 after the thread has run its last destructor, or found no room in the file: then it does
-    /// not count.
+    /// 1 after the thread has run its last destructor, or found no room in the file. From then on
+    /// the thread counts nothing.
     finished, set_finished at 24: usize;
     /// 1 inside a function of an OpenMP runtime, which may call another interposed one.
     in_openmp, set_in_openmp at 32: usize;

@@ -1,6 +1,6 @@
 //! Divides a run into windows of time and keeps the last ones (`record --every`).
 //!
-//! At the end of each window, a thread of the command reads everything that has been counted,
+//! At the end of each window, a thread of the command reads everything that has been counted. It
 //! subtracts what had been counted by the end of the previous window, and writes the difference as
 //! a recording of its own:
 //!
@@ -40,8 +40,8 @@ pub struct Wanted {
     pub every: Duration,
     /// The most windows that are kept.
     pub keep: usize,
-    /// The most bytes that all windows together may take, without the counts from before the oldest.
-    /// The newest is kept even if it takes more.
+    /// The most bytes that all windows together may take, without the counts from before the
+    /// oldest. The newest is kept even if it takes more.
     pub most: u64,
 }
 
@@ -267,7 +267,8 @@ mod tests {
         windows.forget();
         let left = folder::windows(folder.path()).unwrap();
         for (number, path) in &left {
-            // The sums of the latest window that was removed; a window's size is unlike any other's.
+            // The size shows whose sums these are, since each window has another size. They must be
+            // those of the latest window that was removed.
             let gone = sizes.iter().filter(|(other, _)| other < number).max();
             let is_oldest = *number == left[0].0;
             let expected = gone.filter(|_| is_oldest).map(|(_, bytes)| *bytes as u64);

@@ -100,7 +100,7 @@ impl Region {
     }
 }
 
-/// The header of a process, which has a page.
+/// The header of a process, which takes one page of the file.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Header {
@@ -147,13 +147,14 @@ pub struct Header {
     pub arena_used: u64,
     /// The number of units in the arena.
     pub arena_capacity: u64,
-    /// How many operations were not counted because there was no room for a row.
+    /// How many operations were not counted because there was no room for a row or a wait record,
+    /// or because their thread could not be recorded.
     pub dropped_operations: u64,
     /// How many waits were counted without their length because there was no room for a wait
     /// record.
     pub dropped_waits: u64,
     /// How many operations were not counted because they came from a signal handler that had
-    /// interrupted the recorder itself.
+    /// interrupted the recorder itself, or while the file was being made.
     pub interrupted_operations: u64,
     /// 1 if the file system has run out of room.
     pub disk_full: u32,

@@ -2,8 +2,9 @@
 //!
 //! The command loads the recorder into the process, interrupts one of the process's threads, and
 //! calls the functions named here on that thread. It writes their arguments into the process's
-//! memory before, and finds the results in [`State`]. The state lies in the process and outlives
-//! the command. So if the command is killed, a later command finds what it has left behind.
+//! memory before. It gets what they return, and reads [`State`]. The state lies in the process and
+//! outlives the command. So if the command is killed, a later command finds what it has left
+//! behind.
 //!
 //! ```text
 //! RESTING --begin--> RECORDING --point--> POINTED --unpoint--> RECORDING --end--> ENDED --rest--> RESTING
@@ -54,7 +55,7 @@ pub const ENDED: u32 = 2;
 /// [`State::stage`]: the recorder was preloaded and has recorded the program since its start.
 pub const PRELOADED: u32 = 3;
 
-/// The state of the recorder in a process. At first, all bytes are zero.
+/// The state of the recorder in a process. At first, all fields except the version are zero.
 #[derive(Debug)]
 #[repr(C)]
 pub struct State {
@@ -70,7 +71,7 @@ pub struct State {
     /// The slots, as many as [`State::pointed`]; null before the first slot is noted.
     pub slots: AtomicPtr<Slot>,
     /// The page that was made writable to exchange slots in it, and must be made read-only again; 0
-    /// if there is none. A child that is forked meanwhile finds the page here.
+    /// if there is none. A child that is forked while the page is writable finds the page here.
     pub open: AtomicU64,
 }
 

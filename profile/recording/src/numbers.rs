@@ -13,8 +13,8 @@ pub fn own(folder: &Path) -> Option<(u32, bool)> {
     of_status(&fs::read_to_string(folder.join("status")).ok()?)
 }
 
-/// Reads this from the text of the file `status`. The process's own number comes last, after those
-/// in the surrounding namespaces.
+/// Reads the result of [`own`] from the text of the file `status`. The process's own number comes
+/// last, after those in the surrounding namespaces.
 fn of_status(status: &str) -> Option<(u32, bool)> {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     let mut numbers = numbers.split_whitespace().rev();

@@ -37,7 +37,7 @@ pub struct Thread {
     /// The events that its log kept, in the order in which they ended; empty if the file was read
     /// without logs.
     pub log: Vec<EventRecord>,
-    /// The parts of the run of which the log has all events.
+    /// The parts of the run whose events the log has completely.
     pub windows: Windows,
 }
 
@@ -61,8 +61,8 @@ pub struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// The place in `threads` of the thread with this thread ID; `None` if there is none. If several
-    /// threads had it one after the other, the place of the latest.
+    /// The index in `threads` of the thread with this thread ID; `None` if there is none. If
+    /// several threads had the ID one after the other, the index of the latest.
     pub fn place_of(&self, tid: u32) -> Option<usize> {
         self.threads.iter().rposition(|thread| thread.record.tid == tid)
     }

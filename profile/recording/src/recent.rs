@@ -51,7 +51,7 @@ impl Recent {
         let oldest = kept.first().map(|(path, began, _)| (path.join(BEFORE), *began));
         let from = enough
             .map(|(path, _, ended)| (path.join(SUMS), *ended))
-            // Without it, the oldest window is the first of the recording.
+            // If the oldest window has no folder `before`, it is the first of the recording.
             .or(oldest.filter(|(before, _)| before.is_dir()));
         let since = from.as_ref().map_or(began, |(_, moment)| *moment);
         let span = Duration::from_nanos(ended.saturating_sub(since));

@@ -28,8 +28,8 @@ pub fn is_marked_running(header: &Header) -> bool {
 
 /// The process of a file, if its header says that it runs and it still maps the file. (The process
 /// number alone is not enough, since it may have been reused.) Also `None` if this process may not
-/// inspect the other one. In a container, a process has another number; it is searched for by that
-/// only if the recorder was attached to it.
+/// inspect the other one. A process in a container has another number here. It is searched for
+/// under that number only if the recorder was attached to it.
 pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
     if !is_marked_running(header) {
         return None;

@@ -1,8 +1,8 @@
 //! `samples.json`: where threads were on a processor and where they slept, as `syncline-sampler`
 //! saw it.
 //!
-//! The file is written when the recording ends, and has all processes. A recording may lack it,
-//! because the kernel may refuse samples.
+//! The file is written now and then while the program runs, and again when the recording ends. It
+//! has all processes. A recording may lack it, because the kernel may refuse samples.
 
 use std::path::Path;
 
@@ -69,9 +69,10 @@ pub struct SampledThread {
     /// the kernel returns. Empty if the kernel does not allow such samples.
     #[serde(default)]
     pub in_kernel: Vec<(u32, u64)>,
-    /// Where the thread slept: the number of the frame, the number of the system call in which it
-    /// slept, the address of the futex if a Python function slept in one (else 0), and for how many
-    /// nanoseconds. The thread is looked at some ten times a second.
+    /// Where the thread slept. Each entry has the number of the frame, the number of the system
+    /// call in which the thread slept, the address of the futex if a Python function slept in one
+    /// (else 0), and the time slept in nanoseconds. The sampler looks at the thread some ten times
+    /// a second.
     pub slept: Vec<(u32, u32, u64, u64)>,
 }
 

@@ -1,7 +1,7 @@
 //! Reads the file `/proc/PID/task/TID/schedstat` of Linux: how long a thread was on a processor,
-//! how long it was ready to run without one, and how many time slices it had. Users may read it for
-//! their own threads. If the kernel has no scheduler statistics, there are zeros in it, or no such
-//! file.
+//! how long it was ready to run without one, and how many time slices it had. Users may read the
+//! file for their own threads. If the kernel has no scheduler statistics, the file has zeros or
+//! does not exist.
 
 /// How long a thread was on a processor, and how long it was ready to run without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

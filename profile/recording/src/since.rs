@@ -97,8 +97,8 @@ fn cut_log(thread: &mut Thread, from: u64) {
 
 fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadRecord {
     let mut record = *now;
-    // If the thread lived at the earlier reading and its processor time was not measured then, that
-    // is unknown.
+    // If the thread lived at the earlier reading and its processor time was not measured then, its
+    // processor time in the window is unknown.
     let unknown = was.state != THREAD_EXITED && was.left_cpu_ns == 0;
     let is_same = now.lifetimes == was.lifetimes;
     less!(record, was; cpu_ns, ready_ns);

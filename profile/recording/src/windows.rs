@@ -1,4 +1,4 @@
-//! The parts of a run, called windows, of which a log keeps all events.
+//! Windows are the parts of a run whose events a log keeps completely.
 //!
 //! A full log does not drop its oldest events. It keeps all events of short windows, which are
 //! evenly spaced over the run, and drops those between. So it covers the whole run, and each window

@@ -232,8 +232,8 @@ fn in_windows(left: std::ops::RangeInclusive<u64>) -> tempfile::TempDir {
     folder
 }
 
-/// The milliseconds and the acquisitions that are shown of the end of a recording, and whether these
-/// are as many milliseconds as were asked for.
+/// How many milliseconds and how many acquisitions of a recording's end are shown, and whether as
+/// many milliseconds are shown as were asked for.
 fn last(folder: &tempfile::TempDir, milliseconds: f64) -> (u64, u64, bool) {
     let asked = Duration::from_secs_f64(milliseconds / 1e3);
     let recent = Recent::find(folder.path(), asked).expect("windows");

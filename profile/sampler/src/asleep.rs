@@ -23,7 +23,7 @@ pub struct Asleep {
     pub call: u32,
     /// The system call's first argument, which is the address if it waits for a futex.
     pub argument: u64,
-    /// The address of the instruction after it.
+    /// The address of the instruction after the system call's.
     pub ip: u64,
     /// The stack pointer.
     pub sp: u64,

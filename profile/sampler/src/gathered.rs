@@ -1,4 +1,5 @@
-//! Adds samples up: equal stacks of a thread are one, and stacks share their outer frames.
+//! Adds samples up: equal stacks of a thread are counted together, and stacks share their outer
+//! frames.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -63,7 +64,7 @@ pub struct Slept {
 }
 
 impl Gathered {
-    /// No samples yet. `recorder` is the recorder's file, if processes are attached to.
+    /// No samples yet. `recorder` is the recorder's file, if it is attached to running processes.
     pub fn new(recorder: Option<PathBuf>) -> Gathered {
         Gathered { files: Files::new(recorder), ..Gathered::default() }
     }
@@ -77,8 +78,8 @@ impl Gathered {
     }
 
     /// Where a thread sleeps; `None` if there is no room for more frames. If the thread is in
-    /// Python's interpreter, which knows it by its own number, Python functions take the place of the
-    /// interpreter's own and of their callers.
+    /// Python's interpreter, its Python functions replace the interpreter's functions and their
+    /// callers. The interpreter knows the thread by the number `own`.
     pub fn asleep(&mut self, thread: Thread, own: u32, asleep: &Asleep) -> Option<Slept> {
         let &Asleep { call, argument, ip, sp, ref stack } = asleep;
         let process = self.processes.entry(thread.0).or_default();
@@ -88,7 +89,7 @@ impl Gathered {
         if let Some(python) = process.mapped.python()
             && let Some(at) = self.stack.iter().position(|&address| python.evaluates(address))
             && let Some(functions) = python.frames(own)
-            // It has not run while its functions were read.
+            // The thread has not run while its functions were read.
             && asleep.goes_on(thread)
         {
             self.stack.truncate(at);

@@ -1,20 +1,21 @@
 //! Where a program's threads are while they run.
 //!
 //! A thread that waits in a loop of its own instructions makes no call that the recorder could see.
-//! So the kernel interrupts some threads, about two hundred times per second of their processor
-//! time, and notes their registers and the tops of their stacks (`perf_event_open`, with the
+//! So the kernel interrupts some threads about two hundred times per second of their processor
+//! time. It notes their registers and the tops of their stacks (`perf_event_open`, with the
 //! processor's clock as its event). [`Sampler`] reads these notes in a thread of its own, outside
-//! of the recorded program, unwinds the stacks, and counts equal ones. The analysis finds out what
-//! the instructions at an address do.
+//! of the recorded program. It unwinds the stacks and counts equal ones. The analysis finds out
+//! what the instructions at an address do.
 //!
-//! Sleeping threads are looked at now and then: the kernel says which system call they sleep in,
-//! and their stacks can be read. That shows what threads do in the kernel, in addition to the waits
-//! that the recorder has seen. Of a thread that sleeps in Python's interpreter, the Python functions
-//! are read too.
+//! Now and then the sampler looks at sleeping threads: the kernel says which system call they sleep
+//! in, and their stacks can be read. That shows what threads do in the kernel, in addition to the
+//! waits that the recorder has seen. If a thread sleeps in Python's interpreter, the sampler also
+//! reads which Python functions the thread is in.
 //!
-//! An event is opened only for a thread that was seen to use the processors, and new threads do not
-//! inherit it: inherited events make it slower to create threads, the more so the more processors
-//! there are. A thread that gets a processor often has an event for only a part of its time.
+//! An event is opened only for a thread that was seen to use the processors. New threads do not
+//! inherit the event, because inherited events slow the creation of threads down, the more so the
+//! more processors there are. A thread that gets a processor often has an event for only a part of
+//! its time.
 
 mod asleep;
 mod clock;
@@ -41,8 +42,8 @@ use syncline_recording::Samples;
 use gathered::Gathered;
 use threads::Threads;
 
-/// When the samples so far are kept for the first time. Each pause is twice as long as the one
-/// before, up to [`RAREST_KEPT`].
+/// How long after the start the samples so far are kept for the first time. Each further pause is
+/// twice as long as the one before, up to [`RAREST_KEPT`].
 const FIRST_KEPT: Duration = Duration::from_secs(2);
 const RAREST_KEPT: Duration = Duration::from_secs(60);
 
@@ -53,10 +54,11 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begins. `recorder` is the recorder's file, if the processes are attached to. `processes`
-    /// returns the numbers of the processes to sample, and is called repeatedly. `keep` gets the
-    /// samples so far now and then, after 2, 4, 8 seconds and so on, and at least once a minute: so
-    /// a program that hangs can be looked at, and a killed command has written most samples.
+    /// Begins. `recorder` is the recorder's file, if the recorder is attached to running processes.
+    /// `processes` returns the numbers of the processes to sample, and is called repeatedly. `keep`
+    /// gets the samples so far after pauses of 2, 4, 8 seconds and so on, and at least once a
+    /// minute. So the samples of a program that hangs can be read, and a command that is killed has
+    /// already written most samples.
     ///
     /// As in recordings, the samples have the numbers that processes and threads have for
     /// themselves, which differ in another namespace. If the kernel refuses samples,

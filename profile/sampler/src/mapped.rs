@@ -44,18 +44,18 @@ pub struct Files {
     recorder: Option<PathBuf>,
 }
 
-/// The path at which a process has the recorder mapped if it was attached to.
+/// The path at which a process has the recorder mapped if the recorder was attached to it.
 const COPIED: &str = "/memfd:syncline-recorder";
 
 impl Files {
-    /// None so far. `recorder` is the recorder's file, if processes are attached to.
+    /// No files yet. `recorder` is the recorder's file, if it is attached to running processes.
     pub fn new(recorder: Option<PathBuf>) -> Files {
         Files { recorder, ..Files::default() }
     }
 
     /// The module of a process's mapping; `None` if its file can't be read, or has no segment with
-    /// instructions there. A file is read when it is first needed, because no thread is ever seen in
-    /// most of a program's files.
+    /// instructions there. A file is read when it is first needed, because no thread is ever seen
+    /// in most of a program's files.
     pub fn module(&mut self, pid: u32, mapping: &Mapping) -> Option<Module<Bytes>> {
         if !self.read.contains_key(&mapping.path) {
             let seen = match &self.recorder {

@@ -3,8 +3,9 @@
 //! The kernel copies the first kilobytes of the stack into each sample. A function with a buffer
 //! among its variables has a larger frame, and its callers lie behind it. So if a sample needed a
 //! word from there, the stack is copied from outside whenever the samples are read, while the
-//! thread runs. A word counts only if the copies before and after a sample have the same: return
-//! addresses and saved registers do, as long as the function with the large frame has not returned.
+//! thread runs. A word counts only if it is the same in the copies before and after a sample.
+//! Return addresses and saved registers stay the same until the function with the large frame
+//! returns.
 
 use std::cell::Cell;
 use std::io::IoSliceMut;

@@ -8,8 +8,8 @@ use syncline_recording::numbers;
 
 use crate::asleep::Thread;
 
-/// The own numbers of the threads that were seen, if these are in another namespace and so have
-/// others there.
+/// The own numbers of the threads that were seen. Only those of threads in another namespace are
+/// stored, because only these differ from the numbers in this namespace.
 #[derive(Default)]
 pub struct OwnNumbers {
     /// For each process its own number, or `None` if it is in this namespace.

@@ -54,8 +54,9 @@ struct Layout {
     first_thread: u64,
     /// The thread's number in the kernel, in `PyThreadState`.
     number: u64,
-    /// The current frame: from `PyThreadState`, by a pointer there to a structure and an offset in
-    /// that, or without such a structure.
+    /// Where the address of the current frame is: at the first offset in `PyThreadState` or, if
+    /// there is a second offset, at that offset in a structure to which the word at the first one
+    /// points.
     current: (u64, Option<u64>),
     /// In `_PyInterpreterFrame`: code, previous frame, instruction, and which kind of frame it is.
     frame: [usize; 4],
@@ -67,7 +68,7 @@ struct Layout {
 
 /// The next thread, in `PyThreadState`.
 const NEXT_THREAD: u64 = 8;
-/// A frame of this kind is none of a Python function: it is where C called the interpreter.
+/// A frame of this kind does not belong to a Python function: it is where C called the interpreter.
 const OF_C: u8 = 3;
 /// The length of an object of bytes or of a string, and where the bytes begin.
 const LENGTH: u64 = 16;
@@ -121,10 +122,11 @@ pub struct Python {
     memory: Memory,
     place: Place,
     layout: &'static Layout,
-    /// The states of threads, by their numbers.
+    /// The addresses of the threads' states, by the threads' numbers.
     threads: HashMap<u32, u64>,
-    /// The names and lines of code objects, by what identifies one: a freed object's memory may be
-    /// used by another one.
+    /// The names and lines of code objects, by the addresses of each object, its file, its name and
+    /// its table of lines. The object's own address is not enough, because another object may use
+    /// the memory of a freed one.
     codes: HashMap<[u64; 4], Code>,
 }
 
@@ -136,7 +138,7 @@ struct Code {
 }
 
 impl Python {
-    /// The interpreter at `place`; `None` if its version is none that is known.
+    /// The interpreter at `place`; `None` if the layout of its version is unknown.
     pub fn new(pid: u32, place: Place) -> Option<Python> {
         let memory = Memory(pid);
         let version = memory.word(place.version, 0)?;
@@ -226,7 +228,8 @@ impl Python {
         self.memory.vector(at, BYTES, usize::try_from(length).ok().filter(|&n| n <= TABLE)?)
     }
 
-    /// A string. Only the characters up to U+00FF are read, which names nearly always consist of.
+    /// A string. Only strings that have no character above U+00FF are read, as nearly all names
+    /// are.
     fn string(&self, at: u64) -> Option<String> {
         let length = self.memory.word(at, LENGTH)?;
         let length = usize::try_from(length).ok().filter(|&n| n <= NAME)?;
@@ -251,7 +254,7 @@ fn line_of(table: &[u8], first_line: u32, unit: u64) -> Option<u32> {
     loop {
         let first = bytes.next()?;
         let form = first >> 3 & 15;
-        // A short form, one line with columns, one without, several lines, or no line at all.
+        // The forms are: short, one line with columns, one line without, several lines, no line.
         line += match form {
             10..=12 => i64::from(form - 10),
             13 | 14 => signed(&mut bytes)?,

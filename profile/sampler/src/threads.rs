@@ -25,12 +25,12 @@ const BUSY: u64 = 1_000_000;
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(100);
 /// The pause between two readings of the buffers, which have room for some 75 milliseconds, and the
-/// pause if a window may have to end. To be woken costs more than to read.
+/// pause if a window may have to end. Waking up costs more than reading.
 const READING: Duration = Duration::from_millis(50);
 const ENDING: Duration = Duration::from_millis(20);
 /// Looks take at most one part in this many of a processor's time. A look that takes longer than
-/// the one before it may have read a file of unwind information, which is kept, so only what both
-/// took is taken into account.
+/// the one before it may have read a file of unwind information, which is kept. So the shorter of
+/// the last two looks determines the pause.
 const SHARE: u32 = 100;
 
 /// The threads of the sampled processes.
@@ -141,7 +141,8 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
                 self.allowed = true;
             }
             Err(error) => match error.kind() {
-                // This thread may be another user's, and others this user's.
+                // If an event was allowed before, only this thread is refused: it may be another
+                // user's.
                 ErrorKind::PermissionDenied | ErrorKind::Unsupported if !self.allowed => {
                     self.refused = Some(error.to_string());
                 }
@@ -243,7 +244,7 @@ mod tests {
         let worker = thread::spawn(|| {
             let mut sum = 0u64;
             while processor_time() < Duration::from_millis(800) {
-                // To ask for the time is a system call, during which no samples are taken.
+                // Asking for the time is a system call, during which no samples are taken.
                 for _ in 0..1_000_000 {
                     sum = black_box(sum.wrapping_mul(3) + 1);
                 }
@@ -354,8 +355,8 @@ mod tests {
         assert!(within as f64 > 0.3 * all as f64, "{within} of {all} ns");
     }
 
-    /// The thread's time slices are short, so it is sampled for parts of its time. These parts stand
-    /// for much of it.
+    /// The thread's time slices are short, so it is sampled for parts of its time. These parts
+    /// stand for much of it.
     #[test]
     fn a_thread_that_often_sleeps_is_sampled_in_parts() {
         let mut threads = Threads::new(|| vec![id()]);

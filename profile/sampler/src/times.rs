@@ -25,7 +25,7 @@ impl Times {
     }
 }
 
-/// The times of each thread of a process for which they can be read; none if the process has ended.
+/// The times of those threads of a process whose times can be read; empty if the process has ended.
 pub fn of(pid: u32) -> Vec<(Thread, Times)> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let times = |entry: fs::DirEntry| {

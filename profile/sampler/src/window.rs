@@ -2,8 +2,9 @@
 //!
 //! An event costs its thread some 3 µs each time that the thread gets a processor, because the
 //! kernel then starts the event's clock. A server that answers a request every 20 µs would lose
-//! more than a tenth of its time. So the shorter the time slices of a thread are, the smaller is the part of
-//! its time in which it has an event. A window also stands for the time since the previous one.
+//! more than a tenth of its time. So the shorter a thread's time slices are, the smaller is the
+//! part of its time in which it has an event. A window also stands for the time since the previous
+//! one.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,9 +15,9 @@ use crate::gathered::{Gathered, Seen};
 use crate::outer::Outer;
 use crate::times::Times;
 
-/// In nanoseconds. A thread whose time slices are shorter on average is sampled for only a part of
-/// its time. Then the event takes less than half a percent of that time, unless [`LEAST_PART`] is
-/// more than that allows.
+/// Nanoseconds. A thread whose time slices are shorter on average is sampled for only a part of its
+/// time. Then the event takes less than half a percent of the thread's time, unless the part would
+/// have to be smaller than [`LEAST_PART`] for that.
 const SLICE: u64 = 800_000;
 /// Processor time between two samples, in nanoseconds, as the kernel computes it.
 const PERIOD: u64 = 1_000_000_000 / HERTZ as u64;
@@ -36,8 +37,8 @@ pub struct Window {
     /// this window began.
     stands: u64,
     opened: u64,
-    /// How many times as long as the window the time from its beginning to the beginning of the
-    /// next one has to be.
+    /// The time from the window's beginning to that of the next one has to be at least this many
+    /// times as long as the window.
     stretch: f64,
 }
 
@@ -111,17 +112,18 @@ impl Window {
     }
 }
 
-/// How many times as long as a window the time from one window to the next has to be, for a thread
-/// that has lately used the processors as `lately` says. At most 1 if windows need no pause between
-/// them.
+/// How many times as long as a window the time from its beginning to that of the next has to be.
+/// `lately` says how the thread has used the processors since the last look. The result is at most
+/// 1 if windows need no pause between them.
 pub fn stretch(lately: Times) -> f64 {
     let stretch = (lately.slices * SLICE) as f64 / lately.cpu.max(1) as f64;
     stretch.min(1.0 / LEAST_PART)
 }
 
-/// What each sample of a window stands for, and the whole window, in nanoseconds: its own time and
-/// the time before it. `None` if the window was too short for a sample. The kernel's clock runs in
-/// whole periods, so a window that ends within a period has no sample of that part.
+/// How many nanoseconds each sample of a window stands for, and how many the whole window stands
+/// for: its own time and the time before it. `None` if the window was too short for a sample. The
+/// kernel's clock runs in whole periods, so a window that ends within a period has no sample of
+/// that part.
 fn weights(before: u64, covered: u64) -> Option<(u64, u64)> {
     let all = before + covered;
     Some((all.checked_div(covered / PERIOD)?, all))

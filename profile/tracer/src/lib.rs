@@ -6,7 +6,7 @@
 //!                v
 //!             call        counts an acquisition, and chooses whether its section is traced
 //!                v
-//!             dispatch    does for translated code what that can't do itself
+//!             dispatch    does what translated code can't do itself
 //!                v
 //!             section     the beginning and the end of a traced section, and its record
 //!              |   |
@@ -25,11 +25,12 @@
 //!
 //! - the program behaves as without the library: same results, same output;
 //! - the set of addresses that a section touched is exact to the byte, or the section's record says
-//!   where tracing stopped;
-//! - functions that acquire or release a lock call nothing that the program can replace, such as its
-//!   allocator: see `go_around` in `syncline-interpose`;
+//!   where tracing stopped (what the kernel accesses in uncommon system calls is left out; these
+//!   calls are only counted);
+//! - functions that acquire or release a lock call nothing that the program can replace, such as
+//!   its allocator: see `go_around` in `syncline-interpose`;
 //! - the library uses only a few hundred bytes of the program's stack, and makes no system calls
-//!   after the program has forbidden itself any (`aside`);
+//!   after the program has forbidden itself any (`aside`; `sandbox` has the one exception);
 //! - a section's record is made after the lock's release, so that no thread waits for the lock
 //!   meanwhile.
 

@@ -5,12 +5,12 @@
 //! The library notices a request for a sandbox before the kernel gets it: in libc's `prctl` and
 //! `syscall`, which are interposed, and in a traced section at the instruction `syscall`.
 //!
-//! It does not see `syscall` instructions of the program's own code outside of traced sections. So
-//! before it makes system calls, it asks the kernel whether the thread is in a sandbox by now. To
-//! ask is a system call too, but most sandboxes allow it or refuse it with an error. If the kernel
-//! kills the program for it, as in strict mode, it would also have killed it for the calls that
-//! follow. In a process that has been in a sandbox since its start, as in a container, the library
-//! does not ask, since the answer would always be yes.
+//! The library does not see `syscall` instructions of the program's own code outside of traced
+//! sections. So before the library makes system calls, it asks the kernel whether the thread is in
+//! a sandbox by now. Asking is a system call too, but most sandboxes allow it or refuse it with an
+//! error. If the kernel kills the program for asking, as in strict mode, the calls that follow
+//! would have killed it too. In a process that has been in a sandbox since its start, as in a
+//! container, the library does not ask, since the answer would always be yes.
 //!
 //! A sandbox that exists before the library is loaded was set up by a parent process. If the
 //! command `syncline` was not in that sandbox, the program is left alone from the start

@@ -1,10 +1,11 @@
 //! Measures how long a lock is held, and for how long its holder is on a processor meanwhile.
 //!
-//! To measure the holder's time on a processor takes system calls. It is done for holds after a
-//! long wait, and for some after short waits; for few if the holds of the row are brief, since the
-//! calls would make them many times as long. For acquisitions that did not wait, it is done if the
-//! holds of their row are long, because a short hold can't have slept. So a call site with short
-//! holds and no waits makes no system call.
+//! Measuring the holder's time on a processor takes system calls, so not every hold is measured.
+//! Holds after a long wait are measured, and some of those after a short wait. If the holds of a
+//! row are brief, only few of them are measured, since the system calls would make a brief hold
+//! many times as long. After an acquisition that did not wait, a timed hold is measured if the
+//! holds of its row are long, because the holder can't have slept in a short hold. So a call site
+//! with short holds and no waits makes no such system call.
 
 use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row, WaitRecord};
 
@@ -19,13 +20,14 @@ use crate::{clock, options, thread};
 const LONG_WAIT: u64 = 50;
 /// One in this many holds after shorter waits is measured.
 const AFTER_SHORT_WAITS: u64 = 8;
-/// The holds after waits by which a row is judged: if they were brief on average, so are the next
-/// ones.
+/// The number of holds after waits by which a row is judged: if they were brief on average, the
+/// next ones are expected to be brief too.
 const AT_FIRST: u64 = 16;
 /// One in this many brief holds after waits is measured.
 const AMONG_BRIEF: u64 = 64;
 /// Holds without a wait are measured if they take longer than this on average, in microseconds: the
-/// two measurements take at most a twentieth of such a hold.
+/// two measurements take at most a twentieth of such a hold. Holds after waits are brief if they
+/// take less than this on average.
 const LONG_HOLD: u64 = 10;
 
 /// Notes a lock as held after an acquisition that did not wait and is timed. The hold counts
@@ -70,7 +72,8 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
 }
 
 /// Whether the next hold of a row, after a wait, is expected to be so short that the wait should be
-/// counted only when it is over. Not so for one in [`AMONG_BRIEF`], which is measured.
+/// counted only when the hold is over. False for one in [`AMONG_BRIEF`] such holds, which is
+/// measured.
 ///
 /// # Safety
 /// The state and the row are this thread's own.
@@ -95,12 +98,13 @@ unsafe fn measured(state: &ThreadState, row: *mut Row) -> Option<&WaitRecord> {
     }
 }
 
-/// In microseconds. Counting does not take this long: a longer time means that the thread lost its
+/// Microseconds. Counting takes less time than this: a longer time means that the thread lost its
 /// processor.
 const COUNTING: u64 = 50;
 
-/// Called when a wait that ended with a lock has been counted, just before the program goes on. The
-/// lock counts as held from now on; the time since `ended` was the recorder's own.
+/// Lets the hold of a lock begin now. Called when the wait that ended with the lock, at `ended`,
+/// has been counted, just before the program goes on. The time since `ended` was the recorder's
+/// own.
 ///
 /// # Safety
 /// The row is this thread's own, or null.
@@ -131,8 +135,8 @@ unsafe fn add_own(state: &ThreadState, row: *mut Row, ticks: u64) {
     }
 }
 
-/// Whether the holds of a row take long. The longest one is left out: perhaps it is only longer
-/// than the others because its holder was preempted.
+/// Whether the holds of a row take long. The longest one is left out: its holder may have been
+/// preempted.
 fn are_long(row: &Row) -> bool {
     let samples = u64::from(row.held_samples);
     let others = row.held_ticks.saturating_sub(row.held_max);

@@ -1,4 +1,4 @@
-//! Finds the thread that another waits for, because it holds a lock.
+//! Finds the thread that holds a lock for which the calling thread waits.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -43,8 +43,8 @@ fn look(lock: usize, find: fn(&Held, usize) -> Option<*mut Row>) -> Option<Holde
     })
 }
 
-/// Adds a wait to those for this holder. If too many other holders have been noted, the wait is not
-/// attributed to any.
+/// Adds a wait to the sum of those for holders with this holder's stack. If the record already has
+/// too many other stacks, the wait is not attributed to any.
 ///
 /// # Safety
 /// The wait record is this thread's own.

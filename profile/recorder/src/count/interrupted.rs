@@ -1,9 +1,9 @@
 //! Waits that release a lock meanwhile, as a condition variable's do.
 //!
-//! Between two such waits a thread may have found nothing to do: it was woken, looked at its
-//! condition, and waits again. The hold that the first wait resumed shows this. If the second wait
-//! soon interrupts the very same hold, and the thread woke no thread in between, the first wake-up
-//! was futile.
+//! Between two such waits a thread may find nothing to do: it is woken, looks at its condition, and
+//! waits again. The hold of the lock shows this. The first wait interrupts the hold, and at the end
+//! of the wait the hold resumes. If a second wait for the same object soon interrupts the very same
+//! hold, and the thread woke no thread in between, the first wake-up was futile.
 
 use core::ptr::null_mut;
 
@@ -78,7 +78,8 @@ fn interrupt(lock: usize, object: usize) -> Option<Interrupted> {
     Some(Interrupted { lock, ret, key, hold, at, used })
 }
 
-/// Counts an earlier wait for the same object as futile, if it was.
+/// Counts the earlier wait as futile if it was for the same object, ended shortly before `now`, and
+/// the thread has woken no thread since.
 fn count_if_futile(state: &ThreadState, earlier: &Resumed, object: usize, now: u64) {
     let soon = now.saturating_sub(earlier.at) < clock::microseconds(LOOK);
     let idle = earlier.notices == state.notices.get();
@@ -88,7 +89,7 @@ fn count_if_futile(state: &ThreadState, earlier: &Resumed, object: usize, now: u
     }
 }
 
-/// Notes the lock as held again. The hold counts from its acquisition on, less the time of the
+/// Notes the lock as held again. The time of the hold counts from the acquisition, without the
 /// wait.
 fn resume(state: &ThreadState, held: Interrupted, object: usize, waits: *mut WaitRecord) {
     let Interrupted { lock, ret, key, hold, at, used } = held;

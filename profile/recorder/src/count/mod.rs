@@ -1,10 +1,11 @@
 //! Counting: what every interposed function does in addition to the program's call.
 //!
-//! An acquisition first finds the row that counts it ([`spot`]), before the thread has the lock;
-//! then it tries. If the try succeeds, the lock was uncontended, and [`acquired`] only adds one and
-//! notes the lock as held. If the try fails, the wait is measured, and the holder is looked for
-//! ([`wait_for_lock`]). Whatever takes time is done before the wait or, where sections are short,
-//! after the release ([`pending`]): other threads wait for this lock.
+//! An acquisition first finds the row that counts it ([`spot`]), before the thread has the lock.
+//! Then it tries the lock. If the try succeeds, the lock was uncontended, and [`acquired`] only
+//! adds one and notes the lock as held. If the try fails, [`wait_for_lock`] looks for the holder
+//! and measures the wait. The row is found before the wait. The wait is counted when it has ended
+//! or, if the row's sections are short, after the release ([`pending`]), because other threads may
+//! already wait for this lock.
 
 mod hold;
 mod holder;

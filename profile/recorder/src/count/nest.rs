@@ -8,7 +8,7 @@ use syncline_recording::layout::{Nest, Row};
 use crate::thread::held::Outer;
 use crate::thread::{ThreadState, records};
 
-/// The innermost lock that the thread holds, besides this one.
+/// The innermost lock that the thread holds, apart from `lock`.
 pub fn outer(state: &ThreadState, lock: usize) -> Option<Outer> {
     let (lock, row) = state.held.newest_other(lock)?;
     // SAFETY: the rows of the locks that the thread holds are its own.
@@ -25,7 +25,8 @@ pub unsafe fn look(state: &ThreadState, row: *mut Row, weight: u32) {
     unsafe { note(state, row, weight, outer(state, (*row).lock as usize)) }
 }
 
-/// Notes the lock that was already held when the row's lock was acquired, as [`look`].
+/// Notes the lock that was already held when the row's lock was acquired; `None` if there was none.
+/// The acquisition counts `weight` times in the sums.
 ///
 /// # Safety
 /// Same requirements as [`look`].
@@ -55,7 +56,8 @@ pub unsafe fn note(state: &ThreadState, row: *mut Row, weight: u32, outer: Optio
     }
 }
 
-/// The sum of the weights of a row's acquisitions that have been sampled: those whose hold was timed.
+/// The sum of the weights of a row's acquisitions that have been sampled: those whose hold was
+/// timed.
 unsafe fn looked_at(state: &ThreadState, row: *mut Row) -> u32 {
     // SAFETY: the state and the row are the calling thread's own.
     unsafe {

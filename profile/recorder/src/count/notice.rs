@@ -11,7 +11,7 @@ use syncline_recording::Op;
 use crate::recorder::{self, Recorder};
 use crate::{clock, thread};
 
-/// The number of threads that are searched, the latest ones first: about a microsecond's worth.
+/// The number of threads that are searched, the latest ones first. This takes about a microsecond.
 const LOOK_AT: u32 = 256;
 
 /// Whether a thread that ends a wait of this operation says so in its record.
@@ -36,7 +36,7 @@ pub fn waking(object: usize) {
     }
 }
 
-/// Notes that the calling thread has posted an object for which no thread waits.
+/// Notes that the calling thread is about to post an object for which no thread waits.
 #[inline]
 pub fn waking_nobody() {
     if let Some(state) = thread::state() {

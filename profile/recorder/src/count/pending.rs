@@ -1,9 +1,9 @@
 //! Waits for locks whose sections are brief, counted after the release.
 //!
 //! Other threads wait while a thread counts its own wait inside the section. If the section itself
-//! takes some nanoseconds, that makes it many times as long, and more threads have to wait: recording
-//! raytrace's counter of rays made the program take a third longer. So the thread only notes the
-//! wait ([`put`]), and counts it when it has released the lock, or before it waits again ([`count`]).
+//! takes some nanoseconds, the counting makes it many times as long, and more threads have to wait:
+//! raytrace, which counts rays under a lock, took a third longer. So the thread only notes the wait
+//! ([`put`]), and counts it when it has released the lock, or before it waits again ([`count`]).
 //! The acquisition itself is counted at once. Sections are expected to be brief if earlier ones of
 //! the row were ([`hold::is_brief`]).
 //!

@@ -1,4 +1,4 @@
-//! Threads that poll: tries that are refused, and calls that let others run in between.
+//! Threads that poll: tries that are refused, and calls that let other threads run in between.
 
 use core::mem::offset_of;
 
@@ -17,8 +17,8 @@ use crate::{clock, recorder, thread};
 /// let others run in between, but it does not sleep.
 const SOON: u64 = 5;
 
-/// Counts a try that was refused. If it came soon after the previous one, the time in between was
-/// spent on polling.
+/// Counts a try that was refused. If it came soon after the row's previous one, the time in between
+/// was spent on polling.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -52,9 +52,9 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
     }
 }
 
-/// Counts a call that lets others run before the thread looks again, and makes it. A call that took
-/// long was a wait. Otherwise, if the thread came here again at once, the time since its last poll
-/// was spent on polling.
+/// Makes a call that lets other threads run before the caller polls again, and counts the call. A
+/// call that took long was a wait. Otherwise, if the call came soon after the thread's last poll,
+/// the time since that poll was spent on polling.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].

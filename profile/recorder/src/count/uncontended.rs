@@ -14,7 +14,7 @@ use crate::{recorder, thread};
 
 /// Counts an acquisition that did not wait, and notes the lock as held.
 ///
-/// Returns 0, which is mostly the caller's result too: so the call of the slow path is a jump.
+/// Returns 0, which is usually the caller's result too. So the call of the slow path is a jump.
 ///
 /// # Safety
 /// `caller` is a [`Caller`], and the spot was found for this operation on this lock.
@@ -33,8 +33,8 @@ pub unsafe fn acquired(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
     }
 }
 
-/// The slow path: an acquisition that is to be timed, is held together with many others, or can't
-/// be counted.
+/// The slow path of [`acquired`]: the acquisition is sampled, or can't be counted, or the thread
+/// already holds as many locks as it can note.
 #[cold]
 #[inline(never)]
 unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
@@ -53,8 +53,8 @@ unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i3
     }
 }
 
-/// Notes that the calling thread releases a lock, and releases it. What is slow is done when the lock
-/// is free.
+/// Notes that the calling thread releases a lock, and releases it. A hold that was timed is counted
+/// when the lock is free.
 #[inline(always)]
 pub fn release<R>(lock: usize, unlock: impl FnOnce(usize) -> R) -> R {
     match thread::state() {
@@ -63,7 +63,8 @@ pub fn release<R>(lock: usize, unlock: impl FnOnce(usize) -> R) -> R {
     }
 }
 
-/// The slow path: the lock is not the newest one held, or its acquisition was timed or not seen.
+/// The slow path of [`release`]: the lock is not the newest one held, or its acquisition was timed,
+/// interrupted by a wait, or not seen.
 #[cold]
 #[inline(never)]
 fn release_rarely<R>(
@@ -80,7 +81,7 @@ fn release_rarely<R>(
     // SAFETY: the row is this thread's own.
     let (ret, key) = unsafe { ((*hold.row).ret as usize, (*hold.row).key) };
     let result = unlock(lock);
-    // Both may be others by now: rows move, and recording may have ended meanwhile.
+    // The state and the row are looked up again: rows move, and recording may have ended meanwhile.
     if let Some(state) = thread::state().filter(|state| state.is_attached())
         // SAFETY: the state is this thread's own.
         && let Some(row) = unsafe { call::find(state, lock, ret, key) }
@@ -120,8 +121,7 @@ pub unsafe fn passed(spot: Spot, op: Op, caller: Caller) {
     }
 }
 
-/// Notes the initial value of an object at the call site that created it; of several values, the
-/// largest.
+/// Notes the initial value of an object at the call site that created it. The largest value stays.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].

@@ -1,7 +1,8 @@
 //! Measures waits: how long they take, and which thread they wait for.
 //!
-//! Only a call that has to wait, or whose lock can't be tried, comes here. It can afford a few
-//! readings of the clock and searches of the other threads.
+//! Three kinds of calls come here: those that have to wait for a lock, those whose lock can't be
+//! tried, and waits for events. They can afford to read the clock a few times, and to search the
+//! other threads.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -59,15 +60,15 @@ pub unsafe fn wait_for_event(
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
     if let Some(state) = thread::state() {
-        // While it waits here for long, this thread must not be found as one that has just released
-        // a lock.
+        // The wait may be long, so this thread must not be found as one that has just released a
+        // lock.
         state.held.forget_released();
     }
     // SAFETY: by this function's own condition.
     unsafe { measured(op, object, caller, block, outcome, None, |_| None) }
 }
 
-/// Takes a lock that can't be tried. The lock counts as contended if that took longer than an
+/// Acquires a lock that can't be tried. The lock counts as contended if that takes longer than an
 /// uncontended acquisition can take.
 ///
 /// # Safety
@@ -80,7 +81,7 @@ pub unsafe fn lock_untried(
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
-    /// In nanoseconds: far above an uncontended acquisition, and far below a wake-up.
+    /// Nanoseconds: far above an uncontended acquisition, and far below a wake-up.
     const UNCONTENDED_AT_MOST: u64 = 1_000;
     before_trying();
     let began = clock::now();
@@ -90,7 +91,7 @@ pub unsafe fn lock_untried(
     // SAFETY: by this function's own condition; the row is this thread's own.
     unsafe {
         if clock::to_nanoseconds(ended - began) > UNCONTENDED_AT_MOST {
-            // Waits are logged in their order.
+            // Waits are logged in their order, so the noted wait comes first.
             if let Some(state) = thread::state() {
                 pending::count(state);
             }

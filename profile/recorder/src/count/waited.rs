@@ -33,7 +33,8 @@ pub unsafe fn add(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &O
     }
 }
 
-/// Adds a wait, from when to when, to the thread's log. `who` ended it.
+/// Adds a wait to the thread's log, with the ticks at which it began and ended. The thread `who`
+/// ended it.
 ///
 /// # Safety
 /// The state and the row are this thread's own.

@@ -1,8 +1,7 @@
-//! `wait` and similar functions, which report the ends of children: the kernel tells only their
-//! parent.
+//! `wait` and similar functions, which report the ends of children to their parent.
 //!
 //! A process that is killed, or ends by a system call instruction of its own, can't note that in
-//! its file.
+//! its file. The kernel reports such an end only to the parent.
 
 use core::ffi::c_int;
 

@@ -1,8 +1,8 @@
 //! The functions that the library puts in front of the C library's, one file for each kind of
 //! object.
 //!
-//! In each file except `futex`, `entry!` lists the exported functions, and the module `imp` has what
-//! they do.
+//! In each file except `futex`, `entry!` lists the exported functions, and the module `imp` has
+//! what they do.
 
 mod barrier;
 mod c11;

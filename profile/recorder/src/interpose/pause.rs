@@ -7,8 +7,8 @@
 //! try: the time between two yields that follow each other at once was spent on polling. If another
 //! thread ran meanwhile, the yield was a wait. A sleep is a wait for an event that comes by itself.
 //!
-//! A process that does nothing but pause, such as the command `sleep`, has no thread to wait for:
-//! its pauses alone do not cause a recording.
+//! A process that does nothing but pause, such as the command `sleep`, has no thread to wait for.
+//! So pauses alone do not make a process begin its recording.
 
 use core::ffi::{c_int, c_uint};
 

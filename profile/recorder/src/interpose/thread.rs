@@ -1,7 +1,7 @@
 //! Threads: their creation, their names, and waiting for their end.
 //!
-//! A thread that is created here starts in a function of ours. It gives the thread its state, and
-//! then calls the program's function. The thread's end is seen elsewhere; see
+//! A thread that is created here starts in a function of ours. This function gives the thread its
+//! state, and then calls the program's function. The end of a thread is noticed in
 //! [`crate::thread::attach`].
 
 use core::ffi::{c_char, c_int, c_ulong, c_void};
@@ -99,7 +99,8 @@ unsafe fn stack_size(attributes: *const pthread_attr_t) -> usize {
     getrlimit(Resource::Stack).current.map_or(DEFAULT, |limit| limit as usize)
 }
 
-/// Gives the new thread its state. Returns which function it is to run, and its argument.
+/// Gives the new thread its state. Returns the function that the thread is to run, and its
+/// argument.
 ///
 /// # Safety
 /// `state` was prepared for this thread.

@@ -24,8 +24,8 @@ pub fn ended(pid: u32, status: u32) {
     }
 }
 
-/// Gives a file to a process that has counted nothing itself, when many of its children have made a
-/// file each. Later children begin in that file, which is far cheaper.
+/// Gives a file to a process that has counted nothing itself, once many of its children have made a
+/// file each. Later children begin in the process's file, which is far cheaper.
 fn had_its_own() {
     const MANY: u32 = 8;
     static HAD: AtomicU32 = AtomicU32::new(0);

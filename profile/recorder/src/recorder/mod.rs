@@ -48,7 +48,8 @@ const OFF: u32 = 3;
 #[repr(C, align(4096))]
 pub struct Recorder {
     stage: AtomicU32,
-    /// Operations that came while the file was being made: of a signal handler, or another thread.
+    /// Number of operations, of a signal handler or of another thread, that came while the file was
+    /// being made.
     early: AtomicU64,
     file: AtomicPtr<File>,
     /// Set while a thread adds a module to the unwinder.
@@ -165,7 +166,7 @@ impl Recorder {
         }
     }
 
-    /// The place where unwinding records the process's modules.
+    /// Where unwinding records the process's modules.
     pub fn modules(&self) -> Modules<'_> {
         Modules { file: self.file(), busy: &self.modules_busy }
     }
@@ -190,8 +191,8 @@ pub fn begin_again() -> Option<&'static Recorder> {
     get()
 }
 
-/// In a process that was attached to, counts the release of a lock whose acquisition was not seen:
-/// it came before the recording.
+/// Counts the release of a lock whose acquisition was not seen, because it came before the
+/// recording. Does nothing unless the recorder was attached to the running process.
 pub fn count_acquired_before() {
     let Some(recorder) = existing() else { return };
     let file = recorder.file();
@@ -209,10 +210,10 @@ pub fn process_is_left() {
     }
 }
 
-/// Forgets everything that the ended recording has made, as a fork would. Threads that have a state
-/// of it find the state empty, and take another one in the next recording. States are not used
-/// again, because the threads that had them still point to them. When half of them have been used,
-/// the next recording gets a new recorder.
+/// Forgets everything that the ended recording has made, as a fork would. A thread that still has a
+/// state of that recording finds the state empty, and takes another one in the next recording.
+/// States are not used again, because the threads that had them still point to them. When half of
+/// all states have been used, the next recording gets a new recorder.
 ///
 /// # Safety
 /// No thread runs code of this library. Threads may wait in system calls that the C library makes

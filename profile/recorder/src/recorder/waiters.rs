@@ -1,10 +1,10 @@
-//! Tells whether any thread waits for an object. Most signals of most programs wake no thread, and
-//! then take no time for a notice.
+//! Tells whether any thread waits for an object. Most signals in most programs wake no thread, and
+//! then the signalling thread spends no time on a notice.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// How many threads of the process wait for events, by object. Several objects may share a number.
-/// It begins as all zero.
+/// How many threads of the process wait for events, by object. Several objects may share a count.
+/// All counts begin as zero.
 pub struct Waiters([AtomicU32; Waiters::NUMBERS]);
 
 impl Waiters {
@@ -15,9 +15,9 @@ impl Waiters {
         &self.0[scattered >> (usize::BITS - Self::NUMBERS.ilog2())]
     }
 
-    /// Notes that a thread is about to wait. A thread that wakes it later sees this count: it has
-    /// certainly seen the change that the waiter waits for, or made that change under the lock that
-    /// the wait releases. So Relaxed is enough.
+    /// Notes that a thread is about to wait. A thread that wakes this waiter later sees the count:
+    /// the waking thread has certainly seen the change that the waiter waits for, or made that
+    /// change under the lock that the wait releases. So Relaxed is enough.
     pub fn add(&self, object: usize) {
         self.of(object).fetch_add(1, Ordering::Relaxed);
     }

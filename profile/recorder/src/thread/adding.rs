@@ -74,7 +74,7 @@ unsafe fn is_full(state: &ThreadState, call: &Call) -> bool {
     unsafe { site(state, call).is_none_or(|site| (*site).locks >= call.most()) }
 }
 
-/// Adds the row of a lock at a place that already has the row of another lock.
+/// Adds the row of a lock at a place that already has a row, of another lock or of all the rest.
 unsafe fn add_own(
     state: &ThreadState,
     call: &Call,
@@ -116,8 +116,8 @@ unsafe fn add_place(
     }
 }
 
-/// Makes a place's row count for all locks without a row of their own, because they are too many.
-/// What the row has counted for its lock so far moves to a row of that lock.
+/// Makes a place's row count for all locks without a row of their own, because the place has too
+/// many locks. What the row has counted for its own lock so far moves to a row of that lock.
 unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
     // in a row that is already copied.

@@ -1,8 +1,9 @@
 //! Gives a thread its state and its record, and takes them back.
 //!
-//! The destructor of a thread-specific key shows the end of a thread. It runs however the thread
-//! ends: return, `pthread_exit`, cancellation. Other destructors may still use locks after it. So
-//! it asks to run again, as often as POSIX allows, and gives the state up only in its last run.
+//! The destructor of a thread-specific key shows the end of a thread. The destructor runs however
+//! the thread ends: return, `pthread_exit`, cancellation. Other destructors may still use locks
+//! afterwards. So this one asks to run again, as often as POSIX allows, and gives the state up only
+//! in its last run.
 
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
@@ -165,7 +166,8 @@ syncline_interpose::thread_ends!(
     ENDS, destructor
 );
 
-/// Makes the key; in a program that loads the library at its start, while the program has none yet.
+/// Makes the key. In a program that loads the library at its start, this happens while the program
+/// has no key yet.
 pub fn prepare() {
     ENDS.prepare();
 }

@@ -15,11 +15,11 @@ pub const DEPTHS: u32 = 32;
 /// The number of rows of single locks that one call of an operation gets, at all its depths
 /// together. When it has this many, its other locks are counted by samples.
 const EXACT: u32 = 256;
-/// The most such rows for a call that creates objects. Creations are not sampled: objects without a row of their own stay in
-/// the row for the rest.
+/// The most such rows for a call that creates objects. Creations are not sampled: objects without a
+/// row of their own stay in the row for the rest.
 const CREATED: u32 = 16_384;
-/// The most such rows for a call that creates condition variables. A program may have one in each of its
-/// objects, beside a lock, and hardly ever wait for most of them.
+/// The most such rows for a call that creates condition variables. A program may have one in each
+/// of its objects, beside a lock, and hardly ever wait for most of them.
 const CREATED_CONDVARS: u32 = 2_048;
 
 /// Identifies the program's call: the stack pointer at the entry of the interposed function, which

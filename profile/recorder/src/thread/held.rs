@@ -1,11 +1,11 @@
 //! The locks that a thread holds, newest last, each with the row of its acquisition.
 //!
-//! It answers two questions. A thread asks at a release how long it held the lock, if the
-//! acquisition was timed. And another thread that has to wait asks which thread holds the lock. The
-//! latter reads memory that its owner may change at any time: each word is read whole, but two
-//! words may not belong together. A wrong answer then names a holder that has just released, and
-//! does no harm: rows stay mapped for ever, and a row that has moved reads as zero. Therefore every
-//! access here is relaxed.
+//! The list answers two questions. At a release, a thread asks how long it held the lock, if the
+//! acquisition was timed. Another thread that has to wait asks which thread holds the lock. The
+//! waiting thread reads memory that the memory's owner may change at any time: each word is read
+//! whole, but two words may not belong together. A wrong answer then names a holder that has just
+//! released the lock. It does no harm: rows stay mapped for ever, and a row that has moved reads as
+//! zero. Therefore every access here is relaxed.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -17,7 +17,8 @@ use crate::thread::usage::Usage;
 /// The number of locks that are kept. A thread that holds more forgets the oldest.
 const PLACES: usize = 16;
 
-/// A tag on a lock's address, whose highest bit is 0 in a program: the row's address has tags too.
+/// A tag in the highest bit of a lock's address, which is 0 in a program's addresses. It says that
+/// the row's address has tags too.
 const TAGGED: u64 = 1 << 63;
 /// A tag in the low bits of a row's address, which is a multiple of 64: the acquisition had to
 /// wait.
@@ -95,7 +96,8 @@ pub struct Hold {
     pub weight: u32,
     /// Whether the thread had to wait for it.
     pub waited: bool,
-    /// The thread's processor time at `since`; `None` if that is not measured.
+    /// What the thread had used of processors at the start of the hold; `None` if that is not
+    /// measured.
     pub used: Option<Usage>,
     /// The last wait in which it was released; `None` if there was none.
     pub resumed: Option<Resumed>,
@@ -249,14 +251,15 @@ impl Held {
         self.count.store(count as u32 - 1, Relaxed);
     }
 
-    /// The row with which this lock was acquired, if the thread holds it. For other threads.
+    /// The row with which this lock was acquired, if the thread holds it. Any thread may ask.
     pub fn find(&self, lock: usize) -> Option<*mut Row> {
         let (_, row, _) = self.holds[self.newest(|held| held == lock as u64)?].get();
         (!row.is_null()).then_some(row)
     }
 
-    /// The row with which this lock was acquired, if it is the lock that the thread released last
-    /// and was its newest one: a hold is removed just before the lock is free. For other threads.
+    /// The row with which this lock was acquired, if the thread released it last, and it was the
+    /// newest lock that the thread held. A hold is removed just before the lock is free. Any thread
+    /// may ask.
     pub fn find_released(&self, lock: usize) -> Option<*mut Row> {
         let (released, row, _) = self.holds.get(self.count.load(Relaxed) as usize)?.get();
         (!row.is_null() && released == lock as u64).then_some(row)

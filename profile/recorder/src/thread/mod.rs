@@ -33,8 +33,8 @@ use crate::tls;
 /// The number of threads that can be recorded at a time.
 const LIVE_THREADS: usize = 16_384;
 
-/// A thread's working memory. The fast path touches, besides the row, an entry of `recent`, and in
-/// `held` the count and an entry.
+/// A thread's working memory. In addition to the row, the fast path touches an entry of `recent`,
+/// and the count and an entry of `held`.
 ///
 /// Only its owner uses it, except for the fields that other threads read. After a fork all of it is
 /// zero, and the missing table sends the thread to [`attach`].

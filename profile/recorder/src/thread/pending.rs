@@ -21,8 +21,9 @@ pub struct EndedWait {
     pub outer: Option<Outer>,
 }
 
-/// Room for a thread's latest wait. Only the thread itself uses it, but its signal handlers may do so
-/// at any moment. It lies in the page that a forked child touches, hence its form.
+/// Room for a thread's latest wait. Only the thread itself uses it, but its signal handlers may do
+/// so at any moment. It lies in the page that a forked child touches, so it is compact: zeros stand
+/// for `None`.
 #[repr(C)]
 pub struct Pending {
     /// When the wait began; 0 if there is none.
@@ -53,8 +54,8 @@ impl Pending {
 
     #[inline(never)]
     fn claim(&self) -> Option<EndedWait> {
-        // The wait is copied before it is claimed. A handler that comes in between takes this one,
-        // and releases what it waited for itself before it returns.
+        // The wait is copied before it is claimed. A signal handler that runs in between takes this
+        // wait. A lock for which the handler waits itself is released before the handler returns.
         let wait = EndedWait {
             row: self.row.get(),
             began: 0,

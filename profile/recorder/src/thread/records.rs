@@ -6,8 +6,8 @@ use syncline_recording::layout::{EventRecord, NestRecord, Row, WaitRecord};
 use crate::recorder::{self, Recorder};
 use crate::thread::ThreadState;
 
-/// The wait record of a row, which is made if there is none. `None` if there is no room, if recording
-/// has ended, or if the caller is a signal handler that interrupted the recorder.
+/// The wait record of a row, which is made if there is none. `None` if there is no room, if
+/// recording has ended, or if the caller is a signal handler that interrupted the recorder.
 ///
 /// # Safety
 /// `state` and `row` are this thread's own.
@@ -17,7 +17,7 @@ pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRe
     unsafe { record_of(state, &raw mut (*row).wait) }
 }
 
-/// The nest record of a row. Made, or `None`, as in [`waits_of`].
+/// The nest record of a row, which is made if there is none. `None` in the cases of [`waits_of`].
 ///
 /// # Safety
 /// Same requirement as [`waits_of`].
@@ -27,7 +27,7 @@ pub unsafe fn nest_of(state: &ThreadState, row: *mut Row) -> Option<*mut NestRec
     unsafe { record_of(state, &raw mut (*row).nest) }
 }
 
-/// The record whose unit is in a word of a row. It is made if that word is 0.
+/// The record whose unit number is in this word of a row. The record is made if the word is 0.
 unsafe fn record_of<T>(state: &ThreadState, word: *mut u32) -> Option<*mut T> {
     let file = recorder::existing()?.file();
     // SAFETY: this thread's own state and row.

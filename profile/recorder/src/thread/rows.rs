@@ -3,10 +3,11 @@
 //! A *place* is the return address of a call, the operation, and the depth of the stack: two paths
 //! to one call usually differ in depth. Nearly all places use one lock, or a few. For these, every
 //! lock has a row of its own, with exact counts. A place with many locks (a hash table's, a tree's)
-//! would have thousands of rows, which don't fit into the cache. There, one row counts exactly for
-//! all locks without a row of their own, and *samples* show the distribution over the locks: one
-//! acquisition in 128 (later in 512) moves what its place has counted since the last sample to the
-//! row of its lock. So a place's sum stays exact, and a lock's share is an estimate without bias.
+//! would have thousands of rows, which don't fit into the cache. There, one row has the exact sum
+//! for all locks without a row of their own, and *samples* show the distribution over the locks:
+//! one acquisition in 128 (later in 512) moves what its place has counted since the last sample to
+//! the row of its lock. So a place's sum stays exact, and a lock's share is an estimate without
+//! bias.
 //!
 //! ```text
 //! places   (ret, op, depth) --> lock A   the row of the first lock that was used here
@@ -15,8 +16,8 @@
 //! locks    (lock, ret, op, depth)         the others
 //! ```
 //!
-//! Calls that wait, or are refused, are always counted in the row of their lock: they are slow
-//! anyway.
+//! Calls that wait or are refused are slow anyway, so they are always counted in the row of their
+//! lock.
 
 use core::ptr::null_mut;
 
@@ -62,8 +63,8 @@ impl Spot {
 /// Finds the row that counts an operation, before the operation is tried: slow work is done while
 /// the thread does not have the lock yet.
 ///
-/// A signal handler may make the table grow before the operation is counted. Then the count is
-/// found in the old table when that is given back.
+/// A signal handler may make the table grow before the operation is counted. Then the operation is
+/// counted in the old table, whose counts are collected when the table is given back.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -80,8 +81,8 @@ pub unsafe fn spot(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The path of [`spot`] for a call that is not among the recent ones. Its row is mostly in the first
-/// slot searched.
+/// The path of [`spot`] for a call that is not among the recent ones. The row is usually in the
+/// first slot searched.
 #[inline(never)]
 unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: as in `spot`.
@@ -108,8 +109,8 @@ unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The path of [`spot`] if the row is not in the first slot searched, has to be made, or if the
-/// operation is sampled.
+/// The path of [`spot`] if the row is not in the first slot searched, if it has to be made, or if
+/// the operation is sampled.
 #[inline(never)]
 unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
     let Some(state) = attach::current() else { return Spot::NOWHERE };
@@ -154,8 +155,8 @@ pub unsafe fn of(op: Op, lock: usize, caller: Caller) -> *mut Row {
     }
 }
 
-/// Counts a sampled operation. If its place has a row for many locks, moves what that has counted
-/// since the last sample to the row of this lock.
+/// Counts a sampled operation. If its place has a row for many locks, moves what that row has
+/// counted since the last sample to the row of this lock.
 ///
 /// This takes several steps, during which both rows must not move. So the thread is marked busy,
 /// and a signal handler adds no row. What a handler counts at the same place meanwhile is left to

@@ -27,9 +27,9 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The calling thread's use at the beginning of an interval. Here the clock is read last, and
-    /// at the end of the interval ([`Usage::until`]) before the rest. So a thread that stays on its
-    /// processor has used at least the time in between.
+    /// The calling thread's use at the beginning of an interval. At the beginning, the clock for
+    /// `at` is read last; at the end ([`Usage::until`]), it is read first. So a thread that stays
+    /// on its processor has used at least the time in between.
     pub fn from_here() -> Usage {
         let (slept, preempted) = switches();
         let cpu = clock::nanoseconds(ClockId::ThreadCPUTime);
@@ -83,8 +83,8 @@ fn switches() -> (u64, u64) {
 /// to open a file.
 ///
 /// `started` is when its recording began, in ticks, and `cpu_before` the processor time that it had
-/// used by then. If it was on a processor nearly all the time since, like most threads that live for
-/// a moment, no file is opened: that would take a tenth of their time.
+/// used by then. If it was on a processor nearly all the time since, like most threads that live
+/// for a moment, no file is opened: that would take a tenth of their time.
 pub fn at_end(started: u64, cpu_before: u64) -> Times {
     let times = Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ready_ns: 0 };
     let lived = clock::to_nanoseconds(clock::now().saturating_sub(started));
@@ -95,7 +95,7 @@ pub fn at_end(started: u64, cpu_before: u64) -> Times {
     Times { ready_ns: of_this_thread().map_or(0, |times| times.ready_ns), ..times }
 }
 
-/// In nanoseconds. A thread that was without a processor for no longer than this, or than a 128th of
+/// Nanoseconds. A thread that was without a processor for no longer than this, or than a 128th of
 /// its life, is not looked up in the kernel's statistics.
 const LITTLE: u64 = 10_000;
 

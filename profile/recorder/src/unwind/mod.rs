@@ -1,12 +1,12 @@
 //! Captures call stacks without frame pointers, from inside a lock function.
 //!
 //! framehop reads the unwind tables that every program carries for exceptions. It takes no lock
-//! and, with caches that were made before, allocates nothing. For every frame, the loader is asked
-//! again which module the address belongs to (`_dl_find_object`, glibc 2.35: it takes no lock, and
-//! is safe in signal handlers), so code that was unloaded is never read. (With an older C library,
-//! only the modules that were loaded at the start are known, and are taken to stay.) The modules
-//! that framehop knows are an immutable snapshot, which is replaced as a whole. Old snapshots stay,
-//! because another thread may be reading them.
+//! and, with caches that were made before, allocates nothing. For every frame, this code asks the
+//! loader again which module the address belongs to, so code that was unloaded is never read. It
+//! asks by `_dl_find_object` (glibc 2.35), which takes no lock and is safe in signal handlers. With
+//! an older C library, only the modules that were loaded at the start are known, and are assumed to
+//! stay. The modules that framehop knows are an immutable snapshot, which is replaced as a whole.
+//! Old snapshots stay, because another thread may be reading them.
 
 pub mod module;
 pub mod tools;

@@ -36,8 +36,8 @@ fn copy(at: u64) -> Result<u64, ()> {
     if read == 8 { Ok(word) } else { Err(()) }
 }
 
-/// Whether a word can be read: the kernel reads a new signal mask before it refuses an unknown way
-/// of changing the mask.
+/// Whether a word can be read. The word is passed to the kernel as a new signal mask, which the
+/// kernel reads before it refuses an unknown way of changing the mask.
 fn can_read(at: u64) -> bool {
     const UNKNOWN: u64 = 99;
     let result: i64;
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn words_are_read_both_ways_and_only_where_memory_is_mapped() {
-        // SAFETY: a new mapping of two pages, of which the second is given back.
+        // SAFETY: a new mapping of two pages; the second one is given back.
         let page = unsafe {
             let (read, private) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             let at = libc::mmap(core::ptr::null_mut(), 8192, read, private, -1, 0);

@@ -45,14 +45,15 @@ pub struct ThreadRecord {
     /// [`FOUND`] thread lives, this may be negative; added to [`ThreadRecord::left_cpu_ns`], it
     /// gives the thread's processor time since then.
     pub cpu_ns: i64,
-    /// When the latest thread last recorded the end of a wait or of a timed hold, or its own end,
-    /// in ticks.
+    /// When the latest thread last recorded its start, the end of a wait or of a timed hold, or its
+    /// own end, in ticks.
     pub last_seen: u64,
     /// Where the table with rows of single locks is, for places with more than one lock: its unit
     /// in the low 48 bits, and log 2 of its number of rows in the high 16. 0 if there is no table
     /// yet.
     pub table: u64,
-    /// The number of rows in use, in both tables.
+    /// The number of slots in use in both tables, including those with a note
+    /// ([`NOTE`](super::NOTE)).
     pub rows: u32,
     /// The code of the operation in which the thread now waits; 0 if it does not wait.
     pub waiting_op: u32,

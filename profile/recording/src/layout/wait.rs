@@ -58,8 +58,10 @@ pub struct WaitRecord {
     /// woken a thread. So the woken thread found nothing to do.
     pub futile: u64,
     /// The number of holds that were measured for the next four fields. These are the holds after
-    /// waits of more than 50 microseconds, one in eight of the holds after shorter waits, and, if
-    /// the row's holds take more than 10 microseconds on average, the timed holds without a wait.
+    /// waits of more than 50 microseconds, and one in eight of the holds after shorter waits. Once
+    /// the row's holds after waits are known to take less than 10 microseconds on average, only
+    /// about one in 64 of these is measured. The timed holds without a wait are measured too if
+    /// they take more than 10 microseconds on average.
     pub held_looked_at: u64,
     /// The sum of those holds in ticks, minus waits during them in which the lock was released.
     pub held_looked_at_ticks: u64,

@@ -1,5 +1,5 @@
-//! When a process learns that a child has ended, notes that in the child's header. The header is in
-//! this process's file or in a file of the child's own.
+//! Notes in a child's header that the child has ended, when the parent learns of that. The header
+//! is in the parent's file or in a file of the child's own.
 //!
 //! The parent may have no file of its own (a shell that waits for a server uses no lock), so the
 //! end is noted in the child's file. The parent may learn of the end in a signal handler. Hence

@@ -148,7 +148,7 @@ impl File {
         }
     }
 
-    /// Claims whole pages of the arena for so many bytes. Returns their first unit, or `None` if
+    /// Claims whole pages of the arena for this many bytes. Returns their first unit, or `None` if
     /// there is no room.
     pub(super) fn new_pages(&self, bytes: u64) -> Option<u64> {
         // SAFETY: `arena_used` is only accessed atomically, and the other fields do not change.

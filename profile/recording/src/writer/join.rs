@@ -5,14 +5,13 @@
 //! to be created, sized, mapped, given disk space in four places, and filled with data that the
 //! parent's file already has. So a child *joins* its parent's file: it claims a page of it for a
 //! header, and goes on in the same regions and the same arena, where records are claimed by atomic
-//! operations. That needs no system calls except those that return the numbers of the user, the
-//! process and its parent, and the time, and one if the header's page needs disk space. Modules and
+//! operations. The only system calls for this return the time and the numbers of the user, the
+//! process and its parent. One more is made if the header's page needs disk space. Modules and
 //! stacks that the parent knew when it forked stay known.
 //!
 //! A child makes a file of its own if it runs as another user by now, if everything is to be
 //! logged, or if the file might be too small for all processes that write to it. For each living
-//! process there must be as much room as the smallest file has that a process may have alone
-//! ([`SHARE`]).
+//! process, the file must have as much room as the smallest file of a single process ([`SHARE`]).
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -70,7 +69,7 @@ impl File {
     }
 }
 
-/// Whether a file has room for so many living processes.
+/// Whether a file has room for this many living processes.
 fn has_room(file: &File, live: u32) -> bool {
     let (threads, region) = file.threads();
     let (used, capacity) = file.arena();

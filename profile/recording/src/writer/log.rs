@@ -138,7 +138,7 @@ impl Log {
     /// Makes a full log larger or, if that is not possible, thins it.
     ///
     /// # Safety
-    /// Same requirements as [`Log::add`]; besides, the log must be full.
+    /// Same requirements as [`Log::add`], and the log is full.
     #[cold]
     unsafe fn make_room(&self, record: *mut ThreadRecord, now: u64, room: Option<Room<'_>>) {
         let Some(room) = room else { return };

@@ -17,7 +17,7 @@ const MOST: usize = 4;
 
 /// The tables that were given back, by size. All zero is the empty shelf.
 pub struct Shelf {
-    /// The first unit of each table; 0 in an empty place. The first index is log 2 of the table's
+    /// The first unit of each table; 0 in an empty slot. The first index is log 2 of the table's
     /// number of rows, modulo the number of sizes.
     units: [[AtomicU64; MOST]; SIZES],
 }

@@ -1,8 +1,8 @@
 //! The tables of rows of a thread, in the file.
 //!
-//! A thread has two tables. Its table of *places* has few rows compared with its slots, so that the
-//! row of an operation is mostly found in the first slot, and it is small enough to stay in the
-//! cache. Its table of *locks* has the rows of single locks, for places with more than one lock.
+//! A thread has two tables. Its table of *places* has few rows compared with its slots, so the row
+//! of an operation is usually in the first slot searched. The table is small enough to stay in the
+//! cache. The table of *locks* has the rows of single locks, for places with more than one lock.
 //! The code that counts decides which row is in which table.
 //!
 //! The tables use open addressing: if a slot has another row, the next slot is tried. Rows are

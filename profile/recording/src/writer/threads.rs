@@ -117,9 +117,9 @@ impl File {
         }
     }
 
-    /// Called when the process or the recording ends: notes for the living threads how long they
-    /// were on a processor and ready for one, since they can't do so themselves any more. `times`
-    /// gets the kernel's number of a thread and when the thread began.
+    /// Notes how long the living threads were on a processor and ready for one. Called when the
+    /// process or the recording ends, since the threads can't note that themselves any more.
+    /// `times` gets the kernel's number of a thread and when the thread began.
     pub fn note_living(&self, times: impl Fn(u32, u64) -> Option<Times>) {
         for record in self.own_records() {
             // SAFETY: this is a record of this process. Acquire pairs with the Release in

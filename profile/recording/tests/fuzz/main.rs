@@ -18,7 +18,7 @@ use syncline_recording::{Error, ProcessFile, Session, process_files, processes};
 
 use crate::sample::sample;
 
-/// At most so many times the file's size may be allocated. (A row takes 64 bytes in the file, and
+/// At most this many times the file's size may be allocated. (A row takes 64 bytes in the file, and
 /// about 500 after it was read if it has waits.)
 const MEMORY_FACTOR: usize = 16;
 const MEMORY_FLOOR: usize = 64 << 10;
@@ -30,8 +30,7 @@ fn read(path: &Path, bytes: &[u8], what: &str) -> Result<ProcessFile, Error> {
     read_process(path, 0, bytes, what)
 }
 
-/// Reads the bytes as a file of a recording, of which it opens the process whose header is on this
-/// page.
+/// Reads the bytes as a file of a recording, and opens the process whose header is on this page.
 #[track_caller]
 fn read_process(path: &Path, page: u32, bytes: &[u8], what: &str) -> Result<ProcessFile, Error> {
     fs::write(path, bytes).expect("a file to read");

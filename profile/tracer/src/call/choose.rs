@@ -153,7 +153,7 @@ fn ask(thread: &mut Thread, (lock, site): (u64, u64), is_rare: &Cell<bool>) -> C
 }
 
 /// Charges the acquisitions that were passed over to the budget, and plans the budget's next check
-/// if one was due. Returns whether the budget allowed tracing at the last check.
+/// if one was due. Returns whether the budget allowed tracing at the check before this one.
 fn account(thread: &mut Thread, may_trace: bool) -> bool {
     let (allocations, frees) = heap::thread_counts();
     let allocator = allocations.wrapping_add(frees);

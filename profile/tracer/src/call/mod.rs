@@ -105,8 +105,8 @@ impl Call {
         thread.busy = false;
     }
 
-    /// A lock is about to be released. If that ends the thread's only traced section, returns its
-    /// context, for the caller to finish after the release.
+    /// Notes that a lock is about to be released. If the release ends the thread's only traced
+    /// section, returns the section's context, for the caller to finish after the release.
     #[inline]
     pub fn releasing(&mut self, lock: usize) -> Option<&'static mut Context> {
         match self {
@@ -134,11 +134,11 @@ impl Call {
         }
     }
 
-    /// A wait for a condition is about to release a mutex completely, even if it is held several
-    /// times. Returns whether the mutex's section was traced, and why.
+    /// Notes that a wait for a condition is about to release a mutex completely, even if the thread
+    /// holds it several times. Returns whether the mutex's section was traced, and why.
     ///
-    /// The traced section is written at once. After the wait, this thread holds the lock again, and
-    /// writing would make other threads wait.
+    /// The traced section is written at once, unless the thread has another one open. After the
+    /// wait, this thread holds the lock again, and writing would make other threads wait.
     pub fn waiting(&mut self, lock: usize) -> Choice {
         let Call::Traced(context) = self else {
             let _ = self.releasing(lock);

@@ -1,7 +1,7 @@
 //! System calls in a section. Translated code executes most system calls unchanged. Tracing ends at
-//! system calls that create a thread or a process, or that don't return to the next instruction. A
-//! table says which memory the kernel reads and writes in the common system calls; the others are
-//! only counted.
+//! system calls that create a thread or a process, that don't return to the next instruction, that
+//! may change the FS base, or that set up a sandbox. A table says which memory the kernel reads and
+//! writes in the common system calls; the others are only counted.
 
 use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_OTHER};
 

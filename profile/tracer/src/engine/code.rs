@@ -24,8 +24,8 @@ impl Code {
         self.executable.clear();
     }
 
-    /// How often the mappings were read. They are read again for an address that is in none, such as
-    /// that of a library that was loaded since.
+    /// How often the mappings were read. They are read again for an address that is in none, such
+    /// as that of a library that was loaded since.
     pub fn read(&self) -> u64 {
         self.read
     }

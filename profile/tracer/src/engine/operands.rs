@@ -38,7 +38,7 @@ pub enum Extent {
     /// A fixed number of bytes.
     Plain(u32),
     /// For string instructions: from this register's value before the instruction to its value
-    /// afterwards, in elements of so many bytes.
+    /// afterwards, in elements of this many bytes.
     String(Reg, u32),
     /// For the write of `cmpxchg`: a number of bytes, which are written only if the zero flag is
     /// set afterwards.

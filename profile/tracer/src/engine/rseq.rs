@@ -1,7 +1,7 @@
 //! Recognises restartable sequences (`rseq`). If a thread is interrupted at an address inside such
 //! a sequence, the kernel makes it continue at the sequence's abort address. Translated code has
 //! other addresses, for which the kernel would not do so. Hence tracing stops before a sequence,
-//! and it runs natively.
+//! and the sequence runs natively.
 //!
 //! A sequence begins when the address of its descriptor is stored into the thread's `rseq` area.
 //! Two patterns are recognised: a store to glibc's area, and a `lea`, relative to the instruction

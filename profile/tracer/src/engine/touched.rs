@@ -1,5 +1,5 @@
 //! What an access of a block has touched in a section, and which values of the words in a log entry
-//! would add nothing new, so that the entry can be skipped.
+//! would add nothing new. Such an entry is only counted.
 //!
 //! ```text
 //!                   bytes that are all known to be in the set

@@ -54,7 +54,7 @@ const FREED: u64 = 1 << 63;
 
 /// The two words for 16 bytes of memory: the block that starts there, if any.
 struct Start {
-    /// In the low bits the block's size. In the high 16 bits its serial number among the blocks
+    /// The block's size in the low bits, and in the high 16 bits its serial number among the blocks
     /// that started here.
     size: AtomicU64,
     /// The call site of its allocation, and [`FREED`] if it was freed; 0 if no block ever started
@@ -70,7 +70,7 @@ struct Leaf {
 
 static TABLE: AtomicPtr<AtomicPtr<Leaf>> = AtomicPtr::new(null_mut());
 
-/// Maps zeroed memory, of which only touched pages take space; null if the mapping fails.
+/// Maps zeroed memory; null if the mapping fails. Only touched pages take space.
 fn map<T>() -> *mut T {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;

@@ -1,6 +1,6 @@
 //! `pthread_mutex_*`.
 //!
-//! Mutexes of two kinds are locked without a try before. A try of a robust mutex that can't be
+//! Mutexes of two kinds are locked without a try first. A try of a robust mutex that can't be
 //! recovered reports this, but leaves the mutex locked. A mutex with a priority ceiling may refuse
 //! the try even though it would not refuse the call.
 

@@ -7,8 +7,8 @@ use crate::{aside, clock};
 
 /// At least this many times a second the budget is computed again. Each time, the processor time of
 /// all threads is read, for which the kernel locks the run queue of one processor after the other.
-/// A thousand times a second, that slowed programs whose threads wait for each other by a tenth. So
-/// only in the beginning is it done more often (see [`OFTENEST`] and [`AGAIN`]).
+/// Reading it a thousand times a second made programs whose threads wait for each other a tenth
+/// slower. So it is read more often only in the beginning (see [`OFTENEST`] and [`AGAIN`]).
 const REFRESH: u64 = 50;
 /// At most this many times a second the budget is computed again.
 const OFTENEST: u64 = 1000;
@@ -19,7 +19,7 @@ const AGAIN: u64 = 16;
 /// passed over (measured).
 const PER_PAIR: u64 = 3;
 /// By how many nanoseconds the library makes them slower in addition if the acquisition is counted.
-/// For an allocation and its free, it is the sum of both numbers.
+/// The library makes an allocation and its free slower by the sum of both numbers.
 const PER_LOOK: u64 = 7;
 /// Counting also takes a part of the budget. However much that is, the budget divided by this is
 /// left for tracing, since a user who asks for a trace wants to see something.
@@ -33,7 +33,8 @@ const SEEN: u64 = 2;
 /// milliseconds, during which other threads may wait for the section's end. In a longer section,
 /// tracing is stopped.
 const LONGEST: u64 = 1_000_000;
-/// The same limit if there is no budget, so that everything is traced whatever it costs.
+/// The most instructions of one stretch of tracing if there is no budget, so that everything is
+/// traced whatever it costs.
 const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
 /// The time of one instruction in a traced section, in nanoseconds (measured).
 const PER_INSTRUCTION: u64 = 30;
@@ -91,8 +92,8 @@ impl Process {
 
     #[cold]
     fn refresh(&self, at: u64, now: u64) {
-        /// A budget that is not used, because the program has no sections for a while, is saved up,
-        /// but at most that of so many seconds.
+        /// If the program has no sections for a while, its budget is saved up, but at most the
+        /// budget of this many seconds.
         const SAVED_SECONDS: u64 = 1;
         // Only one thread computes it. The others use the last result.
         let (set, order) = (now.max(1), Ordering::Relaxed);
@@ -172,8 +173,8 @@ impl Process {
         self.besides.fetch_add(self.to_ticks(nanoseconds), Ordering::Relaxed);
     }
 
-    /// Notes the cost of calls that were not traced: so many acquisitions, of which `looked_at`
-    /// were counted and not passed over, and so many calls of the allocator.
+    /// Notes the cost of calls that were not traced: this many acquisitions and calls of the
+    /// allocator. `looked_at` of the acquisitions were counted, and the others passed over.
     pub fn add_skipped(&self, acquisitions: u32, looked_at: u32, allocator: u32) {
         let pairs = u64::from(acquisitions) + u64::from(allocator / 2);
         let looks = u64::from(looked_at) + u64::from(allocator / 2);

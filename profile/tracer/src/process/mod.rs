@@ -16,7 +16,7 @@ use stacks::Stacks;
 pub use waits::WATCHED;
 use waits::Waits;
 
-/// See the top of this file.
+/// The state of the process, as the top of this file describes it.
 pub struct Process {
     /// The inspection's options.
     pub options: &'static Options,

@@ -1,4 +1,4 @@
-//! Finds the locks that threads wait for most, for whose sections the budget is used first.
+//! Finds the locks that threads wait for most. The budget is used for their sections first.
 //!
 //! Randomly chosen sections would mostly belong to locks that are acquired often, and not to those
 //! that cost time. (The contended lock of a server may have one acquisition in ten, but less than
@@ -25,7 +25,7 @@ use core::sync::atomic::{
 
 /// The number of families that are watched at a time.
 pub const WATCHED: usize = 3;
-/// A family is watched until so many of its sections have been traced. A report needs 200
+/// A family is watched until this many of its sections have been traced. A report needs 200
 /// (`syncline_conflicts`), and some traced sections can't be compared.
 pub const ENOUGH: u32 = 256;
 /// A family replaces a watched one only if threads waited for it longer by more than this fraction
@@ -74,7 +74,7 @@ struct Watches {
     these: [Watch; WATCHED],
 }
 
-/// See the top of this file.
+/// The waits of a process by family, and the watched families.
 pub struct Waits {
     watches: Watches,
     /// The number (index in `families`) of each watched family, plus 1; 0 for none.

@@ -16,9 +16,9 @@ pub enum Call {
     Plain,
     /// The caller is a section that is being traced.
     Traced(&'static mut Context),
-    /// The call is only passed on. It was made by a signal handler that interrupted a traced
-    /// section, or by code that an interposed function has called during such a section (the
-    /// program's own allocator), or the program is left alone.
+    /// The call is only passed on, for one of three reasons. A signal handler that interrupted a
+    /// traced section made it; or code that an interposed function has called during such a section
+    /// (the program's own allocator) made it; or the program is left alone.
     Foreign,
 }
 

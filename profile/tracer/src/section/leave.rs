@@ -8,8 +8,8 @@ use super::stop::{stopped, stopped_here};
 use crate::engine::context::{Context, IN_ENGINE, TRACING};
 use crate::{aside, ending, tls};
 
-/// Called before the program jumps (`longjmp`) to a position that it saved before. The tracer does
-/// not know that position, so tracing of the section ends.
+/// Ends tracing of the section before the program jumps (`longjmp`) to a position that it saved
+/// before, because the tracer does not know that position.
 ///
 /// # Safety
 /// Same requirements as [`enter`].
@@ -39,8 +39,8 @@ pub unsafe fn jumping(caller: Caller) {
     }
 }
 
-/// Called when the program is about to forbid itself system calls or the time stamp counter, which
-/// tracing needs. Ends tracing of the program for good. `why` is the reason to report.
+/// Ends tracing of the program for good, because the program is about to forbid itself system calls
+/// or the time stamp counter, which tracing needs. `why` is the reason to report.
 ///
 /// # Safety
 /// Same requirements as [`enter`].

@@ -9,7 +9,7 @@
 //!   by the program's own allocator: the call is only passed on.
 //!
 //! ```text
-//!   enter    finds out of which of these kinds a call is
+//!   enter    finds out which kind of call it is
 //!   leave    ends a section without a release
 //!   stop     stops tracing when it can't go on
 //!   edges    logs the beginning and the end of a section

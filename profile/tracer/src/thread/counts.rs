@@ -89,7 +89,7 @@ impl Thread {
         tls::timed() == 0
     }
 
-    /// Counts this many acquisitions. If `waited` is not 0, one of them waited for so many ticks.
+    /// Counts this many acquisitions. If `waited` is not 0, one of them waited for that many ticks.
     #[inline]
     pub fn acquired(&self, row: usize, acquisitions: u32, waited: u64) {
         let Some((row, more)) = self.rows.at(row) else { return };
@@ -143,7 +143,7 @@ impl Thread {
     fn write(&mut self, now: u64) {
         /// The counts are written for the first time after a second divided by this.
         const FIRST: u64 = 10;
-        /// They are written again after the time that the process has run, divided by this.
+        /// The counts are written again after the time that the process has run, divided by this.
         const AGAIN: u64 = 4;
         if self.write_at != 0 {
             aside::work(|| {
