@@ -79,7 +79,6 @@ fn structures(types: &Btf, plan: &mut Plan) -> Result<(), Error> {
         ("slab", "slab_cache"),
         ("kmem_cache", "size"),
         ("kmem_cache", "object_size"),
-        ("kmem_cache", "offset"),
         ("kmem_cache", "name"),
     ] {
         let offset = types.offset(structure, member).ok_or(NO_TYPES)?;

@@ -188,7 +188,7 @@ impl Engine {
             let Reverse(event) = event.expect("all ranks wait, and nothing is on its way");
             self.now = event.at;
             if self.now > self.limit {
-                panic!("ranks still wait after {} ns, the limit of the simulation", self.now);
+                panic!("ranks still wait after {} ns, the limit of the simulation", self.limit);
             }
             match event.what {
                 What::Resume(rank, resumed) => {

@@ -55,7 +55,7 @@ impl<T, M: Memory> Counted<T, M> {
     fn refuse(&self) -> ! {
         // Relaxed: the caller is still an owner.
         self.inner().others.fetch_sub(1, Relaxed);
-        panic!("more than {MOST} ends of a channel");
+        panic!("a channel has too many ends: {} at most", MOST + 1);
     }
 }
 

@@ -89,7 +89,7 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
             M::delay(GATHERING);
         }
         // Acquire: pairs with the Release of the swap in `acquire`.
-        let last = group.tail.load(Acquire).expect("our queue_node, or one behind it");
+        let last = group.tail.load(Acquire).expect("our node, or one behind it");
         // AcqRel: the next splice sees all nodes that we splice initialised, and we see `previous`
         // initialised.
         let previous = self.global.swap(Some(last), AcqRel);

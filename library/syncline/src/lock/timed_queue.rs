@@ -322,7 +322,7 @@ mod tests {
             give_up(&queue, 10_000);
             assert_eq!(behind(&first), Native::BATCH as usize);
             queue.leave::<Park>(&first, FIRST);
-            assert!(queue.try_join(&first), "queue_nodes are left");
+            assert!(queue.try_join(&first), "abandoned nodes are left");
             assert_eq!(queue.left.load(Relaxed) & !PARKED, 0);
             queue.leave::<Park>(&first, FIRST);
         }

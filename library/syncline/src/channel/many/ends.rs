@@ -339,15 +339,19 @@ impl<T: Send, W: Wait, M: LongMemory> Awaited for Receiving<'_, T, W, M> {
 
 impl<T: Send, W: Wait, M: LongMemory> Clone for Sender<T, W, M> {
     fn clone(&self) -> Self {
-        self.channel.senders.one_more();
-        Self { channel: self.channel.share(), policy: PhantomData }
+        // First, since it panics if there are too many ends, and one that was counted is waited for.
+        let channel = self.channel.share();
+        channel.senders.one_more();
+        Self { channel, policy: PhantomData }
     }
 }
 
 impl<T: Send, W: Wait, M: LongMemory> Clone for Receiver<T, W, M> {
     fn clone(&self) -> Self {
-        self.channel.receivers.one_more();
-        Self { channel: self.channel.share(), policy: PhantomData }
+        // First, as above.
+        let channel = self.channel.share();
+        channel.receivers.one_more();
+        Self { channel, policy: PhantomData }
     }
 }
 

@@ -71,6 +71,11 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
+/// If sections last longer, all together, than this many times the time in which any thread had or
+/// wanted a processor, their holders mostly sleep. So does a thread that waits for a request while
+/// idle threads wait for their turn to do that.
+const LONGER_THAN_WORK: f64 = 2.0;
+
 /// If a section takes this share of the threads' working time, the rest of their work hardly
 /// counts.
 const NEARLY_ALL: f64 = 0.8;
@@ -182,7 +187,10 @@ impl<'a> Hot<'a> {
         let computes = section.is_some_and(|section| unsplittable(section) && section.loops);
         let long = held >= LONG || held >= LONG_WITH_MOVABLE && (movable.is_some() || computes);
         if long {
-            return Some(self.too_long(longest, movable.as_ref()));
+            let times = &self.process.times;
+            let worked = times.running + times.spinning + times.ready;
+            let asleep = worked > 0.0 && self.held > LONGER_THAN_WORK * worked;
+            return (!asleep).then(|| self.too_long(longest, movable.as_ref()));
         }
         let single = section.is_some_and(unsplittable);
         (!single).then(|| self.too_much(section.is_some_and(|section| section.complete)))

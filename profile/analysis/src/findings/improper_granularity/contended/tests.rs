@@ -63,6 +63,19 @@ fn work_in_a_section_is_done_by_a_holder_with_a_processor() {
     assert!(!says_nearly_all(0.2), "0.9 of the work, 0.8 of that on a processor");
 }
 
+/// Modelled on nbdkit, whose idle threads wait for their turn to read a request.
+#[test]
+fn sections_that_last_longer_than_threads_work_have_no_work_to_move() {
+    let found = |running, ready| {
+        let (mut drawn, _) = lock(900, 800, 20.0, 10e-3);
+        (drawn.times.running, drawn.times.ready) = (running, ready);
+        rules(&drawn)
+    };
+    assert_eq!(found(4.6, 0.0), [Rule::TooLongSection]);
+    assert!(found(4.4, 0.0).is_empty(), "held for 9 seconds");
+    assert_eq!(found(2.3, 2.3), [Rule::TooLongSection], "on a busy machine");
+}
+
 #[test]
 fn calls_in_a_section_lower_the_limit_for_long() {
     let (mut drawn, site) = contended(70_000.0, 0.25, 2e-6);
