@@ -23,7 +23,7 @@ const LARGEST_ALONE: u64 = 64;
 const PAGES: Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
 
 /// Caches, each with the type of its objects; most of these types have another name than the cache.
-const TYPES: [(&str, &str); 17] = [
+const TYPES: [(&str, &str); 16] = [
     ("inode_cache", "inode"),
     ("filp", "file"),
     ("sighand_cache", "sighand_struct"),
@@ -36,7 +36,6 @@ const TYPES: [(&str, &str); 17] = [
     ("ext4_inode_cache", "ext4_inode_info"),
     ("radix_tree_node", "xa_node"),
     ("kernfs_node_cache", "kernfs_node"),
-    ("request_queue", "request_queue"),
     ("mnt_cache", "mount"),
     ("bdev_cache", "bdev_inode"),
     ("jbd2_transaction_s", "transaction_s"),

@@ -28,7 +28,7 @@ impl<'a> Table<'a> {
                 self.section = row.section;
                 println!("\n{}", self.section);
                 println!(
-                    "  {:<40}{baseline:>9}{subject:>9}{:>9}{:>17}{:>8}",
+                    "  {:<40}{baseline:>9}{subject:>9}{:>9}{:>18}{:>8}",
                     "", "change", "95 % interval", "aim"
                 );
             }
@@ -52,7 +52,7 @@ fn line(row: &Row) -> String {
         None => "",
     };
     let line = format!(
-        "  {:<40}{:>9}{:>9}{:>9}{interval:>17}{aim:>8}  {verdict}",
+        "  {:<40}{:>9}{:>9}{:>9}  {interval:>16}{aim:>8}  {verdict}",
         format!("{}, {}", row.case, row.measure.label),
         figure(row.baseline()),
         figure(row.subject()),

@@ -10,7 +10,7 @@ use syncline_sampler::Sampler;
 use super::folder::Folder;
 
 /// Starts to sample the processes whose recording is in the folder. `recorder` is the recorder's
-/// file, if they are attached to. `None` if no thread can be started: a recording without samples
+/// file if the command attaches to them, or else `None`. `None` if no thread can be started: a recording without samples
 /// lacks what only they show.
 pub fn start(folder: &Folder, recorder: Option<PathBuf>) -> Option<Sampler> {
     let mut running = Living::of(folder.path());

@@ -15,6 +15,8 @@ use super::args::{Bench, Memory, Placement, Stress, Test};
 use super::machine::{WRONG, machine};
 use crate::failure::{Failure, REPORT_FAILED};
 
+/// The version of the JSON, which its field `schema` has.
+const SCHEMA: &str = "syncline-bench/1";
 /// How often each thread acquires a free lock, or how many messages two threads exchange; first for
 /// this machine, then for a simulated one.
 const TURNS: (u32, u32) = (20_000, 200);
@@ -40,8 +42,8 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
         if stress.json {
             let machines = [target.name(), other.name()];
             let error = bench::error_percent(&both);
-            json!({"test": test, "machines": machines, "shown": shown, "results": both,
-                "error_percent": error})
+            json!({"schema": SCHEMA, "test": test, "machines": machines, "shown": shown,
+                "results": both, "error_percent": error})
             .to_string()
                 + "\n"
         } else {
@@ -49,8 +51,9 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
         }
     } else if stress.json {
         let (lines, shown) = measure(&args.test, stress, &target)?;
-        json!({"test": test, "machine": target.name(), "shown": shown, "results": lines})
-            .to_string()
+        json!({"schema": SCHEMA, "test": test, "machine": target.name(), "shown": shown,
+            "results": lines})
+        .to_string()
             + "\n"
     } else {
         let (lines, shown) = measure(&args.test, stress, &target)?;
