@@ -42,7 +42,8 @@ impl Rows {
         Rows(document["report"]["rows"].as_array().expect("rows").clone())
     }
 
-    /// How often locks were taken in any of `functions`, of which each kernel has one.
+    /// The number of acquisitions of locks in any of `functions`. Each kernel has one of these
+    /// functions.
     fn taken_in(&self, functions: &[&str]) -> u64 {
         let sites = self.0.iter().filter_map(|row| row["sites"].as_array()).flatten();
         let own = sites.filter(|site| {

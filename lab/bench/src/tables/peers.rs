@@ -26,7 +26,7 @@ pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
     fn run(&self, stream: &[Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
-    /// If this is `n`, only one step in `n` is run.
+    /// The table runs only one step in this many.
     fn share(&self) -> usize {
         1
     }

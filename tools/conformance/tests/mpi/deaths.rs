@@ -25,7 +25,8 @@ const SCHEMES: [&str; 6] = [
 ];
 
 /// Runs a scene under a scheme, and returns the verdict that the program writes to a file. `after`
-/// is the program's last argument: the microseconds of the scene `anywhere`, or `reader`, or empty.
+/// is the program's last argument: a number of microseconds for the scene `anywhere`, `reader`, or
+/// an empty text.
 fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> String {
     let folder = scratch();
     let file = folder.path().join("file");

@@ -37,7 +37,7 @@ struct Summary {
     false_alarms: usize,
     /// The 75th percentile of the errors of predicted gains, in percentage points.
     gain_error_p75: Option<f64>,
-    /// The same percentile of the differences between the bounds that `syncline whatif` measures
+    /// The 75th percentile of the differences between the bounds that `syncline whatif` measures
     /// and the gains of the fixes, in percentage points.
     whatif_error_p75: Option<f64>,
 }
