@@ -155,9 +155,9 @@ fn tilera() {
     }
 }
 
-/// The most processors of a machine on which the test below runs the probe, since the probe measures
-/// each pair. The test also takes `clusters`, which has more. The other larger machines have the
-/// form of smaller ones.
+/// The most processors of a machine on which the test of written descriptions runs the probe, since
+/// the probe measures each pair. The test also takes `clusters`, which has more. The other larger
+/// machines have the form of smaller ones.
 const TOO_MANY: usize = 100;
 
 #[test]
