@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 const PROCESSES: u64 = 8;
 const ROUNDS: u64 = 20;
 
-/// Runs `syncline kernel`; `None` if there is no emulator or no kernel.
+/// Runs `syncline kernel`. Returns `None` if there is no emulator or no kernel.
 fn kernel(folder: &Path, arguments: &[&str]) -> Option<Outcome> {
     let mut command = Command::new(syncline());
     command.arg("kernel").args(arguments).arg("-o").arg(folder.join("out")).current_dir(folder);

@@ -21,8 +21,8 @@ fn each_python_function_that_waits_has_its_name() {
     let program = program("sleepers.py");
     let report = report(&program);
     let process = &report["processes"][0];
-    // The program's functions wait at the lines with `with`, the sleep and `get`; the program's
-    // source has the lines' numbers.
+    // The program's functions wait at the lines with `with`, the sleep and `get`. The test finds
+    // the numbers of these lines in the program's source.
     let source = std::fs::read_to_string(&program).expect("the program");
     let line = |text: &str| 1 + source.lines().position(|line| line.trim() == text).expect(text);
     for (function, text, least) in [

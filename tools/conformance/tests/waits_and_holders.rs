@@ -118,8 +118,8 @@ fn ready_time_differs_from_running_and_sleeping() {
     }
 }
 
-/// Holds for which no thread waits are timed by sampling. The longest hold is left out of the
-/// recorded and of the measured time, since its length is due to the scheduler.
+/// Holds for which no thread waits are timed by sampling. The length of the longest hold is due to
+/// the scheduler. So the recorded mean leaves it out, and the program prints the median.
 #[test]
 fn uncontended_holds_are_timed() {
     let program = Program::compile("holds.c");
