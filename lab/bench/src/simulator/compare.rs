@@ -46,7 +46,7 @@ struct Line {
     unsteady: usize,
 }
 
-/// The kind of a test. Tables are small and contended: 12 buckets.
+/// The kind of a test. The tables are small and contended: they have 12 buckets.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Ladder,

@@ -1,4 +1,5 @@
-//! The tables of all libraries in the form that the benchmark uses. All have the same hasher.
+//! The tables of all libraries in the form that the benchmark uses. All that can grow have the same
+//! hasher.
 
 use std::collections::HashMap;
 use std::sync::RwLock;
