@@ -14,7 +14,7 @@ use crate::statistics::{MISS, Spread, geometric_mean, median};
 pub enum Side {
     /// The side with which the subject is compared: no recording, or another library's lock.
     Baseline,
-    /// The side about which the benchmark is.
+    /// The side that the benchmark is about.
     Subject,
 }
 
@@ -52,7 +52,7 @@ pub struct Row {
     pub measure: Measure,
     /// The values of baseline and subject in each pair.
     pub pairs: Vec<(f64, f64)>,
-    /// The most checks of whether there are enough pairs.
+    /// The most times that the benchmark checks whether there are enough pairs.
     pub looks: usize,
 }
 

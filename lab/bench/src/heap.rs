@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use syncline::memory::Padded;
 
-/// The number of counters. Threads share a counter only if there are more threads than counters,
-/// since sharing would disturb the measurement.
+/// The number of counters. Each thread takes the next counter in turn when it first allocates. So
+/// few threads share a counter; sharing disturbs the measurement.
 const NUMBERS: usize = 64;
 
 struct Counting;

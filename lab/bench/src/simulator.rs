@@ -1,8 +1,8 @@
 //! The simulator's speed: the number of simulated accesses to memory per second of this machine's
 //! processor time.
 //!
-//! This is the only figure without a peer. It depends on how many threads use the same lines: under
-//! contention, nearly every access lets another thread run.
+//! This figure has no peer. It depends on how many threads use the same lines: under contention,
+//! nearly every access lets another thread run.
 //!
 //! [`compare`] measures the simulator's accuracy.
 

@@ -15,7 +15,8 @@ pub fn median(values: &[f64]) -> f64 {
     syncline_statistics::median(values).expect("a value")
 }
 
-/// The smallest of the values that this share of them is not above; `None` if there are no values.
+/// The smallest value that at least this share of the values does not exceed; `None` if there are
+/// no values.
 pub fn not_above(share: f64, mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let rank = (share * values.len() as f64).ceil() as usize;

@@ -107,8 +107,8 @@ fn user_described_programs_and_peers_are_measured() {
     }
 }
 
-/// The descriptions are: a program with a problem, this program with a wrong place in the
-/// description, a program that hangs, and one that can't be run.
+/// The folder describes four programs: one with a problem, the same one with a wrong position in
+/// its description, one that hangs, and one that can't be run.
 #[test]
 fn reports_on_user_described_programs_are_judged() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The cases that are measured: six operations on a line in one of five states. These are the 30
-//! cases of ccbench (SSYNC, section 4.2). Also how a line gets into each state.
+//! The cases that are measured, and how a line gets into each state. There are six operations on a
+//! line in one of five states: the 30 cases of ccbench (SSYNC, section 4.2).
 //!
 //! No instruction puts a line into a state. A line gets into it by accesses of threads, one after
 //! another; [`steps`] returns these sequences. The thread that measures has role 0, the holder of

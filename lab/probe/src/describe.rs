@@ -1,9 +1,9 @@
 //! Makes a machine description from a measurement. The simulator loads such descriptions
 //! (`docs/machines.md`).
 //!
-//! The description has a column for each distance between cores. Where a value could not be
-//! measured, it has a related one, and the notes of the measurement say so. The field `measured`
-//! contains the whole measurement.
+//! The description has a column for each distance between cores. In place of a value that could not
+//! be measured, the description has a related one, and the notes of the measurement say so. The
+//! field `measured` contains the whole measurement.
 
 use serde_json::{Map, Value, json};
 use syncline_sim::machine::{Description, FORMAT};
@@ -124,7 +124,8 @@ fn costs(measurement: &Measurement, columns: &[(usize, f64)], access: Access) ->
 }
 
 /// The cycles of an access at this distance. A load of a line that two threads share can be
-/// measured only with a third thread. Without one, this is the load of a line that one thread has.
+/// measured only with a third thread. Without a third thread, the result is the cost of a load of a
+/// line that one thread has.
 fn cell(measurement: &Measurement, access: Access, state: State, class: usize) -> f64 {
     let instead = if state == State::Owned { State::Modified } else { State::Exclusive };
     let cell = |state| measurement.cell(access, state, class);
@@ -140,7 +141,7 @@ fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     (measurement.layout.threads() == others + 1).then(|| tenths(cycles))
 }
 
-/// How many accesses are under way at the same time; `None` if it is only one.
+/// The number of accesses that are under way at the same time; `None` if there is only one.
 fn under_way(measurement: &Measurement) -> Option<usize> {
     measurement.under_way().map(|loads| loads.round() as usize).filter(|&loads| loads > 1)
 }
@@ -150,7 +151,7 @@ fn hundredths(share: f64) -> f64 {
     (share * 100.0).round() / 100.0
 }
 
-/// Rounds to a tenth of a cycle, since no measurement is more exact than that.
+/// Rounds to a tenth of a cycle, since no measurement is more exact.
 fn tenths(summary: &Summary) -> f64 {
     (summary.median * 10.0).round() / 10.0
 }

@@ -1,6 +1,6 @@
-//! Why nothing could be measured.
+//! The reasons why nothing could be measured.
 
-/// Why nothing could be measured.
+/// The reason why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {

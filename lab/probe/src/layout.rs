@@ -91,8 +91,8 @@ fn cores(topology: &Topology) -> Vec<Vec<usize>> {
     cores
 }
 
-/// Divides cores into groups, in each of which all cores are near each other. `None` if that is not
-/// possible because nearness is not transitive.
+/// Divides cores into groups so that all cores of a group are near each other. `None` if there is
+/// no such division because nearness is not transitive.
 fn groups(
     cores: &[Vec<usize>],
     near: impl Fn(&[usize], &[usize]) -> bool,

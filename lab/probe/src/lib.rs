@@ -8,12 +8,12 @@
 //! 4. `plan`, `sequence`, `runs`, `walk`: which threads measure what, and the code that is timed.
 //! 5. [`measure`](fn@measure): the whole measurement, in several passes; [`measurement`] has its
 //!    result.
-//! 6. [`Note`]: what could not be measured, or not with certainty.
+//! 6. [`Note`]: a remark on a value that could not be measured, or not with certainty.
 //! 7. [`report`] shows the result, and [`describe`](fn@describe) makes a machine description from
 //!    it.
 //!
-//! Not measured here: bandwidth, contention (several threads that access one line at the same
-//! time), and the speed of locks. The stress tests measure these.
+//! The probe does not measure bandwidth, contention (several threads that access one line at the
+//! same time), or the speed of locks. The stress tests measure contention and locks.
 //!
 //! ```
 //! use syncline_probe::bench::SimulatedBench;

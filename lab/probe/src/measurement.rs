@@ -22,10 +22,11 @@ pub struct Measurement {
     /// The costs of accesses to a line that the thread itself has changed and that another thread
     /// has read since.
     pub mine: Vec<Mine>,
-    /// How long a line stays with its owner, as a share of the time that another thread needs to
-    /// get the line.
+    /// The time for which a line stays with its owner, as a share of the time that another thread
+    /// needs to get the line.
     pub stays: Vec<Stays>,
-    /// How many loads of lines that another thread has changed are under way at the same time.
+    /// The number of loads of lines that another thread has changed that are under way at the same
+    /// time.
     pub under_way: Vec<UnderWay>,
     /// The costs of accesses that need no other thread.
     pub local: Local,
@@ -37,12 +38,12 @@ pub struct Measurement {
     /// Whether a changed line stays with its owner when other threads read it; `None` if that is
     /// unknown.
     pub owned: Option<bool>,
-    /// Which unit answers a request for a line, according to the maker of the processor.
+    /// The unit that answers a request for a line, according to the maker of the processor.
     pub protocol: Protocol,
-    /// How a machine description divides the threads into nodes and cores.
+    /// The division of the threads into nodes and cores in a machine description.
     #[serde(skip)]
     pub layout: Layout,
-    /// What could not be measured, or not with certainty.
+    /// Notes on values that could not be measured, or not with certainty.
     pub notes: Vec<Note>,
 }
 
@@ -51,15 +52,15 @@ pub struct Measurement {
 pub struct Subject {
     /// The name of the processor or of the simulated machine.
     pub title: String,
-    /// Whether it is this machine; otherwise it is a simulated one.
+    /// Whether the measured machine is this one; otherwise it is a simulated one.
     pub native: bool,
     /// The operating system's numbers of the hardware threads, in the order of the matrix.
     pub processors: Vec<usize>,
-    /// What each of these hardware threads shares with others.
+    /// The caches, node and package that each of these hardware threads shares with others.
     pub places: Vec<HardwareThread>,
     /// The sizes of the caches that a hardware thread has.
     pub caches: Caches,
-    /// How many stores can wait in a thread's buffer, according to manuals; `None` if that is
+    /// The number of stores that can wait in a thread's buffer, according to manuals; `None` if
     /// unknown.
     pub store_buffer: Option<usize>,
     /// The cycles per second of the processor during the measurement.
@@ -68,22 +69,22 @@ pub struct Subject {
     pub ticks_per_second: f64,
     /// The cycles that reading the clock takes. They are subtracted from the measured times.
     pub clock_cycles: f64,
-    /// Where the topology comes from: `hwloc`, `linux` or `description`.
+    /// The source of the topology: `hwloc`, `linux` or `description`.
     pub topology: &'static str,
 }
 
 /// A distance between two hardware threads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Distance {
-    /// What two threads at this distance have in common, in words.
+    /// The level that two threads at this distance have in common, in words.
     pub name: String,
-    /// Whether they belong to one core.
+    /// Whether two such threads belong to one core.
     pub same_core: bool,
-    /// Whether they have a cache in common.
+    /// Whether two such threads have a cache in common.
     pub same_cache: bool,
-    /// How many pairs of threads are at this distance.
+    /// The number of pairs of threads at this distance.
     pub pairs: usize,
-    /// How many of these pairs were measured.
+    /// The number of these pairs that were measured.
     pub measured: usize,
     /// One of these pairs, as the operating system's numbers.
     pub example: (usize, usize),
@@ -100,7 +101,7 @@ pub struct Cell {
     pub state: State,
     /// The index of the distance in [`Measurement::distances`].
     pub distance: usize,
-    /// Its cost in cycles.
+    /// The cost of the access in cycles.
     pub cycles: Summary,
 }
 
@@ -113,11 +114,11 @@ pub struct Mine {
     pub access: Access,
     /// The index of the other thread's distance.
     pub distance: usize,
-    /// Its cost in cycles.
+    /// The cost of the access in cycles.
     pub cycles: Summary,
 }
 
-/// How long a line stays with its owner while another thread's request is on its way.
+/// The time for which a line stays with its owner while another thread's request is on its way.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stays {
     /// The index of the other thread's distance.
@@ -126,12 +127,12 @@ pub struct Stays {
     pub share: Summary,
 }
 
-/// How many loads are under way at the same time, if none has to wait for another.
+/// The number of loads that are under way at the same time if none has to wait for another.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnderWay {
     /// The index of the distance to the thread that has changed the lines.
     pub distance: usize,
-    /// How many times faster these loads are than loads that have to wait for each other.
+    /// The factor by which these loads are faster than loads that have to wait for each other.
     pub loads: Summary,
 }
 
@@ -163,7 +164,8 @@ pub struct Own {
 /// The cost of an access to a line that several threads share.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shared {
-    /// How many threads share the line besides the one that accesses it. They are the nearest ones.
+    /// The number of other threads that share the line. They are the nearest to the one that
+    /// accesses it.
     pub sharers: usize,
     /// The operation.
     #[serde(serialize_with = "access")]
@@ -202,10 +204,10 @@ impl Measurement {
         (0..self.distances.len()).filter(asks).collect()
     }
 
-    /// How long a line stays with its owner, as a share of the time that another core needs to get
-    /// it. This is the median over all distances between cores, if it was measured. It is `None` on
-    /// machines that perform atomic operations in a cache that all cores share, since no line stays
-    /// with an owner there.
+    /// The time for which a line stays with its owner, as a share of the time that another core
+    /// needs to get the line. This is the median over all distances between cores, if it was
+    /// measured. It is `None` on machines that perform atomic operations in a cache that all cores
+    /// share, since no line stays with an owner there.
     pub fn stay(&self) -> Option<f64> {
         let own = |access| self.own(access).map_or(0.0, |own| own.median);
         if must_ask(own(Access::FetchAndIncrement), own(Access::Load)) {
@@ -216,8 +218,8 @@ impl Measurement {
         median(&shares.collect::<Vec<_>>())
     }
 
-    /// How many loads a core has under way at the same time, if that was measured. This is the
-    /// median over all distances between cores.
+    /// The number of loads that a core has under way at the same time: the median over all
+    /// distances between cores. `None` if it was not measured.
     pub fn under_way(&self) -> Option<f64> {
         let between_cores = |of: &&UnderWay| !self.distances[of.distance].same_core;
         let loads = self.under_way.iter().filter(between_cores).map(|of| of.loads.median);
@@ -236,9 +238,9 @@ impl Measurement {
     }
 }
 
-/// An access that needs no other core takes about as long as an access to an own line or to a line
-/// in the second-level cache. An access that has to ask other cores takes more than this many times
-/// as long as an access to an own line, and is longer by more than this many cycles.
+/// The least factor, and the least number of additional cycles, by which an access that has to ask
+/// other cores takes longer than an access to an own line. An access that needs no other core takes
+/// about as long as an access to an own line or to a line in the second-level cache.
 const ASKING: (f64, f64) = (2.0, 20.0);
 
 /// Whether an access of this many cycles had to ask other caches, if an access to an own line takes

@@ -74,7 +74,8 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     Crew { asker, holder, sharer }
 }
 
-/// For how many sharers besides the asker a line is measured: 2, 4, 8 and so on, and all threads.
+/// The numbers of sharers, not counting the asker, for which a line is measured: 2, 4, 8 and so on,
+/// and all other threads.
 pub fn numbers_of_sharers(topology: &Topology) -> Vec<usize> {
     let others = topology.threads.len().saturating_sub(1);
     let doubled = std::iter::successors(Some(2), |n| Some(2 * n)).take_while(|&n| n < others);

@@ -2,12 +2,12 @@
 //! way.
 //!
 //! Two threads increment one word as fast as they can. If a line left its owner as soon as another
-//! thread requests it, every increment would have to fetch the line. On real machines the owner
+//! thread requested it, every increment would have to fetch the line. On real machines the owner
 //! continues until the request arrives, so its increments come in *runs*. A thread recognizes a run
-//! by the values that its increments return. The time between the beginnings of two runs is what
-//! the line needs to travel to the other core and back. During a part of that time the owner uses
-//! the line again: for all increments of a run except the first. Each of these takes as long as an
-//! increment by a thread that is alone.
+//! by the values that its increments return. The time between the beginnings of two runs is the
+//! time that the line needs to travel to the other core and back. During a part of that time the
+//! owner uses the line again, for all increments of a run except the first. Each of these
+//! increments takes as long as an increment by a thread that is alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -21,7 +21,7 @@ use crate::error::Error;
 /// of a millisecond.
 const INCREMENTS: u32 = 10_000;
 
-/// What one thread has observed about its runs.
+/// The counts of one thread: its increments, its runs, and its time.
 #[derive(Clone, Copy)]
 struct Seen {
     increments: u32,

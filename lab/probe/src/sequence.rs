@@ -3,16 +3,16 @@
 //!
 //! **Many lines, one after another.** Reading a clock before and after a single access would take
 //! longer than the access, and on many machines the clock ticks only every 10 to 40 ns. So a sample
-//! is a chain of accesses to [`CHAIN`] lines. The address of each access depends on what the access
-//! before has returned, so no access begins before the previous one is complete. The lines are in
+//! is a chain of accesses to [`CHAIN`] lines. The address of each access depends on the result of
+//! the access before, so no access begins before the previous one is complete. The lines are in
 //! different pages and are accessed in a random order, which is different each time, so that no
 //! prefetcher can guess the next line.
 //!
-//! **What is subtracted** is the time of the chain without the accesses: the time of the clock, of
-//! the loop and, for stores, of the fence. For its thread, a store is complete when it is in the
-//! store buffer. But the probe measures the time until the store has taken effect, which is when a
-//! fence after it is passed. (In SSYNC's measurements too, an atomic operation takes about as long
-//! as a store followed by a barrier.)
+//! **Subtracted time.** The time of the chain without the accesses is subtracted: the time of the
+//! clock, of the loop and, for stores, of the fence. For its thread, a store is complete when it is
+//! in the store buffer. But the probe measures the time until the store has taken effect, that is,
+//! until a fence after the store is passed. (In SSYNC's measurements too, an atomic operation takes
+//! about as long as a store followed by a barrier.)
 //!
 //! **Turns.** Threads bring the lines into their state in a fixed order. A word on a separate line
 //! says whose turn it is.
@@ -39,12 +39,12 @@ const PLACES_OF_PAGE: usize = 4096 / size_of::<Padded<u32>>();
 /// The number of positions for lines that a chain needs.
 pub const PLACES: usize = CHAIN * PLACES_OF_PAGE;
 
-/// The number of cycles in a sample of the processor's frequency. There are so many that reading
-/// the clock does not matter, and so few that a sample fits between two interrupts.
+/// The number of cycles in a sample of the processor's frequency. It is large enough that reading
+/// the clock does not matter, and small enough that a sample fits between two interrupts.
 pub const WORK: u32 = 100_000;
 
-/// How often a chain is repeated if repetition changes nothing. On some machines, an access to an
-/// own line takes only a tenth of the time between two ticks of the clock.
+/// The number of repetitions of a chain if repetition changes nothing. On some machines, an access
+/// to an own line takes only a tenth of the time between two ticks of the clock.
 pub const LAPS: usize = 32;
 
 /// The sequence that is timed.
@@ -209,8 +209,8 @@ fn each<M: Timed>(
     laps: usize,
     access: impl Fn(&M::Word) -> u32,
 ) -> u64 {
-    // This value is zero, but the compiler does not know that. So the next address depends on what
-    // the last access has returned.
+    // This value is zero, but the compiler does not know that. So the next address depends on the
+    // result of the last access.
     let zero = black_box(0);
     let mut seen = 0;
     let start = M::ticks();

@@ -10,24 +10,25 @@ use syncline_sim::machine::Protocol;
 /// Properties of the system that affect measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Whether this machine is measured; otherwise it is a simulated one.
+    /// Whether the measured machine is this one; otherwise it is a simulated one.
     pub native: bool,
     /// The hypervisor, if there is one.
     pub hypervisor: Option<String>,
     /// Whether the process runs in a container.
     pub container: bool,
-    /// How many processors of the machine are online.
+    /// The number of the machine's processors that are online.
     pub online: usize,
-    /// How many processors this process may use at the same time, by its affinity and its quota.
+    /// The number of processors that this process may use at the same time, by its affinity and its
+    /// quota.
     pub parallelism: usize,
-    /// What is wrong with the processor's clock, if anything.
+    /// The fault of the processor's clock, in words, if it has one.
     pub clock_fault: Option<&'static str>,
     /// Whether a changed line stays with its owner when others read it (MOESI); `None` if that is
     /// unknown.
     pub owned: Option<bool>,
-    /// Which unit answers a request for a line.
+    /// The unit that answers a request for a line.
     pub protocol: Protocol,
-    /// How many stores can wait in a thread's buffer; `None` if that is unknown.
+    /// The number of stores that can wait in a thread's buffer; `None` if unknown.
     pub store_buffer: Option<usize>,
 }
 
@@ -36,8 +37,8 @@ pub struct Surroundings {
 const STORES: usize = 32;
 
 impl Surroundings {
-    /// The properties of the system that this process runs on. The caller passes what is wrong with
-    /// the clock, since the caller's code reads the clock.
+    /// The properties of the system that this process runs on. The caller passes the clock's fault,
+    /// since the caller's code reads the clock.
     pub fn here(clock_fault: Option<&'static str>) -> Surroundings {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().unwrap_or(1);
         // According to their manuals, AMD's processors have MOESI, and a directory at a line's
@@ -101,8 +102,8 @@ fn maker() -> Maker {
     Maker::Other
 }
 
-/// The name of the hypervisor. It comes from the processor if that gives one, and otherwise from
-/// the firmware. `None` if there is no hypervisor.
+/// The name of the hypervisor, from the processor or, if the processor gives no name, from the
+/// firmware. `None` if there is no hypervisor.
 fn hypervisor(root: &Path) -> Option<String> {
     processor_says().or_else(|| firmware_says(root))
 }

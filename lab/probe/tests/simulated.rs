@@ -50,8 +50,8 @@ fn the_probe_recovers_how_long_a_line_stays() {
         let mut description = Machine::named("opteron").unwrap().description;
         description.stays = Some(share);
         let found = describe(&measured(&Machine::new(description).unwrap())).stays.unwrap();
-        // An increment takes 20 cycles, and a transfer 110 to 296 cycles or more. A rest of the
-        // transfer that is too short for an increment is not used.
+        // An increment takes 20 cycles, and a transfer takes 110 to 296 cycles or more. The owner
+        // does not use the end of the transfer if it is too short for an increment.
         assert!((share - 0.18..=share).contains(&found), "{share}: {found}");
     }
 }
@@ -155,8 +155,9 @@ fn tilera() {
     }
 }
 
-/// The most processors that a machine may have for a test to run the probe on it, since the probe
-/// measures each pair. Only `clusters` has more, and larger machines have the form of smaller ones.
+/// The most processors of a machine on which the test of written descriptions runs the probe, since
+/// the probe measures each pair. The test also takes `clusters`, which has more. The other larger
+/// machines have the form of smaller ones.
 const TOO_MANY: usize = 100;
 
 #[test]

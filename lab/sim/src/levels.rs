@@ -2,9 +2,9 @@
 //! evicted by others.
 //!
 //! A level consists of sets. In a set, a new line evicts the least recently used one.
-//! [`Line`](crate::line::Line) decides which cache has a line in which state, so a line that is
-//! evicted from the last of these levels still belongs to the core; but the core has to fetch it
-//! from the last-level cache again.
+//! [`Line`](crate::line::Line) decides which cache has a line in which state. So a line that is
+//! evicted from the last of these levels still belongs to the core, but the core has to fetch the
+//! line from the last-level cache again.
 
 use crate::machine::Machine;
 

@@ -256,8 +256,9 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
 }
 
 /// Ordinary data that several threads access. An access by [`Data::with`] costs a store to each
-/// line of the data, and one by [`Data::look`] a load of each; a core that runs ahead makes them at
-/// the same time. The caller's next step may depend on the data, so the core waits for all of them.
+/// line of the data, and an access by [`Data::look`] costs a load of each line. A core that runs
+/// ahead makes these stores or loads at the same time. The caller's next step may depend on the
+/// data, so the core waits for all of them.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,

@@ -63,8 +63,7 @@ fn others(machine: &Machine) -> Vec<(usize, f64)> {
 }
 
 /// Claim S12. The Niagara and the Tilera are left out: on the Niagara, and between neighbours on
-/// the Tilera, a transfer takes so few cycles that a processor's work in its own cache counts as
-/// well.
+/// the Tilera, a transfer takes few cycles, so a processor's work in its own cache matters too.
 #[test]
 fn a_message_costs_two_transfers_and_a_round_trip_four() {
     for name in ["opteron", "xeon", "opteron-2384", "xeon-x5660"] {

@@ -105,9 +105,9 @@ fn a_line_is_busy_while_it_travels_and_not_while_it_stays() {
         word.swap(1, Relaxed);
     };
     assert_eq!(apart(&named("xeon"), 1, swap), 120);
-    // A swap takes 90 cycles from another core. For 24 of these, the cycles of a load, the request
-    // and the answer travel, and the line is not busy. Instead, it is busy for the 3 cycles of a
-    // load from a core's own cache.
+    // A swap takes 90 cycles from another core. During 24 of these, as many as a load takes, the
+    // request and the answer travel, and the line is not busy. In place of these 24 cycles, the
+    // line is busy for the 3 cycles of a load from a core's own cache.
     assert_eq!(apart(&named("niagara"), 8, swap), 69);
 }
 

@@ -1,5 +1,5 @@
-//! Accesses that a core has under way at the same time. The tests check how long they take, for
-//! what they wait, and that they take effect in program order.
+//! Accesses that a core has under way at the same time. The tests check how long these accesses
+//! take, what they wait for, and that they take effect in program order.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};

@@ -8,7 +8,7 @@ pub struct Figure {
     /// The paper's name for the figure: `figure-5`, `table-2`. Names from papers other than SSYNC
     /// have a prefix, as in `scc-figure-5`.
     pub id: &'static str,
-    /// What the figure shows.
+    /// The title, which says what the figure shows.
     pub title: &'static str,
     /// The horizontal axis, with its unit.
     pub x: &'static str,

@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::world::World;
 
-/// How much a study measures for each point of a figure.
+/// The number of measurements that a study makes for each point of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
     /// One measurement of each point, usually a shortened one; for tests.
@@ -21,7 +21,7 @@ pub enum Effort {
 /// The parameters of a study, apart from the machines.
 #[derive(Clone, Copy, Debug)]
 pub struct Lab {
-    /// How much is measured for each point.
+    /// The number of measurements of each point.
     pub effort: Effort,
     /// The seed of all random choices.
     pub seed: u64,

@@ -8,9 +8,9 @@ use crate::figures::{PLANS, Plan};
 use crate::lab::{Lab, side_by_side};
 use crate::target::{MACHINES, Target};
 
-/// The number of parts of a study that are simulated at a time; a part is one figure on one
-/// machine. The points of the next part keep the processors busy when the last points of one part
-/// leave some idle.
+/// The number of parts of a study that are simulated at the same time. A part is one figure on one
+/// machine. When the last points of a part leave processors idle, the points of the next part use
+/// them.
 const PARTS: usize = 2;
 
 /// Measures the figures of `plans` on the machines `targets`. A figure has no panel for a machine
@@ -67,8 +67,8 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     book
 }
 
-/// The machines that claims need besides SSYNC's four, with the figures that are measured on them:
-/// the two machines of SSYNC's section 8, and the SCC of the paper on MPI's passive target.
+/// The machines that claims need in addition to SSYNC's four, with the figures that are measured on
+/// them: the two machines of SSYNC's section 8, and the SCC of the paper on MPI's passive target.
 const OTHERS: [(&[&str], &[&str]); 2] = [
     (&["opteron-2384", "xeon-x5660"], &["table-2", "figure-4", "figure-5"]),
     (

@@ -1,6 +1,7 @@
-//! The claims, measured with little effort: all parts must hold except those that are known to
-//! miss, which must have a reason and still miss. docs/study.md and lab/study/claims.md must agree
-//! with the results. The checks themselves are tested with wrong inputs.
+//! The claims, measured with little effort. All parts must hold except those that are known to
+//! miss. Each of the latter must have a reason, and must still miss. docs/study.md and
+//! lab/study/claims.md must agree with the results. The checks themselves are tested with wrong
+//! inputs.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
 //! Which lock to use on today's machines. docs/locks.md must name the best lock of each situation
-//! in which that is clear, and must have the right verdicts on published ratios.
+//! in which one lock is clearly the best, and must have the right verdicts on published ratios.
 
 use std::path::Path;
 

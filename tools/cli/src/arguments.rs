@@ -79,7 +79,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
 /// The most runs of a program that a user can request. No user waits for more.
 pub const MOST_RUNS: usize = 10_000;
 
-/// Reads how often something is to be run.
+/// Reads a number of runs.
 pub fn parse_runs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(runs) if (1..=MOST_RUNS).contains(&runs) => Ok(runs),

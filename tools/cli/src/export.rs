@@ -58,7 +58,7 @@ pub enum Format {
     Json,
 }
 
-/// What a flame graph shows.
+/// The value that a flame graph shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Value {
     /// Microseconds of waiting

@@ -73,7 +73,7 @@ impl Failure {
         self.status
     }
 
-    /// What happened. The hint is not part of it.
+    /// The text that says what happened, without the hint.
     pub fn what(&self) -> String {
         let mut told = self.error.to_string();
         for cause in self.error.chain().skip(1).map(ToString::to_string) {

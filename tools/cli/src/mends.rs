@@ -1,4 +1,4 @@
-//! The changes that `syncline try` tries besides locks. They need no other lock.
+//! The changes that `syncline try` tries in addition to locks. These changes need no other lock.
 
 use clap::ValueEnum;
 use syncline_targets::Locks;

@@ -43,7 +43,7 @@ const LIBRARY: &str = "libsyncline_mpi.so";
 /// The environment variable that names another file for this library, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_MPI";
 
-/// Runs the program in the place of Syncline. Returns only if that fails.
+/// Replaces this process by the program. Returns only on failure.
 pub fn run(args: &Mpi) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let mut variables: Variables = Vec::new();

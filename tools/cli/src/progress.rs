@@ -10,8 +10,8 @@ use syncline_analysis::Progress;
 /// The bar appears after this time: a shorter wait needs none.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A progress bar on standard error. It appears only if that is a terminal, and only after
-/// [`PATIENCE`]. Dropping this value removes it.
+/// A progress bar on standard error. It appears only if standard error is a terminal, and only
+/// after [`PATIENCE`]. Dropping this value removes the bar.
 pub struct Bar {
     started: Instant,
     shown: Option<ProgressBar>,

@@ -1,5 +1,5 @@
 //! Tests of `syncline report`: where it writes, and what it says about recordings that it can't
-//! read. The text of reports is tested in `syncline-report`, which makes it.
+//! read. The crate `syncline-report`, which makes the text of reports, tests that text.
 
 mod common;
 
@@ -75,8 +75,8 @@ fn a_refused_run_is_not_reported_with_the_previous_recording() {
     assert!(old.contains("\"argument\""), "{old}");
 }
 
-/// A command that no shell could run either, such as a mistyped one, does not count as a run that
-/// recorded nothing.
+/// A command that can't run even without Syncline, such as a mistyped one, does not count as a run
+/// that recorded nothing.
 #[test]
 fn a_command_that_cannot_run_leaves_the_recording_valid() {
     let sandbox = recorded();

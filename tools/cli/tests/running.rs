@@ -104,8 +104,8 @@ fn send(child: &Child, signal: Signal) {
 /// A shell command that takes a while, but ends.
 const SOME_TIME: &str = "n=0; while [ $n -lt 1000 ]; do sleep 0.02; n=$((n + 1)); done";
 
-/// Sets signals to their default actions in the command: a shell can't trap a signal that was
-/// ignored when the shell started, as in a background job.
+/// Sets signals to their default actions in the command. A shell can't trap a signal that was
+/// ignored when the shell started, as such signals are in a background job.
 fn with_default_signals(command: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
     let reset = || {

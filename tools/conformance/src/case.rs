@@ -1,4 +1,5 @@
-//! A program under test, which is run plainly (without Syncline) and under `syncline record`.
+//! A program under test, which is run plainly (without Syncline), under `syncline record`, or under
+//! `syncline exec`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -32,9 +33,9 @@ pub struct Both {
     pub plain: Outcome,
     /// The recorded run.
     pub recorded: Outcome,
-    /// What `syncline record` has recorded.
+    /// The recording that `syncline record` has made.
     pub recording: Recording,
-    /// What the program stated about itself in the recorded run.
+    /// The facts that the program stated about itself in the recorded run.
     pub truth: Truth,
 }
 

@@ -1,4 +1,5 @@
-//! Compiles programs under test. A program is compiled again only if its text has changed.
+//! Compiles programs under test. A program is compiled again only if its text, a header in
+//! `programs/`, or the compiler's command line has changed.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -139,8 +140,8 @@ fn key(compiler: &Command) -> u64 {
 }
 
 /// Builds a file under a unique name, and then gives it the name `path` by a hard link, unless
-/// another test has done so before. A program that a test is running must not be replaced, because
-/// then its process would have deleted files as modules.
+/// another test has already done so. A program that a test is running must not be replaced, because
+/// its process would then have deleted files as modules.
 fn build(mut compiler: Command, path: &Path) {
     static BUILDS: AtomicU32 = AtomicU32::new(0);
     let number = BUILDS.fetch_add(1, Ordering::Relaxed);

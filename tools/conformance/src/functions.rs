@@ -24,9 +24,9 @@ impl Functions {
         Functions { ranges: text.lines().filter_map(range).collect() }
     }
 
-    /// The function at an address in the file, from which addresses in a process differ by the
-    /// module's bias; `None` if there is no function. A variant that the compiler has made, such as
-    /// `name.isra.0`, counts as its original.
+    /// The function at an address in the file; `None` if there is no function. (An address in a
+    /// process differs from the address in the file by the module's bias.) A variant that the
+    /// compiler has made, such as `name.isra.0`, counts as its original.
     pub fn at(&self, address: u64) -> Option<&str> {
         let found = self.ranges.iter().find(|(start, end, _)| (*start..*end).contains(&address));
         found.and_then(|(_, _, name)| name.split('.').next())

@@ -5,7 +5,8 @@
 //! in `programs/` counts what it does and prints the counts. A test compares each count with the
 //! recording.
 //!
-//! - [`Program`] is a source file in `programs/`; it is compiled if its text has changed;
+//! - [`Program`] is a source file in `programs/`; it is compiled again if its text, a header or the
+//!   command line has changed;
 //! - [`Case`] runs the program plainly and under `syncline record`, each with a time limit, and
 //!   requires equal output and equal exit statuses;
 //! - [`Truth`] is what the program states about itself (`programs/truth.h` has the format), and

@@ -1,4 +1,4 @@
-//! How tests start MariaDB.
+//! The script with which tests start MariaDB.
 
 /// A shell script that makes a server's tables in the folder that is the script's first argument,
 /// and then becomes the server. When a server starts, it removes all temporary tables in its folder

@@ -50,7 +50,7 @@ impl Recording {
         self.folder.path().join("recording")
     }
 
-    /// What `syncline report` with these options prints about the recording.
+    /// The text that `syncline report` with these options prints about the recording.
     ///
     /// # Panics
     /// If the report fails.
@@ -127,7 +127,7 @@ impl Recording {
         sums
     }
 
-    /// How often all processes have called an operation.
+    /// The number of successful calls of an operation, in all processes.
     pub fn calls(&self, op: Op) -> u64 {
         let sums = self.sums();
         let these =
@@ -150,8 +150,8 @@ impl Recording {
         (seconds, u64::from(held_samples) + waited.1)
     }
 
-    /// The holders for which a row's waits have waited: for each its thread and stack, and the
-    /// waits.
+    /// The holders that a row's waits have waited for. Each has its thread, its stack, and the
+    /// number of waits.
     pub fn blockers(row: &syncline_recording::Row) -> Vec<Blocker> {
         let all: [Blocker; BLOCKERS] = match &row.waits {
             Some(waits) => waits.blockers,

@@ -1,4 +1,4 @@
-//! Reads what a program states about itself.
+//! Reads the facts that a program states about itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use syncline_recording::{Op, Primitive};
 
 use crate::recording::{Counter, Recording};
 
-/// A fact that a line of the output states: how often a process, or one of its threads, has made an
-/// operation.
+/// A fact that a line of the output states: the number of operations of one kind that a process, or
+/// one of its threads, has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// The process.

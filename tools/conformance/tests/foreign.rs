@@ -1,6 +1,6 @@
-//! Tests of `syncline-foreign`, which compares other projects' test suites with and without
-//! Syncline. Here the suite consists of programs whose right verdicts are known. Processes that the
-//! programs leave behind must be ended.
+//! Tests of `syncline-foreign`, which runs other projects' test suites with and without Syncline
+//! and compares the runs. Here the suite consists of programs whose right verdicts are known.
+//! `syncline-foreign` must end processes that the programs leave behind.
 
 use std::fs;
 use std::path::Path;

@@ -161,7 +161,7 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).expect("its mode").mode() & 0o7777
 }
 
-/// Plants a fifo and links in a folder, as another user if that is possible.
+/// Plants a fifo and links in a folder. They belong to another user if the test runs as root.
 fn plant(folder: &Path, precious: &Path) {
     mkfifo(&folder.join("77.syncline"), Mode::from_bits_truncate(0o666)).expect("a fifo");
     symlink(precious, folder.join("78.syncline")).expect("a link");
@@ -188,7 +188,7 @@ fn precious(folder: &Path) -> PathBuf {
     precious
 }
 
-/// The words of a text in one line: a report breaks lines at a terminal's width.
+/// The words of a text in one line, since a report breaks its lines at a terminal's width.
 fn in_one_line(text: &[u8]) -> String {
     String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -223,7 +223,7 @@ fn a_planted_fifo_hangs_nobody_and_planted_links_lead_nowhere() {
     reader(&["inspect", "--read"], &recording).assert_status(1);
 }
 
-/// Root's recording folder has a file of a recording that another user made.
+/// Root's recording folder has a copy of a recording's file that belongs to another user.
 #[test]
 fn a_file_of_another_user_is_not_taken_for_a_recording() {
     if !is_root() {

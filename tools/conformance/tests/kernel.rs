@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 const PROCESSES: u64 = 8;
 const ROUNDS: u64 = 20;
 
-/// Runs `syncline kernel`; `None` if there is no emulator or no kernel.
+/// Runs `syncline kernel`. Returns `None` if there is no emulator or no kernel.
 fn kernel(folder: &Path, arguments: &[&str]) -> Option<Outcome> {
     let mut command = Command::new(syncline());
     command.arg("kernel").args(arguments).arg("-o").arg(folder.join("out")).current_dir(folder);
@@ -42,7 +42,8 @@ impl Rows {
         Rows(document["report"]["rows"].as_array().expect("rows").clone())
     }
 
-    /// How often locks were taken in any of `functions`, of which each kernel has one.
+    /// The number of acquisitions of locks in any of `functions`. Each kernel has one of these
+    /// functions.
     fn taken_in(&self, functions: &[&str]) -> u64 {
         let sites = self.0.iter().filter_map(|row| row["sites"].as_array()).flatten();
         let own = sites.filter(|site| {

@@ -14,7 +14,8 @@ use syncline_recording::{Class, Error, ProcessFile, process_files};
 /// row of the sampled lock. A reader that comes in between sees these calls in neither row.
 const MOVING: u64 = 128;
 
-/// Reads the recording repeatedly until the program has ended. Returns how often that succeeded.
+/// Reads the recording repeatedly until the program has ended. Returns the number of successful
+/// readings.
 fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
     let (mut reads, mut before) = (0, 0);
     while !ended.load(Ordering::Relaxed) {

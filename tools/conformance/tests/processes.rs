@@ -20,8 +20,8 @@ fn shell(script: String) -> Case {
     Case::new(&Program::installed("/bin/sh")).arg("-c").arg(script)
 }
 
-/// Runs `dies MANNER`, which must end with `status`. `state` is the state in the file, which says
-/// whether the recorder saw the end.
+/// Runs `dies MANNER`, which must end with `status`. The file must have the state `state`, which
+/// says whether the recorder saw the end.
 #[track_caller]
 fn dies(manner: &str, status: i32, state: u32) {
     let case = Case::new(&Program::compile("dies.c")).arg(manner).status(status);
@@ -97,9 +97,9 @@ fn states(folder: &Path) -> Vec<(u32, State)> {
     processes.iter().map(|process| (process.pid, process.state)).collect()
 }
 
-/// If a child ends by a system call in its own code, or by a signal, its file does not say how it
-/// ended. The report then shows the end that the parent learned from `wait`. The program itself
-/// checks what it learns from `wait`.
+/// If a child ends by a system call in its own code, or by a signal, the child's file does not say
+/// how the child ended. The report then shows the end that the parent learned from `wait`. The
+/// program itself checks the ends that it learns from `wait`.
 #[test]
 fn an_end_that_only_the_parent_sees() {
     let both = Case::new(&Program::compile("reaps.c")).both();

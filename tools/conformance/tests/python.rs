@@ -1,5 +1,5 @@
-//! The functions of Python programs are named, though all of them wait through the same functions of
-//! the interpreter.
+//! Reports name the functions of Python programs, although all of these functions wait through the
+//! same functions of the interpreter.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,8 +21,8 @@ fn each_python_function_that_waits_has_its_name() {
     let program = program("sleepers.py");
     let report = report(&program);
     let process = &report["processes"][0];
-    // The program's functions wait at the lines with `with`, the sleep and `get`; the program's
-    // source has the lines' numbers.
+    // The program's functions wait at the lines with `with`, the sleep and `get`. The test finds
+    // the numbers of these lines in the program's source.
     let source = std::fs::read_to_string(&program).expect("the program");
     let line = |text: &str| 1 + source.lines().position(|line| line.trim() == text).expect(text);
     for (function, text, least) in [
@@ -37,8 +37,8 @@ fn each_python_function_that_waits_has_its_name() {
     }
 }
 
-/// In a process that was attached to, the recorder is a copy in memory. Stacks go through it too,
-/// so a wait that it has recorded is not reported a second time as a sleep.
+/// In a process to which Syncline has attached, the recorder is a copy in memory. Stacks go through
+/// this copy too, so a wait that it has recorded is not reported a second time as a sleep.
 #[test]
 fn functions_of_an_attached_process_are_named_and_its_waits_are_counted_once() {
     if !is_known() {
@@ -56,7 +56,7 @@ fn functions_of_an_attached_process_are_named_and_its_waits_are_counted_once() {
     let process = &report["processes"][0];
     let ask = format!("ask at {}:", program.display());
     assert!(waited(process, &ask) > 0.3, "{:#?}", process["sites"]);
-    // Waits that began before the process was attached to are seen as sleeps only.
+    // Waits that began before Syncline attached are seen only as sleeps.
     let asleep = process["asleep"].as_array().expect("sleeps");
     let at_libc = |sleep: &&Value| sleep["place"].as_str().expect("text").contains("futex");
     let seconds = |sleep: &Value| sleep["seconds"].as_f64().expect("seconds");
@@ -64,7 +64,7 @@ fn functions_of_an_attached_process_are_named_and_its_waits_are_counted_once() {
     assert!(again < 0.2, "{asleep:#?}");
 }
 
-/// The time waited at sites whose place begins so.
+/// The seconds waited at call sites whose `place` begins with this text.
 fn waited(process: &Value, place: &str) -> f64 {
     let sites = process["sites"].as_array().expect("sites").iter();
     let there = sites.filter(|site| site["place"].as_str().expect("text").starts_with(place));
@@ -88,8 +88,8 @@ fn waits_for_the_interpreters_lock_are_named() {
     assert!(share > 0.1, "{remaining:#?}");
 }
 
-/// The source says what a function repeats: a `while` loop looks again after each sleep, and a `for`
-/// loop does a piece of work in each round.
+/// The source shows what a function repeats. A `while` loop looks again after each sleep, whereas a
+/// `for` loop does a piece of work in each round.
 #[test]
 fn a_while_loop_that_sleeps_is_found() {
     if !is_known() {
@@ -108,7 +108,7 @@ fn a_while_loop_that_sleeps_is_found() {
     assert_eq!(findings("work"), Vec::<String>::new());
 }
 
-/// A program that hangs is looked at while it hangs: samples are written while it runs.
+/// Samples are written while the program runs, so a report is possible while the program hangs.
 #[test]
 fn the_functions_of_a_program_that_hangs_are_named_while_it_hangs() {
     if !is_known() {

@@ -118,8 +118,8 @@ fn ready_time_differs_from_running_and_sleeping() {
     }
 }
 
-/// Holds for which no thread waits are timed by sampling. The longest hold is left out of the
-/// recorded and of the measured time, since its length is due to the scheduler.
+/// Holds for which no thread waits are timed by sampling. The length of the longest hold is due to
+/// the scheduler. So the recorded mean leaves it out, and the program prints the median.
 #[test]
 fn uncontended_holds_are_timed() {
     let program = Program::compile("holds.c");
@@ -137,10 +137,10 @@ fn uncontended_holds_are_timed() {
     }
 }
 
-/// The more often a lock was taken, the fewer of its acquisitions are timed, and the more
-/// acquisitions each timed one stands for. So long holds at the beginning do not weigh more than
-/// their number warrants. The longest hold is left out. The scheduler may make another hold long,
-/// so the program runs three times, and one ratio must be right.
+/// The more often a lock was taken, the smaller is the share of its acquisitions that are timed,
+/// and the more acquisitions each timed one stands for. So long holds at the beginning do not weigh
+/// more than their number warrants. The longest hold is left out. The scheduler may make another
+/// hold long, so the program runs three times, and one ratio must be right.
 #[test]
 fn holds_that_become_short_are_not_overestimated() {
     let program = Program::compile("phases.c");
@@ -163,8 +163,7 @@ fn holds_that_become_short_are_not_overestimated() {
 }
 
 /// Two stacks of a call site are distinguished even if they have the same depth. This holds for the
-/// first locks of the call site, each of which gets a row, and for locks that are found by
-/// sampling.
+/// first locks of the call site, which have a row each, and for locks that are found by sampling.
 #[test]
 fn stacks_of_one_depth_are_distinguished() {
     let program = Program::compile("paths.c");

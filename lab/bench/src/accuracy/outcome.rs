@@ -79,7 +79,8 @@ impl Outcome {
         self.problem.is_some() && !self.is_found()
     }
 
-    /// Whether all verdicts are right, so that no further run is needed to outvote a wrong one.
+    /// Whether most runs have the right verdicts, so that no further run is needed to outvote wrong
+    /// ones.
     pub fn is_right(&self) -> bool {
         !self.is_false_alarm() && !self.is_missed()
     }

@@ -9,7 +9,7 @@ use syncline::channel::{self, Ring, Single};
 use syncline::memory::Native;
 use syncline::wait::{Park, Yield};
 
-/// A message that fills a line: 56 bytes, besides the flags.
+/// A message of 56 bytes, which fills a line together with the flags.
 pub type Line = [u64; 7];
 /// The number of the end that asks, and its request.
 pub type Request = (usize, u64);

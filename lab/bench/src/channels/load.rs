@@ -49,8 +49,8 @@ fn run(
     messages as f64 / elapsed.as_secs_f64()
 }
 
-/// A line goes back and forth between two threads, each of which writes to it in its turn. This is
-/// the limit of the machine itself. Returns transfers per second.
+/// Two threads take turns to write to one line, so the line goes back and forth between them. This
+/// is the limit of the machine itself. Returns transfers per second.
 pub fn transfers(count: u64) -> f64 {
     let line = Padded(AtomicU64::new(0));
     let play = |own: u64| {

@@ -44,8 +44,8 @@ struct Side {
     run: fn(u64) -> f64,
 }
 
-/// The number of transfers with which the transfer time of a line is measured in each round: so
-/// many that the start of the threads doesn't matter.
+/// The number of transfers from which each round computes a line's transfer time. It is so large
+/// that the start of the threads doesn't matter.
 const TRANSFERS: u64 = 40_000;
 const LINE: Side = Side { name: "a line alone", sleeps: None, run: |_| load::transfers(TRANSFERS) };
 
@@ -106,8 +106,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// The best peer among the channels that sleep, or among those that don't, and the ratios of
-    /// our results to its results over the rounds.
+    /// The best peer among the channels that sleep (or that don't), and the ratio of our results to
+    /// that peer's over the rounds.
     fn versus(&self, sleep: bool) -> (&'static str, Spread) {
         let (peer, ratios) = self.ratios(sleep);
         (peer, spread(&ratios))
@@ -122,8 +122,9 @@ impl Outcome {
         (peer.name, ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect())
     }
 
-    /// The median of those ratios over the rounds in which a line's transfer took from `least` to
-    /// `below` nanoseconds, and the number of these rounds; `None` if there were none.
+    /// The median ratio of our results to the best peer's, over the rounds in which a line's
+    /// transfer took from `least` to `below` nanoseconds, and the number of these rounds. `None` if
+    /// there were none.
     fn ratio_where(&self, sleep: bool, least: f64, below: f64) -> Option<(f64, usize)> {
         let line = self.load.sides.iter().position(|side| side.sleeps.is_none());
         let transfers = &self.results[line.expect("it is measured in each load")];

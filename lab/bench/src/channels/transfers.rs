@@ -17,10 +17,10 @@ pub struct Cost {
     pub machine: &'static str,
     /// The class of the threads' distance: 0 is the least.
     pub distance: usize,
-    /// Transfers per message one way (`one_way`), and transfers per round trip.
+    /// Transfers of a line per message (`one_way`), and per round trip (`round_trip`).
     pub one_way: f64,
     pub round_trip: f64,
-    /// Transfers per message of a ring.
+    /// Transfers of a line per message of a ring.
     pub ring: f64,
 }
 

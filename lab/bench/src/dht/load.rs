@@ -1,5 +1,5 @@
-//! The work of each rank, which is the same on all tables: operations on random keys, of which a
-//! share are reads.
+//! The work of each rank, which is the same on all tables: operations on random keys. A given share
+//! of the operations are reads.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -5,8 +5,8 @@
 //! - the library's table in threads of one process, which is not divided among ranks.
 //!
 //! There are 4 ranks, keys and values have 8 bytes, and 95 % of the operations are reads, on random
-//! keys. The result of each side is the number of operations of all ranks per second. Nothing is
-//! measured that needs more processors or a network.
+//! keys. The result of each side is the number of operations of all ranks per second. The benchmark
+//! measures nothing that needs more processors or a network.
 
 mod load;
 mod peers;

@@ -1,6 +1,6 @@
-//! Benchmarks of other distributed tables, which a user has built. A file describes each of them.
-//! Each runs in turn with ours, and prints its operations per second itself. No distributed table
-//! is packaged, so the project can't fetch any.
+//! Benchmarks of other distributed tables, which a user has built. A file describes each benchmark.
+//! Each benchmark runs in turn with ours, and prints its operations per second itself. No
+//! distributed table is packaged, so the project can't fetch any.
 //!
 //! ```toml
 //! # mpi-dht.toml: the name in the table is the file's

@@ -8,10 +8,10 @@
 //! interposition is 5 %.
 //!
 //! A program that is linked statically with the lock calls the lock without a detour through the
-//! loader's tables, and finds its thread-local words without a call. That comparison is shown too,
-//! but isn't counted, since no interposed function can be called that way. Also shown is the cost
-//! of leaving a mutex to the C library, relative to the program without Syncline: this is the
-//! detour alone, with the same lock on both sides.
+//! loader's tables, and finds its thread-local words without a call. The benchmark also shows the
+//! comparison with such a program, but does not count it, since no interposed function can be
+//! called that way. It also shows the cost of leaving a mutex to the C library, relative to the
+//! program without Syncline: this is the detour alone, with the same lock on both sides.
 //!
 //! The memory is that of 300,000 mutexes, each used once, without the bytes of the objects
 //! themselves.

@@ -5,14 +5,14 @@
 //!
 //! - Every critical section is traced: [`locking`]'s programs, which do little but lock, and the
 //!   real programs of [`crate::programs`].
-//! - The same programs within the default budget, and a program that does nothing, whose time is
-//!   that of the start.
+//! - The same programs within the default budget, and a program that does nothing, which shows the
+//!   time of the start.
 //! - Valgrind's lackey, which prints each memory access of the whole program, on the smallest of
 //!   these programs.
 //!
 //! The aims are the budget, and for full traces a smaller slowdown than SyncPerf reports (section
-//! 4.5.2). These slowdowns are 8.7 times for memcached, 11.7 for fluidanimate, which acquires a
-//! lock for each small change, and 3.5 for the best program.
+//! 4.5.2). SyncPerf's slowdown is 8.7 times for memcached, 3.5 for the best program, and 11.7 for
+//! fluidanimate, which acquires a lock for each small change.
 
 mod inspector;
 mod lackey;

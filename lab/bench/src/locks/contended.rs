@@ -27,8 +27,8 @@ pub struct Outcome {
 /// Lets threads use new locks for the length of a slot.
 ///
 /// Threads read the stop flag inside the section, and do not count sections that begin after the
-/// stop. Otherwise, if hand-overs of a lock are very slow, sections would be counted while the slot
-/// is being ended.
+/// stop. Otherwise, if hand-overs of a lock are very slow, threads would count sections while the
+/// slot is ending.
 pub fn run(
     row: &dyn Fn(usize) -> Box<dyn Arena>,
     load: &Load,

@@ -29,7 +29,7 @@ pub enum Kind {
     TurnsShared,
     /// A lock that readers share. Waiters form a queue, and each polls its own word.
     QueuedShared,
-    /// A lock to whose holder the section is sent.
+    /// A lock whose waiters send their sections to the holder.
     Delegation,
 }
 

@@ -95,7 +95,7 @@ fn assert_same_instructions_shared<Ours: RawSharedLock, ByHand: Lock>(name: &str
     assert_same_instructions::<Reader<Shared<Ours>>, Reader<ByHand>>(&format!("{name}, reader"));
 }
 
-/// A lock of which only acquisitions as a reader are compared.
+/// A lock whose acquisitions as a reader are compared.
 #[derive(Default)]
 struct Reader<L>(L);
 

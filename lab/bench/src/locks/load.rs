@@ -52,8 +52,8 @@ pub const TWO_THREADS: &str = "Two threads, one lock, 100 ns outside";
 pub const OVERSUBSCRIBED_8: &str = "8 threads for each processor, one lock, 100 ns outside";
 const OVERSUBSCRIBED_32: &str = "32 threads for each processor, one lock, 100 ns outside";
 
-/// The numbers of threads, greater than that of processors, with which recommended locks are
-/// judged.
+/// The numbers of threads, all greater than the number of processors, with which recommended locks
+/// are judged.
 pub const OVERSUBSCRIBED: [Threads; 2] = [Threads::PerProcessor(8), Threads::PerProcessor(32)];
 /// The sections with which recommended locks are judged: the time for which the lock is held in
 /// addition to counting, and the time that a thread spends outside, as in [`Load`].
@@ -188,8 +188,8 @@ impl Load {
             && !self.starves(contender)
     }
 
-    /// Whether the lock takes part in only one slot of this load. That is so if it takes seconds
-    /// after the slot until all of its waiters have had their turns.
+    /// Whether the lock takes part in only one slot of this load. That is so if, after the slot, it
+    /// takes seconds until all waiters of the lock have had their turns.
     pub fn shows_once(&self, contender: &Contender, size: Size) -> bool {
         matches!(size, Size::Full)
             && self.for_whom == For::Exclusive

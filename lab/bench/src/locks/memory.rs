@@ -53,8 +53,8 @@ fn per_lock(contender: &Contender) -> usize {
         heap::in_use().saturating_sub(before)
     };
     let unused = |locks: usize| {
-        // This is subtracted, so that the benchmark's own cells, and the lists that hold them, are
-        // not counted.
+        // These bytes are subtracted below, so that the benchmark's own cells, and the lists that
+        // hold them, are not counted.
         let before = heap::in_use();
         let rows: Vec<_> = (0..locks).map(|_| (contender.row)(1)).collect();
         let taken = heap::in_use().saturating_sub(before);

@@ -5,8 +5,8 @@
 //! - [`contended`]: throughput, durations of acquisitions, and fairness, under the [`load`]s.
 //! - [`memory`]: the memory of each lock.
 //!
-//! All locks run in the same loops ([`arena`]); C locks run in the same loops written in C
-//! ([`ck`]).
+//! All locks run in the same loops. The loops of Rust locks are in [`arena`], and those of C locks
+//! are written in C ([`ck`]).
 
 mod arena;
 mod ck;

@@ -51,7 +51,7 @@ fn is_opponent(peer: &Contender, kind: Kind) -> bool {
 }
 
 /// Whether the peers of this kind do the same as our lock, so that ours should not be slower. The
-/// peers of a lock of the other two kinds have no queue, and so less to do.
+/// peers of the other two kinds have no queue, and so they have less to do.
 fn is_of_same_kind(kind: Kind) -> bool {
     !matches!(kind, Kind::Delegation | Kind::QueuedShared)
 }

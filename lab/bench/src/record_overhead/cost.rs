@@ -28,8 +28,8 @@ pub fn figures(finished: &Finished, recording: Option<&Path>) -> io::Result<Vec<
     Ok(figures)
 }
 
-/// The disk space of all files in a folder. The files of a recording are longer than that, since
-/// most of their pages are never written.
+/// The disk space of all files in a folder. The length of a recording's files is greater than their
+/// disk space, since most of their pages are never written.
 fn bytes_on_disk(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {

@@ -14,7 +14,8 @@ const MOST: usize = 24;
 fn a_read_pays_nothing_for_other_ways_to_run() {
     let engine = Shared::default();
     let cells: Vec<_> = (0..2 * READS as u64).map(|number| engine.cell(number)).collect();
-    // Transactions run side by side as long as no pace has been measured, as with so few of them.
+    // Transactions run side by side as long as no pace has been measured. These few transactions
+    // are not enough for a measurement of the pace.
     let mut session = Session::new(&engine);
     // The first run is not recorded, since the log grows in it.
     sum(&mut session, &cells);

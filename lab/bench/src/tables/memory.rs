@@ -18,14 +18,14 @@ pub fn print(entries: usize) {
     }
 }
 
-/// The allocated bytes, plus the mapped bytes with the advice to use large pages. Our large tables
-/// are in such mappings.
+/// The allocated bytes, plus the bytes of mappings with the advice to use large pages. Our large
+/// tables are in such mappings.
 fn in_use() -> usize {
     heap::in_use() + mapped(&fs::read_to_string("/proc/self/smaps").unwrap_or_default())
 }
 
-/// The bytes of the mappings that have the flag of this advice. In the kernel's list, a mapping's
-/// size comes before its flags.
+/// The bytes of the mappings whose flags include the advice to use large pages. In the kernel's
+/// list, a mapping's size comes before its flags.
 fn mapped(list: &str) -> usize {
     let (mut kilobytes, mut size) = (0, 0);
     for line in list.lines() {

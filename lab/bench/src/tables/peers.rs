@@ -1,4 +1,5 @@
-//! The tables of all libraries in the form that the benchmark uses. All have the same hasher.
+//! The tables of all libraries in the form that the benchmark uses. All that can grow have the same
+//! hasher.
 
 use std::collections::HashMap;
 use std::sync::RwLock;
@@ -26,7 +27,7 @@ pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
     fn run(&self, stream: &[Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
-    /// If this is `n`, only one step in `n` is run.
+    /// The table runs only one step in this many.
     fn share(&self) -> usize {
         1
     }

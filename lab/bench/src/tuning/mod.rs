@@ -1,9 +1,9 @@
 //! Measures whether `syncline tune` finds the lock that is a program's known fix, and whether the
 //! measured gain is the one that the report predicts.
 //!
-//! The programs are those in `workloads/` whose fix in the source is only another lock, so that the
-//! unmodified program can get that lock too. `syncline tune` runs as a user would run it; its
-//! metric is the time that the programs print. The fix in the source is measured too, as in `./x
+//! The programs are those in `workloads/` whose fix in the source is only another lock, so the
+//! unmodified program can also get that lock. `syncline tune` runs as a user would run it, with the
+//! time that the programs print as its metric. The fix in the source is measured too, as in `./x
 //! accuracy`.
 
 mod said;

@@ -3,14 +3,14 @@
 /// The output about the call site with the greatest predicted gain, which `tune` tries first.
 #[derive(Debug, PartialEq)]
 pub struct Said {
-    /// The gain that the report predicts, as how many times faster the program becomes; `None` if
-    /// it predicts nothing.
+    /// The gain that the report predicts: the factor by which the program becomes faster. `None` if
+    /// the report predicts nothing.
     pub predicted: Option<f64>,
     /// The lock that was kept or, if none was, the one with the greatest gain.
     pub lock: String,
     /// Whether the lock was kept.
     pub kept: bool,
-    /// The measured gain: how many times faster the program is with this lock.
+    /// The measured gain: the factor by which the program is faster with this lock.
     pub gain: f64,
     /// The interval of the measured gain; `None` if there were not enough runs.
     pub interval: Option<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! What the probe needs of a machine: a memory with a clock, and threads at chosen places.
+//! The requirements of the probe on a machine: a memory with a clock, and threads at chosen places.
 
 use std::ops::{Deref, Range};
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,16 +14,16 @@ pub trait Timed: Memory {
     /// Lines that are used only by the threads that measure.
     type Region: Deref<Target = [Padded<Self::Word>]> + Send + Sync;
 
-    /// Reads the clock, in ticks. All earlier accesses are complete before that, and no later one
-    /// begins before it. A load is complete when its value has arrived, but a store only after
-    /// [`settle`](Self::settle).
+    /// Reads the clock, in ticks. All earlier accesses are complete before the reading, and no
+    /// later access begins before it. A load is complete when its value has arrived, but a store
+    /// only after [`settle`](Self::settle).
     fn ticks() -> u64;
 
     /// Waits until this thread's stores and evictions have taken effect for all threads.
     fn settle();
 
     /// Tells the bench that the next access depends on the result of the last one. A bench needs
-    /// this if it can't see that itself.
+    /// this call if it can't see the dependence itself.
     #[inline(always)]
     fn depends() {}
 

@@ -1,6 +1,6 @@
-//! How much is measured, and the progress of a measurement.
+//! The amount of measuring, and the progress of a measurement.
 
-/// How much is measured.
+/// The amount of measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// The number of passes. Each pass measures everything except the matrix of all pairs.

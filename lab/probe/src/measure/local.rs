@@ -72,7 +72,7 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
         let cycles = |ticks: u64| ticks as f64 / STEPS as f64 / clock.cycle;
         Ok(ticks.into_iter().map(cycles).collect())
     };
-    // Besides its load, each step of a walk takes some more time. This time is measured in the
+    // In addition to its load, each step of a walk takes some time. This time is measured in the
     // first level of caches, where the time of the load is known.
     let known = median(&samples.own[0]).unwrap_or(0.0);
     let besides = (median(&walked(caches.l1 / 2)?).unwrap_or(0.0) - known).max(0.0);
@@ -92,9 +92,9 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
 /// not fetch the next one too.
 const LINES_APART: usize = 128;
 
-/// How much memory to walk through so that loads find their lines in the second level, in the last
-/// level, and in no level. Each size is well above that of the level before and well below that of
-/// its own level. It is `None` if there is no such size, or if there is no such level.
+/// The amounts of memory to walk through so that loads find their lines in the second level, in the
+/// last level, and in no level. Each amount is well above the size of the level before and well
+/// below the size of its own level. It is `None` if there is no such amount or no such level.
 fn spans(caches: &Caches) -> [Option<usize>; 3] {
     let Caches { l1, l2, llc } = *caches;
     let between = |below: usize, size: usize| {

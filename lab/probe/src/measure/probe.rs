@@ -1,4 +1,4 @@
-//! What one thread, or one group of threads, measures in one pass.
+//! The measurements of one thread, or of one group of threads, in one pass.
 
 use super::effort::Effort;
 use crate::bench::{Bench, Lines};
@@ -25,7 +25,7 @@ pub(super) fn case(n: usize) -> (Access, State) {
     (ACCESSES[n % ACCESSES.len()], STATES[n / ACCESSES.len()])
 }
 
-/// What must be known about a thread before it can measure.
+/// The calibration of a thread, without which it can't measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     /// The ticks that reading the clock takes.

@@ -1,5 +1,5 @@
-//! Notes on a measurement: what could not be measured, or not with certainty, and what this means
-//! for the figures.
+//! Notes on a measurement: values that could not be measured, or not with certainty, and what this
+//! means for the figures.
 
 pub(crate) mod rules;
 

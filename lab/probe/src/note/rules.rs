@@ -19,15 +19,15 @@ const MANY_OUTLIERS: f64 = 0.02;
 /// A cell counts as noisy only if the middle half of its samples spans more than this share of the
 /// median.
 const NOISY_SPREAD: f64 = 0.2;
-/// A cell counts as noisy only if this half also spans more cycles than this, since one cycle is a
-/// large share of a local access.
+/// A cell counts as noisy only if the middle half of its samples also spans more cycles than this,
+/// since one cycle is a large share of a local access.
 const NOISY_CYCLES: f64 = 4.0;
 /// Neighbours share a cache only if one can load a line that the other one has changed in less than
 /// this share of the time of a load from memory. On SSYNC's machines the largest share is 0.6
 /// (Table 2, Opteron).
 const AS_FAR_AS_MEMORY: f64 = 0.8;
 
-/// What the rules need to know about a measurement.
+/// The facts about a measurement that the rules need.
 pub struct Facts<'a> {
     pub surroundings: &'a Surroundings,
     pub source: &'a Source,

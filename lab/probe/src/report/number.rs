@@ -8,7 +8,7 @@ pub fn cycles(cycles: f64) -> String {
     if cycles < 9.95 { format!("{cycles:.1}") } else { format!("{cycles:.0}") }
 }
 
-/// How far the middle half of the samples is from the median.
+/// The distance of the middle half of the samples from the median.
 pub fn spread(summary: &Summary) -> String {
     let spread = summary.spread();
     if summary.median < 9.95 && spread < 9.95 {

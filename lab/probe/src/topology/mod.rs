@@ -1,10 +1,10 @@
 //! The topology of a machine: its hardware threads, and how far they are from each other.
 //!
-//! The position of a hardware thread is a list of what it shares with other threads: its core, its
-//! second-level and last-level caches, its NUMA node, its package. The distance between two threads
-//! is the first of these that they have in common, or none. If they are on different nodes, the
-//! distance also includes the firmware's distance between these nodes. Each distance that occurs is
-//! a [`Class`], and the probe measures each class.
+//! The position of a hardware thread is a list of the levels that it shares with other threads: its
+//! core, its second-level and last-level caches, its NUMA node, its package. The distance between
+//! two threads is the first level that they have in common, or none. If they are on different
+//! nodes, the distance also includes the firmware's distance between these nodes. Each distance
+//! that occurs is a [`Class`], and the probe measures each class.
 
 mod here;
 pub mod hwloc;
@@ -17,14 +17,14 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// Where a topology comes from.
+/// The source of a topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The library hwloc.
     Hwloc,
     /// Linux's lists of processors.
     Linux {
-        /// Why hwloc could not be used.
+        /// The reason why hwloc could not be used.
         why: String,
     },
     /// The description of a simulated machine.
@@ -52,11 +52,11 @@ pub struct HardwareThread {
 /// A class of distances between two hardware threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// What the two threads have in common, in words.
+    /// The level that the two threads have in common, in words.
     pub name: String,
-    /// Whether they belong to one core.
+    /// Whether the two threads belong to one core.
     pub same_core: bool,
-    /// Whether they have a cache in common.
+    /// Whether the two threads have a cache in common.
     pub same_cache: bool,
 }
 

@@ -115,8 +115,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Makes an access of the current thread to one word. The access takes effect after the thread
-    /// has done as the returned [`Then`] says.
+    /// Makes an access of the current thread to one word. The access takes effect when the thread
+    /// has done what the returned [`Then`] says.
     #[inline]
     pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
         self.access_words(access, address, 1)
@@ -167,9 +167,9 @@ impl Engine<'_> {
     }
 
     /// Cycles of an access to a line that this cache still has although other caches have requested
-    /// it, and the cycle until which the cache has the line. `None` if the cache does not have the
-    /// line or loses it before the access is over, or if this kind of access always leaves the
-    /// core.
+    /// the line, and the cycle until which the cache has it. `None` if the cache does not have the
+    /// line, if it loses the line before the access is over, or if this kind of access always
+    /// leaves the core.
     #[inline]
     fn stays(&self, access: Access, number: u32, cache: usize) -> Option<(u64, u64)> {
         let cycles = u64::from(self.machine.local(access)?);
@@ -405,8 +405,8 @@ impl Engine<'_> {
         self.pass_until(self.now + cycles)
     }
 
-    /// The current thread backs off for `units` times the longest time in which a line changes
-    /// hands.
+    /// The current thread backs off for `units` times the longest time that a line takes to move
+    /// from a writer to the next reader.
     pub(crate) fn back_off(&mut self, units: u32) -> Then {
         self.delay(u64::from(units) * u64::from(self.machine.hand_over()))
     }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use super::{Engine, Thread};
 
-/// The accesses that a core has begun.
+/// The accesses of one thread that its core has begun.
 #[derive(Default)]
 pub struct Ahead {
     /// The cycle from which the core can begin the next access; `None` if the core first has to

@@ -8,8 +8,8 @@
 //!
 //! On machines whose lines travel to the core, the stores to the same line that are directly behind
 //! a store in the buffer take effect together with it. On machines whose stores go out to the
-//! last-level cache, only those do so that were in the buffer when the first one requested the
-//! line; later ones follow together.
+//! last-level cache, this holds only for stores that were in the buffer when the first one
+//! requested the line; later stores to the line form the next group.
 //!
 //! A load overtakes stores to other lines. A load from a line to which buffered stores write waits
 //! until these stores have taken effect; a real core would forward the value if the load reads the
@@ -74,7 +74,7 @@ struct Hidden {
 #[derive(Default)]
 pub struct Words(FxHashMap<usize, Hidden>);
 
-/// How a store proceeds.
+/// The way in which a store proceeds.
 pub(crate) enum Storing {
     /// The thread has to wait, and then try the store again.
     Wait(Then),
@@ -180,7 +180,7 @@ impl Engine<'_> {
             _ => self.reach_line(Access::Store, line, cache, self.now) + instructions,
         };
         // The store is planned before `write` plans the wake-ups of the threads that watch the
-        // line: of two events at one time, the store has to come first.
+        // line, because the store has to come first if both events are in the same cycle.
         self.events.plan(at, Whom::Buffer(thread));
         self.write(line, at);
     }

@@ -1,9 +1,9 @@
-//! The simulation of which the running code is a part. Words of a simulated memory are plain
+//! The simulation that the running code is a part of. Words of a simulated memory are plain
 //! numbers, and find their machine through this module.
 //!
 //! Functions that are called often and may wait are `#[inline]`, here and in
 //! [`memory`](crate::memory). A processor predicts the address to which a function returns from the
-//! latest calls, but after a switch of simulated threads these were calls of another thread.
+//! latest calls. But after a switch of simulated threads, another thread has made the latest calls.
 //! Without inlining, a simulation of a contended lock takes 1.5 times as long.
 
 use std::cell::Cell;
@@ -66,8 +66,8 @@ pub(crate) fn wait(then: Then) {
     }
 }
 
-/// Sends a request like [`act`], but before that calls `first` and waits as it says, until it
-/// returns `None`.
+/// Sends a request like [`act`]. Before that, calls `first` and waits as the result says, until
+/// `first` returns `None`.
 #[inline]
 pub(crate) fn act_after(
     first: impl Fn(&mut Engine<'static>) -> Option<Then>,
@@ -94,8 +94,8 @@ pub fn fence() {
     with(Engine::depends);
 }
 
-/// Waits until the stores of the running simulated thread have taken effect. Unlike [`fence`], does
-/// not keep the core from beginning the next accesses earlier.
+/// Waits until the stores of the running simulated thread have taken effect. Unlike [`fence`], this
+/// does not keep the core from beginning the next accesses earlier.
 #[inline]
 pub(crate) fn drain() {
     while let Some(Some(then)) = with(|engine| engine.wait_until(Until::Empty)) {

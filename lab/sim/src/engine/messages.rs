@@ -1,9 +1,10 @@
 //! Messages in hardware, as in Tilera's user dynamic network: words that go from one hardware
 //! thread to the inbox of another, and not through caches.
 //!
-//! A message is a stream: its first word arrives while its sender still sends the later ones, so a
+//! A message is a stream: its first word arrives while its sender still sends the later words, so a
 //! waiting receiver is done soon after the last word was sent. Messages from one sender arrive in
-//! order. A thread that sends to a full inbox waits until the inbox has room for the whole message.
+//! order. A thread whose message does not fit into an inbox waits until the inbox has room for the
+//! whole message.
 
 use std::collections::VecDeque;
 
@@ -75,8 +76,8 @@ impl Engine<'_> {
         self.machine.description.messages.expect("the machine has messages in hardware")
     }
 
-    /// Sends a message; the second value is whether it was sent. If the inbox has no room, the
-    /// thread waits for room, and then has to try again.
+    /// Sends a message. The second value says whether the message was sent. If the inbox has no
+    /// room, the thread waits for room, and then has to try again.
     fn send(&mut self, to: usize, message: &[u64]) -> (Then, bool) {
         let costs = self.messages();
         assert!((1..=costs.room).contains(&message.len()), "1 to {} words", costs.room);
@@ -118,8 +119,8 @@ impl Engine<'_> {
         }
         let Some((_, message)) = inbox.messages.pop_front() else { unreachable!("one is there") };
         inbox.words -= message.len();
-        // Wakes all waiting senders: that which has waited longest may need more room than there
-        // is.
+        // Wakes all waiting senders, because the one that has waited longest may need more room
+        // than there is.
         let senders = std::mem::take(&mut inbox.senders);
         for sender in senders {
             self.plan(self.now, sender);

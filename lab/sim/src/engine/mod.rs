@@ -72,8 +72,8 @@ pub struct Engine<'m> {
     fresh: Fresh,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
-    /// Lines that were looked up lately: the address divided by the size of a line, and the line's
-    /// index in `lines`. The low bits of the former are the position here.
+    /// Lines that were looked up lately: the line's number (its address divided by the size of a
+    /// line), and its index in `lines`. The low bits of the number are the position in this array.
     recent: Box<[(usize, u32); RECENT]>,
     random: u64,
     accesses: u64,
@@ -89,7 +89,7 @@ pub struct Engine<'m> {
     running: Vec<usize>,
 }
 
-/// What the current thread does after a request to the machine.
+/// The next step of the current thread after a request to the machine.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
     /// The thread goes on.
@@ -147,7 +147,7 @@ impl<'m> Engine<'m> {
 
     /// This engine. If `fetches`, its threads fetch a word's line for writing before each load of
     /// the word, like a program that executes the prefetch instruction before each load (SSYNC,
-    /// section 5.3). Loads of data, which are not words, don't do so.
+    /// section 5.3). Loads of data, which does not consist of words, fetch nothing.
     #[must_use]
     pub fn fetching_for_writing(mut self, fetches: bool) -> Engine<'m> {
         self.fetches = fetches;

@@ -1,16 +1,16 @@
-//! Hardware threads, each of which several simulated threads may share: one of these runs, and the
-//! others wait for their turns. Time is divided into slices.
+//! Hardware threads. Several simulated threads may share a hardware thread: one of them runs, and
+//! the others wait for their turns. Time is divided into slices.
 //!
 //! Threads that are not pinned move as on Linux 2.6.32. A thread starts on the idlest hardware
 //! thread (`SD_BALANCE_FORK`). A woken thread goes back to its own hardware thread, or to an idle
 //! one of the same node (`select_idle_sibling`). Otherwise a thread moves only if an idle hardware
 //! thread takes it over: idle hardware threads look for waiting threads from time to time. They
 //! look often on their own node. They look rarely on other nodes, and take over a thread from there
-//! only if that node's load exceeds their own node's load by more than a threshold
+//! only if that node's load is more than a given multiple of their own node's load
 //! (`Documentation/scheduler/sched-domains`, `include/linux/topology.h`).
 //!
-//! Not simulated: on Linux, a hardware thread also looks when it becomes idle, unless it is usually
-//! idle for short times only.
+//! One rule of Linux is not simulated: a hardware thread also looks when it becomes idle, unless it
+//! is usually idle for short times only.
 
 use std::collections::VecDeque;
 
@@ -38,9 +38,9 @@ impl Processor {
 }
 
 impl Engine<'_> {
-    /// The hardware thread for a new thread, chosen as Linux does: of the node with the fewest
-    /// threads, the cache with the fewest threads; of this cache, the hardware thread with the
-    /// fewest threads. The choice among equals is random.
+    /// The hardware thread for a new thread, chosen as Linux does. The node with the fewest threads
+    /// is chosen first, then its cache with the fewest threads, then that cache's hardware thread
+    /// with the fewest threads. The choice among equals is random.
     pub(super) fn idlest(&mut self) -> usize {
         let machine = self.machine;
         let caches = machine.caches();
@@ -73,8 +73,8 @@ impl Engine<'_> {
     }
 
     /// An idle hardware thread of the same node as hardware thread `number`. If there is none and
-    /// `far` is set, an idle one of the node with the fewest threads, provided that these are so
-    /// few that Linux would move a thread there. `None` if there is neither.
+    /// `far` is set, an idle one of the node with the fewest threads, provided that Linux would
+    /// move a thread to a node with so few. `None` if there is neither.
     fn idle_for(&self, number: u32, far: bool) -> Option<u32> {
         let here = self.node_at(number);
         let all = 0..self.machine.threads() as u32;

@@ -68,7 +68,7 @@ pub struct Queue {
     /// The first entry of each slot, or `NONE`.
     slots: Box<[u32; DAYS]>,
     entries: Vec<Entry>,
-    /// The first entry of the list of those not in use, or `NONE`.
+    /// The first entry of the list of unused entries, or `NONE`.
     unused: u32,
     /// Events of days without a slot: the time, the number of the event in planning order, and the
     /// subject.

@@ -12,9 +12,9 @@ const STACK: usize = 128 * 1024;
 /// The size of a page in bytes.
 const PAGE: usize = 4096;
 
-/// The stack of each thread begins this many bytes farther from the end of its page than that of
-/// the thread before. This is an odd number of lines, so the stacks of 64 threads begin at all 64
-/// lines of a page.
+/// The stack of each thread begins this many bytes farther from the end of its page than the stack
+/// of the thread before. This is an odd number of lines, so the stacks of 64 threads begin at all
+/// 64 lines of a page.
 const APART: usize = 5 * 64;
 
 thread_local! {

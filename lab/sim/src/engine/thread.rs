@@ -24,7 +24,7 @@ pub struct Thread {
     /// The line that this thread has read last; `None` if it has made another access or a delay
     /// since then.
     pub looks_at: Option<u32>,
-    /// The line to which this thread writes or has written, if that is its latest access.
+    /// The line of this thread's latest access, if that access is a write; otherwise `None`.
     pub writes_to: Option<u32>,
     /// The line that this thread has used last.
     pub kept: Option<Kept>,

@@ -13,8 +13,8 @@ pub struct Shared {
     memories: Vec<u64>,
     /// The register of each cache's core.
     registers: Vec<Register>,
-    /// The cycles for which an access to a memory keeps it busy, and those for which an access to a
-    /// register keeps that busy.
+    /// The cycles for which an access to a memory keeps the memory busy, and those for which an
+    /// access to a register keeps the register busy.
     busy: [u64; 2],
 }
 
@@ -72,8 +72,8 @@ impl Engine<'_> {
     }
 }
 
-/// Tries once to acquire a register; returns whether that succeeded. Always succeeds outside of a
-/// simulation.
+/// Tries once to acquire a register, and returns whether the try succeeded. It always succeeds
+/// outside of a simulation.
 pub(crate) fn test_and_set(register: usize) -> bool {
     act(|engine| engine.reach(register));
     with(|engine| !std::mem::replace(&mut engine.shared.registers[register].taken, true))

@@ -22,8 +22,8 @@ pub fn check(d: &Description) -> Result<(), String> {
     extras(d)
 }
 
-/// The greatest size of each of a core's own cache levels. There is a limit since the simulator
-/// allocates an element for each line.
+/// The largest size, in bytes, of one of a core's own levels of caches. There is a limit since the
+/// simulator allocates an element for each line.
 const MOST_BYTES: usize = 16 << 20;
 /// The most levels of caches.
 const MOST_LEVELS: usize = 4;

@@ -21,9 +21,9 @@ pub struct Description {
     pub format: String,
     /// The name of the machine on a command line.
     pub name: String,
-    /// What the machine is, in one line of text.
+    /// The title of the machine, in one line of text.
     pub title: String,
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub source: String,
     /// The fields for which no number is published, such as `load.shared` or `levels`: their values
     /// are guesses, or copied from a similar machine. The simulator does not use this list; it is
@@ -32,13 +32,13 @@ pub struct Description {
     pub assumed: Vec<String>,
     /// Clock cycles per second.
     pub hertz: f64,
-    /// Which unit answers a request for a line.
+    /// The unit that answers a request for a line.
     pub protocol: Protocol,
     /// Whether a reader of a changed line takes it over (migratory sharing): the former owner loses
     /// the line, and the reader may write to it without another request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_take_over: bool,
-    /// Where the home of a line is.
+    /// The rule that determines the home of a line.
     pub homes: Homes,
     /// The nodes that have memory; all nodes if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -111,7 +111,7 @@ pub struct Description {
     pub measured: Option<serde_json::Value>,
 }
 
-/// Which unit answers a request for a line.
+/// The unit that answers a request for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
@@ -127,11 +127,11 @@ pub enum Protocol {
     Uncached,
 }
 
-/// Where the home of a line is.
+/// The rule that determines the home of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Homes {
-    /// The node that touched the line first, or the node with memory that is nearest to it.
+    /// The node that touched the line first or, if it has no memory, the nearest node that has.
     FirstTouch,
     /// A node by a hash, which distributes the homes evenly over all nodes.
     Hashed,

@@ -134,9 +134,9 @@ impl Machine {
         self.distances.farthest()
     }
 
-    /// The class of the distance from a cache to the decisive one of these sharers of a line: for a
-    /// load, to the nearest one; for a write, which takes the line from all of them, to the
-    /// farthest one other than the cache itself. `None` if there is no such sharer.
+    /// The class of the distance from a cache to the sharer of a line that determines the cost. For
+    /// a load, this is the nearest sharer. For a write, which takes the line from all sharers, it
+    /// is the farthest sharer other than the cache itself. `None` if there is no such sharer.
     #[inline]
     pub(crate) fn class_of_sharers(
         &self,
@@ -226,11 +226,11 @@ impl Machine {
     /// the line has to wait that long.
     ///
     /// Usually the line is busy during the whole access: it travels, and no other core can have it.
-    /// There are two exceptions. First, the last-level cache itself may do the work, since
-    /// first-level caches write through to it or since lines have a home there. Then the line is
-    /// not busy while the request and the answer travel. It is busy for the time by which the
-    /// operation takes longer than a load, plus the time of a load from a cache like the last of
-    /// the core's own. Second, if several caches have the line, the nearest one answers a load
+    /// There are two exceptions. First, the last-level cache itself may do the work, because
+    /// first-level caches write through to it or because lines have a home there. In this case the
+    /// line is not busy while the request and the answer travel. The line is busy for the time by
+    /// which the operation takes longer than a load, plus the time of a load from the last of the
+    /// core's own levels. Second, if several caches have the line, the nearest one answers a load
     /// without the others.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {

@@ -12,9 +12,9 @@ use super::held::Held;
 use crate::engine::{Storing, act, act_after, drain, release, take, wait, with};
 use crate::machine::Access;
 
-/// Fetches the line of a word for writing, without changing the word. This costs as much as a
-/// write. It costs nothing if the machine can't fetch lines, or if its cores go on during the
-/// fetch.
+/// Fetches the line of a word for writing, without changing the word. The fetch costs as much as a
+/// write, unless the machine can't fetch lines or its cores go on during the fetch. In these two
+/// cases, it costs nothing.
 pub fn fetch_for_writing(address: usize) {
     act_after(|engine| engine.wait_for_line(address), |engine| engine.prefetch(address));
 }

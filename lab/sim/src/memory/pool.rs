@@ -2,7 +2,7 @@
 //!
 //! A thread gets back the memory that it freed last, as from an allocator with a cache for each
 //! thread. With the system's allocator, addresses would depend on everything else that this process
-//! does. They determine whether the line of a node is in a simulated cache, so two runs with one
+//! does. A node's address determines whether its line is in a simulated cache, so two runs with one
 //! seed would differ.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};

@@ -93,8 +93,8 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TryLock<Memory = Simulated>> Scene<L> {
-    /// Tries once to acquire the lock; returns whether that succeeded. If it did, holds the lock
-    /// for this many cycles.
+    /// Tries once to acquire the lock, and returns whether the try succeeded. If it did, holds the
+    /// lock for this many cycles.
     pub fn if_free(&self, cycles: u64) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -110,7 +110,7 @@ impl<L: TryLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TimedLock<Memory = Simulated>> Scene<L> {
-    /// Tries to acquire the lock for as long as `patience` says; returns whether that succeeded. If
+    /// Tries to acquire the lock for the time `patience`, and returns whether the try succeeded. If
     /// it did, runs a section.
     pub fn within(&self, patience: Duration) -> bool {
         let node = Padded::<L::Node>::default();

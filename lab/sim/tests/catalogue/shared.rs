@@ -75,7 +75,7 @@ pub fn tries<L: TrySharedLock<Memory = Simulated>>() {
     });
 }
 
-/// A reader gives up at its deadline. With a later deadline, it acquires the lock when that is
+/// A reader gives up at its deadline. With a later deadline, it acquires the lock when the lock is
 /// released.
 pub fn timed<L: TimedSharedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();

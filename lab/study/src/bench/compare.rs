@@ -1,5 +1,5 @@
-//! Compares the results of the same tests on two machines: a comparison of a machine with its
-//! simulation shows how well the machine's description predicts it.
+//! Compares the results of the same tests on two machines. If one machine is a simulation of the
+//! other, the comparison shows how well the machine's description predicts the machine.
 
 use std::fmt::Write as _;
 
@@ -66,9 +66,9 @@ pub fn comparison_table(machines: [&Target; 2], shown: Shown, both: &[Comparison
 }
 
 /// Measures each number of threads on two machines. If `threads` is empty, measures the numbers
-/// that are worth measuring on the first machine. On both machines, threads pause for the time in
-/// which a line gets from one thread to another on the first machine, since otherwise the machines
-/// would have different loads.
+/// that are worth measuring on the first machine. On both machines, threads pause for the time that
+/// a line takes to get from one thread to another on the first machine. With other pauses, the
+/// machines would have different loads.
 ///
 /// # Errors
 /// Same errors as `measure`.
@@ -104,9 +104,9 @@ pub struct Calibrated<T> {
     pub steady: bool,
 }
 
-/// Runs a test between two calibrations. Repeats all three unless [`calibrations_agree`], since a
-/// hypervisor may have moved the virtual processors meanwhile. After `TRIES` runs, returns the last
-/// one even if its calibrations differ.
+/// Runs a test between two calibrations. Repeats all three while the calibrations differ
+/// ([`calibrations_agree`]), since a hypervisor may have moved the virtual processors meanwhile.
+/// After `TRIES` runs, returns the last one even if its calibrations differ.
 ///
 /// # Errors
 /// Same errors as `calibrate` and `run`.

@@ -25,8 +25,8 @@ fn hyphened(words: &str) -> String {
     words.replace(", ", "-").replace(' ', "-")
 }
 
-/// The names of the channels. Their messages fill one cache line, which is fetched for writing at
-/// once or, in the last two channels, read first.
+/// The names of the channels, whose messages fill one cache line. The first two channels fetch the
+/// line for writing at once, and the last two read it first.
 pub fn channels_known() -> [String; 4] {
     let names = [ONE_WAY, ROUND_TRIP].map(hyphened);
     let plain = [ONE_WAY, ROUND_TRIP].map(|way| hyphened(&format!("{way}{PLAIN}")));
@@ -89,7 +89,7 @@ fn server<W: World>(world: &W, way: Way, plain: bool, load: &Load) -> Outcome {
     }
 }
 
-/// The name of the table with servers, which a request lists among the names of locks.
+/// The name of the table with servers. A request lists it among the names of locks.
 pub const SERVERS: &str = "servers";
 
 /// Measures the hash table, with a lock in each bucket or with servers.

@@ -5,7 +5,7 @@ use crate::figures::sentence::number;
 /// A part of a claim.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Part {
-    /// The subject of the part; it begins with the machine if there are several.
+    /// The subject of the part. It begins with the machine's name if there are several machines.
     pub what: String,
     /// Our result.
     pub ours: String,
@@ -13,8 +13,8 @@ pub struct Part {
     pub paper: String,
     /// Whether the part holds.
     pub holds: bool,
-    /// Whether our result is an input of the simulation, or follows directly from one. A part that
-    /// holds by construction is no evidence.
+    /// Whether our result is an input of the simulation, or follows directly from an input. A part
+    /// that holds by construction is no evidence.
     pub by_construction: bool,
 }
 
@@ -50,7 +50,7 @@ impl Part {
         Part { paper, ..self }
     }
 
-    /// This part, marked as one whose result is an input or follows from one.
+    /// This part, marked as one whose result is an input or follows from an input.
     pub fn by_construction(self) -> Part {
         Part { by_construction: true, ..self }
     }

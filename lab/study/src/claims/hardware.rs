@@ -1,8 +1,7 @@
 //! Section 5: the tables (S1 to S3), and atomic operations (S5, S6).
 //!
-//! The tables are in the machines' descriptions, so the following hold by construction: S1, S2, and
-//! the part of S5 about the latency of an atomic operation, alone and with a second core of the
-//! same socket.
+//! The tables are in the machines' descriptions. So S1, S2, and the part of S5 about the latency of
+//! an atomic operation (alone and with a second core of the same socket) hold by construction.
 
 use super::check::{Part, SAME, near, that};
 use super::paper::{PRINTED, Printed};

@@ -40,8 +40,8 @@ fn best<'a>(panel: &Panel, names: &[&'a str], threads: usize) -> (&'a str, f64) 
     values.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("nothing", f64::NAN))
 }
 
-/// Whether the best of these locks is also the best of all locks, or as good as that one; and a
-/// text about both.
+/// Whether the best of these locks is the best of all locks, or as good as the best; and a text
+/// about the two.
 fn are_best(panel: &Panel, names: &[&str], threads: usize) -> (bool, String) {
     let (ours, all) =
         (best(panel, names, threads), panel.best(threads).unwrap_or(("nothing", f64::NAN)));

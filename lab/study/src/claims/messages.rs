@@ -11,9 +11,8 @@ use crate::figures::sentence::number;
 const COHERENT: [&str; 3] = ["opteron", "xeon", "niagara"];
 
 /// Checks S12, for the nearest and the farthest partner on each machine. Partners on the same core
-/// are left out, since the paper counts how often a line goes from "a core x" with "its local
-/// caches" to "the second core y" and back. Threads of one core share these caches, so the line
-/// does not move.
+/// are left out. The paper counts how often a line goes from "a core x" with "its local caches" to
+/// "the second core y" and back. Threads of one core share these caches, so the line does not move.
 pub fn transfers(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in COHERENT {

@@ -23,7 +23,7 @@ pub struct Summary {
     pub miss: usize,
     /// Rows that are measured on real programs.
     pub elsewhere: usize,
-    /// Rows that can't be checked yet, since what they are about is not built.
+    /// Rows that can't be checked yet, since the thing that they are about is not built.
     pub not_built: usize,
 }
 

@@ -61,7 +61,8 @@ pub fn check(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// For each workload on a machine, the locks that are best or as good as the best.
+/// For each workload on a machine, the locks that are best or as good as the best. Figure 8 names
+/// only the best lock of each workload.
 fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     let mut workloads = Vec::new();
     for id in ["figure-5", "figure-7"] {

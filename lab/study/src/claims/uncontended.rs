@@ -4,8 +4,8 @@ use super::check::{Part, between, median, near, that};
 use crate::figure::{Book, Panel, Series};
 use crate::figures::sentence::number;
 
-/// The greatest change of the latency that counts as "unchanged", as a share of the local latency.
-/// [`SLIGHTLY`] is the greatest increase that counts as "slightly more".
+/// The greatest change of the latency that counts as "unchanged" (`UNCHANGED`), and the greatest
+/// increase that counts as "slightly more" (`SLIGHTLY`), as shares of the local latency.
 const UNCHANGED: f64 = 0.15;
 const SLIGHTLY: f64 = 0.35;
 

@@ -12,8 +12,9 @@ const MEDIANS: [(&str, [f64; 3]); 3] = [
     ("GBH back-off", [3.35, 6.33, 12.31]),
     ("MCS-WP", [20.13, 20.52, 16.90]),
 ];
-/// Table 3, in microseconds. Each row is for a number and a distance of readers. In a row, GBH with
-/// back-off comes before MCS-WP; each has a value for each of the three sizes.
+/// Table 3, in microseconds. Each row is for a number and a distance of readers. In a row, the
+/// values of GBH with back-off come before those of MCS-WP. Each scheme has three values, one for
+/// each size.
 const WRITER: [[[f64; 3]; 2]; 6] = [
     [[5.4, 18.8, 34.3], [4.9, 18.4, 33.9]],
     [[6.3, 20.2, 35.6], [8.7, 22.0, 37.4]],

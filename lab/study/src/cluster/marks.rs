@@ -1,5 +1,5 @@
-//! Pages without stored bytes: only their state is kept, since no simulated program reads what it
-//! has written.
+//! Pages without stored bytes. Only their state is kept, since no simulated program reads the bytes
+//! that it has written.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Argo's programs on distributed shared memory, on simulated clusters.
 //!
 //! ```text
-//!   programs   what the paper's programs access between two synchronizations, and their work
-//!   marks      pages of which only the state is kept, not the bytes
+//!   programs   the pages that the paper's programs access between synchronizations, and their work
+//!   marks      pages that have a state but no stored bytes
 //!   run        a program on a number of nodes
 //! ```
 //!
@@ -16,8 +16,8 @@
 //! matter what else it does; the network has no switches, so only the ports at its ends can be
 //! congested.
 //!
-//! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution on
-//! their Head" (HPDC'15), section 5.
+//! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section
+//! Execution on their Head" (HPDC'15), section 5.
 
 mod marks;
 pub mod programs;

@@ -27,14 +27,14 @@ pub struct Phase {
     pub threads: usize,
 }
 
-/// A program without locks: phases, each of which ends with a barrier of all nodes.
+/// A program without locks. It consists of phases, and each phase ends with a barrier of all nodes.
 pub trait Program: Sync {
     /// The program's name, with its size if there are programs of several sizes.
     fn name(&self) -> &'static str;
     /// The number of pages that the program shares.
     fn pages(&self) -> usize;
-    /// A node's phases before those that are measured. After each of them, all pages are classified
-    /// from scratch.
+    /// A node's phases before the measured ones. After each of these phases, all pages are
+    /// classified from scratch.
     fn first(&self, node: usize, nodes: usize) -> Vec<Phase>;
     /// The number of measured phases.
     fn phases(&self) -> usize;
@@ -231,7 +231,7 @@ impl Triangles {
         first..first + Self::PAGES
     }
 
-    /// Those of the blocks `all` that belong to the node `node`, as rows and columns.
+    /// The blocks among `all` that belong to the node `node`, as rows and columns.
     fn own_blocks(
         &self,
         all: impl Iterator<Item = (usize, usize)>,

@@ -18,8 +18,8 @@ use super::programs::{Phase, Program};
 /// The number of threads of a node that compute: the paper leaves one of a node's 16 cores to the
 /// operating system.
 pub const THREADS: usize = 15;
-/// Nanoseconds of a page fault without the use of the network, with SIGSEGV and `mprotect` as in
-/// the paper. Measured on today's machines (docs/internals/dsm.md), without the copy of the page.
+/// Nanoseconds of a page fault with SIGSEGV and `mprotect`, as in the paper, without its use of the
+/// network. Measured on today's machines (docs/internals/dsm.md), without the copy of the page.
 const FAULT: u64 = 12_000;
 /// The number of times that each thread writes to a page before it goes on to the next page.
 const VISITS: usize = 8;
@@ -46,8 +46,8 @@ pub struct Cluster {
     pub nodes: usize,
     /// The scheme by which lines are classified.
     pub scheme: Scheme,
-    /// The number of changed pages that a node keeps before it writes the first of them back to
-    /// their homes.
+    /// The most changed pages that a node keeps. If there are more, the node writes the first of
+    /// them back to their homes.
     pub write_buffer: usize,
     /// The number of pages that a miss fetches.
     pub line_pages: usize,
@@ -157,7 +157,7 @@ impl Rank {
     }
 
     /// Simulates an access as the processor performs it: only an access that faults costs time. A
-    /// load faults if the page is absent, a store also if the page is clean.
+    /// load or a store faults if the page is absent. A store also faults if the page is clean.
     fn access(&mut self, page: usize, access: Access) {
         let writes = access == Access::Write;
         if !self.node.has(page) || writes && !self.node.pages().is_written(page) {

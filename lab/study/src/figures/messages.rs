@@ -58,7 +58,8 @@ pub const ROUND_TRIP: &str = "round trip";
 pub const PLAIN: &str = ", not fetched for writing";
 /// The suffix of the series of messages in hardware.
 pub const HARDWARE: &str = ", hardware";
-/// The suffix of the series whose messages have a single word; other messages fill a line.
+/// The suffix of the series whose messages have a single word. The messages of the other series
+/// fill a line.
 pub const WORD: &str = ", one word";
 
 const WAYS: [(&str, Way); 2] = [(ONE_WAY, Way::One), (ROUND_TRIP, Way::Round)];
@@ -71,7 +72,8 @@ const SECONDS: f64 = 100e-6;
 /// The number of clients in SSYNC's largest measurement of a server.
 const MOST_CLIENTS: usize = 35;
 
-/// The simulated machine if it has messages in hardware; otherwise, and for this machine, `None`.
+/// The simulated machine if it has messages in hardware. `None` for other simulated machines, and
+/// for this machine.
 pub fn with_messages(target: &Target) -> Option<&Machine> {
     match target {
         Target::Simulated(machine) if machine.description.messages.is_some() => Some(machine),

@@ -1,5 +1,5 @@
-//! Figure 5 of the paper on MPI's passive target: how an application scales on the SCC, with its
-//! synchronization data at one memory controller or spread over all.
+//! Figure 5 of the paper on MPI's passive target: the scaling of an application on the SCC, with
+//! its synchronization data at one memory controller or spread over all controllers.
 
 use syncline::memory::Padded;
 use syncline_sim::Machine;

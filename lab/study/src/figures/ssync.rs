@@ -1,5 +1,5 @@
-//! What SSYNC's figures share: the locks, the load, and the measurement of series over numbers of
-//! threads.
+//! The parts that SSYNC's figures share: the locks, the load, and the measurement of series over
+//! numbers of threads.
 
 use crate::figure::{Panel, Point, Series};
 use crate::lab::Lab;
@@ -57,7 +57,7 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
     }
 }
 
-/// SSYNC's load for a lock: as [`fetches_for_writing`] says, lines are fetched for writing or not.
+/// SSYNC's load for a lock. [`fetches_for_writing`] decides whether lines are fetched for writing.
 /// `at` has the numbers of threads and of locks.
 pub fn lock_load<W: World>(
     lab: &Lab,

@@ -88,7 +88,7 @@ fn cycles(
 
 /// The probe's measurement of a simulated machine; `None` if the machine never caches lines. The
 /// same code also measures real machines, so only accesses bring lines into the state of a case.
-/// The measurement is kept, since both tables use it and a second one would be equal.
+/// The measurement is kept, since both tables use it and a second measurement would be equal.
 fn probed(machine: &Machine) -> Option<Arc<Measurement>> {
     static FOUND: Mutex<Vec<(Description, Arc<Measurement>)>> = Mutex::new(Vec::new());
     if machine.is_uncached() {

@@ -41,7 +41,7 @@ fn measure<W: World>(lab: &Lab, world: &W, count: usize) -> Panel {
         |contender, threads, seed| {
             let mut load = lock_load(lab, world, contender.name, (threads, count), seed);
             if count == 1 {
-                // Back-offs that grow and waiters that form groups take a while to settle.
+                // It takes a while until growing back-offs and groups of waiters have settled.
                 (load.warm_up, load.measured) = lab.whole_window::<W>(WINDOW);
             }
             (contender.throughput)(world, &load).per_second / 1e6

@@ -107,8 +107,8 @@ pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
     Increments { nanoseconds: each(world, cycles, most), in_a_row }
 }
 
-/// Each of two threads increments a word twice and then pauses, repeatedly. The result shows
-/// whether the line is still in the cache for the second increment, which follows at once or, with
+/// Each of two threads repeatedly increments a word twice and then pauses. The result shows whether
+/// the line is still in the cache for the second increment. This increment follows at once or, with
 /// `hint`, after a spin-loop hint.
 pub fn two_increments<W: World>(world: &W, size: &Size, hint: bool) -> f64 {
     let word = Padded::<WordOf<W>>::default();

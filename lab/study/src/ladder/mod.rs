@@ -1,16 +1,16 @@
 //! The ladder: access patterns (rungs) as small as litmus tests. Each is written once, over a
 //! [`World`].
 //!
-//! If the simulated time of a lock is wrong, the lock does not show which of its accesses has the
-//! wrong cost; a pattern of one or two accesses does. So a machine's description is compared with
-//! the machine rung by rung, and a change of the simulator is judged by rungs before it is judged
-//! by locks.
+//! If the simulated time of a lock is wrong, the time does not show which of the lock's accesses
+//! has the wrong cost. The time of a pattern of one or two accesses does. So a machine's
+//! description is compared with the machine rung by rung, and a change of the simulator is judged
+//! by rungs before it is judged by locks.
 //!
 //! - `turns`: rungs whose threads take turns, and do something in each turn.
 //! - `free`: rungs whose threads do not wait for each other.
 //!
-//! Many threads and time slices are not covered. The rungs run one, two or three threads, each on a
-//! processor of its own.
+//! The rungs do not cover large numbers of threads, or time slices. They run one, two or three
+//! threads, each on a processor of its own.
 
 mod free;
 mod size;
@@ -33,8 +33,8 @@ struct Rung<W: World> {
     name: &'static str,
     /// The number of threads, each of which needs a processor.
     threads: usize,
-    /// Runs the pattern. Returns the nanoseconds of a turn, an access or an operation, or for
-    /// `increments in a row` their number.
+    /// Runs the pattern. Returns the nanoseconds of a turn, an access or an operation. The rung
+    /// `increments in a row` returns the number of increments instead.
     run: fn(&W, &Size) -> f64,
 }
 

@@ -17,7 +17,7 @@ fn tables(change: impl FnOnce(&mut Description)) -> Target {
     Target::Simulated(Box::new(Machine::new(description).unwrap()))
 }
 
-/// Cycles of a rung, with so many turns that the first one hardly counts.
+/// Cycles of a rung with a large number of turns, so that the first one hardly counts.
 fn cycles(target: &Target, name: &str) -> f64 {
     let size = Size { rounds: 1_000, ..SMALL };
     run(target, name, &size).expect("it runs") * target.hertz() / 1e9

@@ -1,6 +1,6 @@
 //! Rungs whose threads take turns. A word on a line of its own says whose turn it is. The measured
-//! time is that from one turn to the next, so the clock is not read within a turn, and no fence of
-//! such a reading separates the accesses of a turn.
+//! time is the time from one turn to the next. So the clock is not read within a turn, and the
+//! fence of such a reading does not separate the accesses of a turn.
 
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// A lock, with the tests that can run on it.
 pub struct Contender<W: World> {
-    /// The lock's name; that of the catalogue if the lock is in the catalogue.
+    /// The lock's name. If the lock is in the catalogue, it is the name there.
     pub name: &'static str,
     /// The test of threads that acquire the lock: [`throughput`].
     pub throughput: fn(&W, &Load) -> Outcome,
@@ -61,8 +61,8 @@ impl<W: World> Contender<W> {
     }
 }
 
-/// The number of groups in hierarchical locks: one for each of the eight sockets of SSYNC's largest
-/// machine. [`SLOTS`] is likewise enough for its 80 cores.
+/// The numbers of groups and of slots in locks with a fixed number of them. `GROUPS` is enough for
+/// the eight sockets of SSYNC's largest machine, and `SLOTS` for its 80 cores.
 const GROUPS: usize = 8;
 const SLOTS: usize = 128;
 

@@ -1,5 +1,5 @@
-//! A model of memcached's locks under load (SSYNC, section 6.4). `syncline record` measured on the
-//! real program which sections a request goes through, and for how long (`data/memcached.json`).
+//! A model of memcached's locks under load (SSYNC, section 6.4). `syncline record` measured which
+//! sections a request of the real program goes through, and for how long (`data/memcached.json`).
 //! Here threads go through the same sections with any lock. The rest of a request is just a pause,
 //! as long as the measured rest.
 //!
@@ -40,8 +40,8 @@ pub struct Request {
 #[derive(Debug, Deserialize)]
 struct Section {
     lock: Which,
-    /// The average number of times that the section is entered, per request or, if it is inside
-    /// another section, each time that one is entered.
+    /// The average number of times that the section is entered, per request. For a section inside
+    /// another one, it is the number per entry of the outer section.
     times: f64,
     /// Nanoseconds for which the lock is held each time.
     held_ns: f64,
@@ -201,8 +201,8 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     measure::<W, L>(world, request, load, |lock, node, _| unsafe { lock.acquire(node) })
 }
 
-/// Measures threads that handle requests and wait for locks as memcached does: if the section says
-/// so, they try again and again.
+/// Measures threads that handle requests and wait for locks as memcached does. For sections with
+/// [`Section::tries`], the threads try again and again to acquire the lock.
 pub fn run_with_own_waiting<W: World, L: TryLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,

@@ -25,8 +25,8 @@ pub enum Way {
 }
 
 const MESSAGE: Message = [1; 7];
-/// The text of a panic that can't happen, since each end of a channel lives until its thread has
-/// handled all messages.
+/// The text of a panic that can't happen: each end of a channel lives until its thread has handled
+/// all messages.
 const CONNECTED: &str = "the other end is there";
 
 /// Average cycles of a message between hardware thread 0 and a partner, without a pause between
@@ -86,8 +86,8 @@ fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
 
 /// Measures messages to one server on the first hardware thread from clients on the others;
 /// `load.threads` includes the server. The result has the messages per second that the server
-/// receives. Its cycles are those in which a client sends a message and, with [`Way::Round`], waits
-/// for the answer.
+/// receives. The result's cycles are those in which a client sends a message and, with
+/// [`Way::Round`], waits for the answer.
 pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,

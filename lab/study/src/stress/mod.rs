@@ -137,8 +137,8 @@ impl Load {
 
     /// Cycles over which the starts of the threads are spread: the time that all threads together
     /// need for one operation each. With random pauses, the order of arrivals becomes random in the
-    /// long run anyway; with spread starts, it is random from the beginning. 0 without pauses,
-    /// since then nothing is random.
+    /// long run anyway; with spread starts, it is random from the beginning. The result is 0 if
+    /// threads don't pause, because in that case nothing is random.
     fn spread<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         if self.pause == Pause::None { 0 } else { world.transfer(places) * self.threads as u64 }
     }

@@ -14,9 +14,9 @@ const HELD: u32 = 1;
 /// Held, and other threads may be asleep until it is released.
 const CONTENDED: u32 = 2;
 
-/// The cycles that a simulated thread spends on the system call that wakes a waiter. It is the
-/// least that the call can cost: one that finds no sleeper takes 0.3 microseconds at 4.3 GHz.
-/// Outside of a simulation, this is not used, since the real call takes its time.
+/// The cycles that a simulated thread spends on the system call that wakes a waiter. This is the
+/// least that the call can cost: a call that finds no sleeper takes 0.3 microseconds at 4.3 GHz.
+/// Outside of a simulation, the constant has no effect, since the real call takes its time.
 const CALL: u64 = 1_300;
 
 /// A mutex whose waiters sleep.

@@ -55,11 +55,11 @@ impl Shape {
         Shape { buckets: self.buckets.div_ceil(servers), ..self }
     }
 
-    /// The number of instructions of an operation, without those that belong to its accesses to
-    /// memory: they choose the operation and its key, find the bucket, compare keys, and make
-    /// calls. Counted with callgrind in compiled code for x86-64. With 12 keys, an operation has
-    /// 148 instructions, of which 82 belong to accesses to 27 words; with 48 keys it has 297, of
-    /// which 175 belong to accesses to 58 words.
+    /// The number of instructions of an operation that do not belong to its accesses to memory.
+    /// They choose the operation and its key, find the bucket, compare keys, and make calls. They
+    /// were counted with callgrind in compiled code for x86-64. With 12 keys, an operation has 148
+    /// instructions; 82 of these belong to accesses to 27 words. With 48 keys, it has 297
+    /// instructions; 175 of these belong to accesses to 58 words.
     pub(super) fn instructions(self) -> u64 {
         48 + 3 * self.keys as u64 / 2
     }

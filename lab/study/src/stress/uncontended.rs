@@ -33,8 +33,8 @@ struct Order<M: Memory> {
 }
 
 /// Average cycles from the beginning of an acquisition until the lock is held, without the cost of
-/// reading the clock. The first hardware thread acquires the lock in turn with the hardware thread
-/// `partner`, or alone if that is `None`.
+/// reading the clock. The first hardware thread and the hardware thread `partner` take turns to
+/// acquire the lock. If `partner` is `None`, the first one acquires it alone.
 ///
 /// As in SSYNC's program (libslock's `uncontended`), a thread draws a number and waits for its turn
 /// even if it is alone. A release is visible to all threads before the next turn begins.

@@ -51,7 +51,7 @@ fn best(rates: &[Rate], may: impl Fn(&str) -> bool) -> Option<&Rate> {
 }
 
 /// The text of a cell: the speed of the best lock relative to the default, with the spread over the
-/// seeds. If the best advised lock is another one, its speed follows.
+/// seeds. If the best advised lock is not the best lock, the speed of the advised lock follows.
 fn cell(situation: &Situation, rates: &[Rate], starves: bool) -> Option<String> {
     let default = best(rates, |lock| lock == DEFAULT)?;
     let first = best(rates, |lock| starves || !UNFAIR.contains(&lock))?;

@@ -7,9 +7,9 @@ use crate::stress::table::Shape;
 /// The machines whose descriptions are built from published figures.
 pub const MACHINES: [&str; 5] = ["ice-lake", "sapphire-rapids", "zen4", "zen5", "graviton4"];
 
-/// The locks that are compared. Of an algorithm with several forms, the form without timeouts is
-/// compared. The futex is left out, since it is too good in a simulation: waking a thread costs the
-/// simulated waker nothing.
+/// The locks that are compared. If an algorithm has several forms, only the form without timeouts
+/// is compared. The futex is left out, since it is too good in a simulation: waking a thread costs
+/// the simulated waker nothing.
 pub const LOCKS: [&str; 11] = [
     "gate",
     "tas",
@@ -48,8 +48,8 @@ pub enum Work {
     Table(Shape),
 }
 
-/// Two lists of names of locks: those advised if waiters may starve, and those advised if they may
-/// not.
+/// Two lists of names of locks: those advised if waiters may starve, and those advised if waiters
+/// must not starve.
 pub type Advice = [&'static [&'static str]; 2];
 
 /// A situation for which the library gives advice.
@@ -62,11 +62,11 @@ pub struct Situation {
     /// The work of the threads.
     pub work: Work,
     /// The locks that docs/locks.md recommends for the situation with pinned threads: if waiters
-    /// may starve, and if they may not.
+    /// may starve, and if they must not.
     pub advice: Advice,
 }
 
-/// Advice for short sections of pinned threads: if waiters may starve, and if they may not.
+/// Advice for short sections of pinned threads: if waiters may starve, and if they must not.
 const SHORT: [&[&str]; 2] = [&["ttas", "ticket"], &["ticket"]];
 /// Advice for short sections with many waiters.
 const MANY: [&[&str]; 2] = [&["ttas", "ticket"], &["mcs", "clh"]];
@@ -81,7 +81,7 @@ const fn of(name: &'static str, threads: Threads, work: Work, advice: Advice) ->
     Situation { name, threads, work, advice }
 }
 
-/// The situations: one lock, from no contention to the most, and then many locks.
+/// The situations: one lock, from no contention to the most; then many locks; then the hash table.
 pub const SITUATIONS: [Situation; 8] = [
     of("one lock, 1 thread", Threads::Count(1), Work::Locks(1), SHORT),
     of("one lock, 2 threads", Threads::Count(2), Work::Locks(1), SHORT),

@@ -214,8 +214,8 @@ impl World for Here {
 static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
 
 /// Pauses for at least this many cycles; reading the clock makes the pause longer. Before the
-/// pause, it waits until earlier accesses have completed; otherwise the processor would complete
-/// them during the pause.
+/// pause, the function waits until earlier accesses have completed. Otherwise the processor would
+/// complete them during the pause.
 #[inline]
 fn stay(cycles: u64) {
     #[cfg(target_arch = "x86_64")]

@@ -14,7 +14,8 @@ pub trait World: Sync {
     /// Informs the threads of a run about its phase.
     type Watch: Watch;
     /// Whether the machine's seconds are simulated. A fraction of a simulated millisecond is as
-    /// informative as a tenth of a second on a real machine, since nothing else disturbs the run.
+    /// informative as a tenth of a second on a real machine, since nothing disturbs a simulated
+    /// run.
     const SIMULATED: bool;
 
     /// The name of the machine.

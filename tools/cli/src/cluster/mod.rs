@@ -21,13 +21,13 @@ use crate::record::program::find;
 
 /// The time between two checks of the ranks. A death is noticed well within a second.
 const EVERY: Duration = Duration::from_millis(10);
-/// How long the other ranks may still run after a rank has failed with a message of its own, so
-/// that they can print their messages.
+/// The time for which the other ranks may still run after a rank has failed with a message of its
+/// own, so that they can print their messages.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Runs the ranks. Returns the exit status of the first rank that failed. It returns [`LOST`] if a
-/// signal ended that rank, or if the rank ended with success although it was in the shared memory
-/// or the others needed it there.
+/// Runs the ranks. Returns the exit status of the first rank that failed outside of the shared
+/// memory. Returns [`LOST`] if a signal ended that rank, if a rank ended inside the shared memory
+/// with any status, or if a rank ended with success and had not joined although others had.
 pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let program = find(&args.program.command[0])?;
     let options = args.options();
@@ -68,15 +68,15 @@ fn end_with(parent: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-/// How far a rank was in the program when it ended.
+/// The part of the program in which a rank ended.
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
     /// It had not joined the shared memory. A program that never joins does not use shared memory.
     Before,
     /// It had joined the shared memory and not left it.
     Inside,
-    /// It had left the shared memory in order, which a rank does only when all ranks have come to
-    /// this point.
+    /// It had left the shared memory in order. A rank leaves only when all ranks have come to this
+    /// point.
     After,
 }
 
@@ -88,8 +88,8 @@ struct Ended {
     stage: Stage,
 }
 
-/// Waits until all ranks have ended. If a rank fails before it has left the shared memory, or ends
-/// without joining it although others have joined, all other ranks are ended.
+/// Waits until all ranks have ended. All other ranks are ended if a rank ends inside the shared
+/// memory, fails before it has joined, or ends without joining although others have joined.
 fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failure> {
     let mut ended: Vec<Option<Ended>> = vec![None; ranks];
     let mut first_failed = None;
@@ -132,8 +132,9 @@ fn stage(job: &Job, rank: usize, layout: &Layout) -> Stage {
     }
 }
 
-/// Ends all ranks because one has ended. Prints how that rank ended and what it had requested last,
-/// unless the rank itself has printed an error.
+/// Ends all ranks because one has ended. Prints how that rank ended and, if it was inside the
+/// shared memory, what it had requested last. Prints nothing if the rank itself has printed an
+/// error.
 fn end(job: Job, it: Ended, layout: &Layout) -> ExitCode {
     let Ended { rank, status, stage } = it;
     let own = status.code().filter(|code| *code != 0);
@@ -152,7 +153,7 @@ fn end(job: Job, it: Ended, layout: &Layout) -> ExitCode {
     own.map_or(ExitCode::from(LOST as u8), |own| ExitCode::from(own as u8))
 }
 
-/// What a rank that had joined the shared memory requested last.
+/// The last request of a rank that had joined the shared memory, in words.
 fn last_request(job: &Job, rank: usize, layout: &Layout) -> String {
     let asked = job.load(layout.control(rank, Control::Asked));
     match asked & ASKED_LOCK {
@@ -162,7 +163,7 @@ fn last_request(job: &Job, rank: usize, layout: &Layout) -> String {
     }
 }
 
-/// How a rank ended, in words.
+/// The end of a rank, in words.
 fn ending(status: ExitStatus) -> String {
     match status.signal() {
         Some(signal) => match nix::sys::signal::Signal::try_from(signal) {

@@ -28,7 +28,7 @@ const LIBRARY: &str = "libsyncline_replace.so";
 /// The environment variable that names another file for this library, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_REPLACE";
 
-/// Runs the program in the place of Syncline. Returns only if that fails.
+/// Replaces this process by the program. Returns only on failure.
 pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let mut variables = match (&args.policy, &args.lock) {
@@ -45,8 +45,8 @@ pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
     become_program(&program, &args.program.command, variables)
 }
 
-/// Runs a program in the place of Syncline, with these environment variables. Returns only if that
-/// fails.
+/// Replaces this process by a program, with these environment variables added. Returns only on
+/// failure.
 pub fn become_program(
     program: &Path,
     command: &[OsString],

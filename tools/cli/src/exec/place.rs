@@ -1,5 +1,5 @@
-//! On which processors a program's threads run: `syncline exec --place`, and the placements that
-//! `syncline try` tries.
+//! The processors on which a program's threads run: `syncline exec --place`, and the placements
+//! that `syncline try` tries.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,8 +23,8 @@ pub enum Placement {
 
 impl Placement {
     /// The placements that `syncline try` tries if the user names none: `Packed`, and also `Spread`
-    /// and `OneSocket` if they differ from the others on this machine. If the processors are
-    /// unknown, there are none.
+    /// and `OneSocket` if they differ from the others on this machine. The list is empty if the
+    /// processors are unknown.
     pub fn different() -> Vec<Placement> {
         let Ok(topology) = topology() else { return Vec::new() };
         let sockets: BTreeSet<_> = topology.threads.iter().map(|t| t.package).collect();

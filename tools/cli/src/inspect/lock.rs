@@ -82,7 +82,7 @@ fn independence(lock: &Lock) -> Vec<String> {
                 "   none of its sections was traced to its end, so none could be compared"
                     .to_owned()
             }
-            // The advice says already that too few sections were traced.
+            // The advice already says that too few sections were traced.
             _ if lock.advice.iter().any(|one| matches!(one.advice, Advice::TooFewSections)) => {
                 return Vec::new();
             }

@@ -84,7 +84,8 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     run.exit_code(traced.full)
 }
 
-/// Refuses what can be refused before anything is changed.
+/// Finds the program, the tracing library and the locks to trace. Fails before anything is changed
+/// if one of them can't be used. The last result is the largest size of a file.
 fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
     let program = find_program(&args.command[0])?;
     refuse_leak_checker(&program)?;
@@ -107,7 +108,7 @@ fn output(args: &Inspect) -> PathBuf {
     args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
 }
 
-/// What is known about the trace after the run.
+/// The state of the trace after the run.
 struct Traced {
     /// The bytes that the trace's files take on the disk.
     bytes: u64,

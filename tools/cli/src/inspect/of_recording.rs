@@ -24,11 +24,12 @@ pub fn trace_of(recording: &Path) -> PathBuf {
     folder.join(TRACE)
 }
 
-/// What was traced of a recorded program: from the trace that the user names or, if none is named,
-/// from those in the recordings' folders.
+/// The traced facts about a recorded program. They come from the trace that the user names or, if
+/// none is named, from the traces in the recordings' folders. If a trace in a recording's folder
+/// can't be read, the rest of that folder is skipped, with a message on standard error.
 ///
-/// If the named trace can't be read or has no call site. A trace in a recording's folder that can't
-/// be read is skipped, with a message on standard error.
+/// # Errors
+/// If the named trace can't be read or has no call site.
 pub fn inspections<'a>(
     recordings: impl IntoIterator<Item = &'a Path>,
     named: Option<&Path>,

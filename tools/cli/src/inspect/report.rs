@@ -91,8 +91,8 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     Ok(reports)
 }
 
-/// How many bytes the sections may take in memory. It is a quarter of the free memory, because
-/// computing the facts about them takes about as much again, but at least 256 MiB.
+/// The most bytes that the sections may take in memory: a quarter of the free memory, but at least
+/// 256 MiB. Computing the facts about the sections takes about as much memory again.
 pub fn free_memory() -> u64 {
     const PART: u64 = 4;
     const LEAST: u64 = 256 << 20;
@@ -115,8 +115,8 @@ fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
         writeln!(out)?;
         return Ok(out.flush()?);
     }
-    // Processes without a traced section are left out, except if no process has one. Processes that
-    // were not traced on purpose are always shown.
+    // Processes without a traced section are left out, except if no process has one. A process that
+    // the tracing library deliberately left alone is always shown.
     let some = reports.iter().any(|report| report.traced > 0);
     let speak = |report: &&Report| !some || report.traced > 0 || report.left_alone.is_some();
     let speaking: Vec<&Report> = reports.iter().filter(speak).collect();

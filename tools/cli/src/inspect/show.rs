@@ -85,7 +85,7 @@ pub fn text(report: &Report, style: &Style) -> String {
     text
 }
 
-/// What inspecting cost, and whether it was within the budget.
+/// The cost of inspecting, and whether it was within the budget.
 fn cost(report: &Report) -> String {
     let took = duration(report.cost_seconds + report.besides_seconds);
     let Some(budget) = report.budget else {
@@ -129,7 +129,7 @@ fn why_nothing_was_traced(report: &Report) -> String {
     )
 }
 
-/// The line about locks of which no section was traced. It is empty if there are none.
+/// The line about locks that have no traced section. It is empty if there are no such locks.
 fn untraced(report: &Report) -> String {
     if report.untraced_locks == 0 {
         return String::new();
@@ -149,7 +149,7 @@ fn untraced(report: &Report) -> String {
     text + "\n"
 }
 
-/// How long a run would have to be, or how large a budget, for a result on this lock.
+/// The length of a run, or the size of a budget, that a result on this lock would need.
 fn too_few(lock: &TooFew, report: &Report) -> String {
     let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
@@ -172,7 +172,7 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
             // Writing to a text never fails.
             let _ = write!(text, ", or --budget {budget} and a run as long as this one");
         }
-        // A larger budget than this is not proposed: without any budget, everything can be traced.
+        // Instead of a larger budget than this, the text proposes to trace everything.
         _ if report.budget.is_some() && acquisitions >= enough => {
             text.push_str(", or --budget 0 and a run as long as this one");
         }

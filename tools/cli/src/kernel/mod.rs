@@ -83,8 +83,7 @@ fn record(args: &Kernel) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The settings of the run. Checks everything that can make the command fail, before anything is
-/// changed.
+/// The settings of the run. Checks what can be checked before anything is changed.
 fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
     if machine::qemu().is_none() {
         return Err(failure(machine::missing()));
@@ -112,8 +111,8 @@ fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
     })
 }
 
-/// Refuses a guest that has more memory than this machine has free: otherwise, this machine's
-/// kernel would kill a program.
+/// Refuses a guest that needs more memory than is free on this machine. Otherwise this machine's
+/// kernel would kill a process.
 fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -128,7 +127,7 @@ fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     }
 }
 
-/// The folder for unpacked kernels, and for what was learned about kernels.
+/// The folder for unpacked kernels, and for the symbols and types of known kernels.
 fn cache() -> Result<PathBuf, Failure> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".cache"));

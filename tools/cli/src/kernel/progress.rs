@@ -1,4 +1,5 @@
-//! What is shown while a guest runs: the time since its start, and the last line of its console.
+//! The progress line of a running guest: the time since its start, and the last line of its
+//! console.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use syncline_present::terminal::printable;
 
-/// How often the displayed time is updated.
+/// The time between two updates of the displayed time.
 const TICK: Duration = Duration::from_millis(200);
 
 /// A line on standard error, if standard error is a terminal. Dropping this value removes the line.

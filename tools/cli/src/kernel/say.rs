@@ -1,4 +1,4 @@
-//! The messages of this command besides its report: errors and remarks.
+//! The messages of this command that are not part of its report: errors and remarks.
 
 use std::io::{Write, stderr};
 

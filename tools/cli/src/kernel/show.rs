@@ -1,6 +1,6 @@
-//! The report on a recording of a kernel, as text. It has the run, Tables 2 and 3 of the Syncchar
-//! paper with a row for each class of locks, and, for the classes that were held longest, on what
-//! their sections conflict.
+//! The report on a recording of a kernel, as text. It describes the run, and has Tables 2 and 3 of
+//! the Syncchar paper, with a row for each class of locks. For the classes that were held longest,
+//! it also says which data their sections conflict on.
 
 use std::fmt::Write as _;
 
@@ -196,7 +196,7 @@ fn longest(report: &Report, style: &Style) -> String {
     written(style, titles, report.rows.iter().take(HELD).map(cells).collect())
 }
 
-/// On what the sections of a class conflict, and where its locks are taken.
+/// The data that the sections of a class conflict on, and the call sites that take its locks.
 fn detail(row: &Row) -> String {
     let mut text = format!("  {}", row.class);
     if row.locks > 1 {

@@ -2,9 +2,9 @@
 //!
 //! A signal that is meant for the program must not end Syncline. So Syncline blocks such signals,
 //! and reads them one by one. A signal that a process sent to Syncline is passed on to the program.
-//! A signal from the terminal has already reached the program, because both are in the terminal's
-//! foreground group, and is dropped. The program starts with the signal state with which Syncline
-//! was started.
+//! A signal from the terminal is dropped: it has already reached the program, because Syncline and
+//! the program are in the terminal's foreground group. The program starts with the signal state
+//! with which Syncline was started.
 
 use std::ffi::OsString;
 use std::io;
@@ -33,7 +33,7 @@ const PASSED_ON: [Signal; 6] = [
     Signal::SIGUSR2,
 ];
 
-/// The signals by which a user asks for the end of the program.
+/// The signals with which a user asks for the end of the program.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// Whether Syncline has got SIGTERM and passed it on.

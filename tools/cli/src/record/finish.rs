@@ -1,4 +1,4 @@
-//! What is done after the program has ended: cut the files to the length that is used, and tell the
+//! The work after the program has ended: cut the files to the length that is used, and tell the
 //! user what was recorded and what to do next.
 
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ fn summary(
     text
 }
 
-/// What is needed of a process's file: its header and its size.
+/// The needed parts of a process's file: its header and its size.
 struct ProcessFile {
     header: Header,
     /// The space that the file takes on the disk.

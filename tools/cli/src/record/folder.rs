@@ -5,9 +5,9 @@
 //! [`syncline_recording::folder`] describes. So if root records, other users may pass through the
 //! folder to this subfolder, but may neither list the folder nor write to it.
 //!
-//! Only recordings are ever deleted. A recording that is already in the place becomes `DIR.old`. An
-//! older recording of that name is deleted after the program has ended. A folder that has anything
-//! else in it is refused and not changed.
+//! Only recordings and empty folders are ever deleted. A recording that is already in the place
+//! becomes `DIR.old`. An older recording of that name is deleted after the program has ended. A
+//! folder that has anything else in it is refused and not changed.
 
 mod kind;
 mod old;

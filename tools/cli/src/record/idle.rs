@@ -1,13 +1,13 @@
-//! How long processors were idle, by the kernel's counts.
+//! The idle time of processors, by the kernel's counts.
 
 use std::fs;
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
-/// For how many seconds processors were idle since the machine was started. It is the sum over the
-/// processors that this process may use, in steps of a hundredth of a second. `None` if the kernel
-/// does not say.
+/// The seconds for which processors were idle since the machine was started. This is the sum over
+/// the processors that this process may use, in steps of a hundredth of a second. `None` if the
+/// kernel does not give the numbers.
 pub fn idle_seconds() -> Option<f64> {
     let usable = sched_getaffinity(Pid::from_raw(0)).ok()?;
     let ticks = sysconf(SysconfVar::CLK_TCK).ok()??;
@@ -15,7 +15,7 @@ pub fn idle_seconds() -> Option<f64> {
     Some(idle as f64 / ticks as f64)
 }
 
-/// How much the value of [`idle_seconds`] has grown since an earlier call.
+/// The seconds by which the value of [`idle_seconds`] has grown since an earlier call.
 pub fn since(before: Option<f64>) -> Option<f64> {
     Some((idle_seconds()? - before?).max(0.0))
 }

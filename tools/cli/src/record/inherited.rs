@@ -1,12 +1,12 @@
 //! The signal state with which Syncline was started. The program starts with this state too.
 //!
 //! Before `main`, Rust's runtime makes the process ignore SIGPIPE, and `Command` sets SIGPIPE to
-//! the default in every child. The C library handles two signals for its threads, one of them from
-//! when a second thread is made; a program that the process then executes starts with the default
-//! action for it. But a program may have to start with one of these signals ignored: systemd starts
-//! services with SIGPIPE ignored, and the C library's posix_spawn ignores the library's two signals
-//! in every child. So the signals' state is read before the runtime starts, by one of the functions
-//! that run before `main`.
+//! the default in every child. The C library handles two signals for its threads. It installs one
+//! of these handlers when a second thread is made, and a program that the process then executes
+//! starts with the default action for that signal. But a program may have to start with one of
+//! these three signals ignored: systemd starts services with SIGPIPE ignored, and the C library's
+//! posix_spawn ignores the library's two signals in every child. So one of the functions that run
+//! before `main` reads the signals' state before the runtime starts.
 
 use std::io;
 use std::ptr::{null, null_mut};
@@ -75,7 +75,7 @@ impl Signals {
     /// started with SIGCHLD ignored.
     ///
     /// # Errors
-    /// If sigaction or pthread_sigmask fails, for which there is no reason here.
+    /// If sigaction or pthread_sigmask fails, which is not expected here.
     pub fn note() -> nix::Result<Signals> {
         // SAFETY: this sets the default action, and no function as a handler.
         let child_ended = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) }?;

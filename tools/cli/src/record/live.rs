@@ -79,8 +79,8 @@ pub struct Process {
     attached: Attached,
     folder: Folder,
     session: Session,
-    /// The sampler of the process's threads, or `None` if it could not be started; then loops that
-    /// only wait are not found.
+    /// The sampler of the process's threads, or `None` if it could not be started. Without a
+    /// sampler, loops that only wait are not found.
     sampler: Option<Sampler>,
     started: Instant,
     /// The value of [`idle::idle_seconds`] when the recording began.
@@ -89,10 +89,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Attaches to a process, and prints that on standard error.
+    /// Attaches to a process, and says so on standard error.
     ///
     /// # Errors
-    /// With the exit statuses of [`failure`](crate::failure). Then the folder is removed again.
+    /// With the exit statuses of [`failure`](crate::failure). In that case, the folder is removed
+    /// again.
     pub fn attach(
         pid: u32,
         output: &Path,
@@ -152,12 +153,12 @@ impl Process {
         session::keep_windows(&self.folder, &self.session, wanted)
     }
 
-    /// Detaches, prints that on standard error, and returns the folder with the recording. It is no
+    /// Detaches, says so on standard error, and returns the folder with the recording. It is no
     /// error if the process has ended.
     ///
     /// # Errors
-    /// With the exit statuses of [`failure`](crate::failure), if the process stays attached. Then
-    /// the recording ends when another command attaches to the process.
+    /// With the exit statuses of [`failure`](crate::failure), if the process stays attached. In
+    /// that case, the recording ends when another command attaches to the process.
     pub fn detach(mut self) -> Result<Folder, Failure> {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
         self.session.idle = idle::since(self.idle);
@@ -198,8 +199,8 @@ fn say_of_children(children: &Children) {
     }
 }
 
-/// The command line of a process. Zeros at its end are removed: a program that overwrites its
-/// command line with a status leaves some.
+/// The command line of a process. Zeros at its end are removed, because a program that overwrites
+/// its command line with a status leaves some there.
 fn command(pid: u32) -> Vec<OsString> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

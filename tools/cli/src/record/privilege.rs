@@ -53,8 +53,8 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     Err(Failure::message(CANNOT_RECORD, message).hint(hint))
 }
 
-/// Whether the file has capabilities for the program: those that a flag makes effective at once, or
-/// those that are permitted.
+/// Whether the file gives the program capabilities: they are permitted, or a flag makes them
+/// effective at once.
 fn gains_capabilities(path: &Path) -> bool {
     match xattr::get_deref(path, CAPABILITIES) {
         Ok(Some(value)) => gives(&value),
@@ -62,9 +62,9 @@ fn gains_capabilities(path: &Path) -> bool {
     }
 }
 
-/// Whether this value of the kernel's `vfs_cap_data` gives a program capabilities. It begins with a
-/// word that holds the version and flags. Then follow, for each 32 capabilities, a word of
-/// permitted ones and a word of inheritable ones.
+/// Whether this value of the kernel's `vfs_cap_data` gives a program capabilities. The value begins
+/// with a word that holds the version and flags. For each 32 capabilities, two words follow: one of
+/// permitted capabilities and one of inheritable ones.
 fn gives(value: &[u8]) -> bool {
     let effective = value.first().is_some_and(|flags| flags & 1 != 0);
     let permitted = |pair: &[u8]| pair.iter().take(4).any(|&b| b != 0);

@@ -105,8 +105,8 @@ fn check_executable(
     for _ in 0..SCRIPT_LEVELS {
         let mut start = [0; FIRST_LINE];
         let Ok(length) = File::open(&program).and_then(|mut file| file.read(&mut start)) else {
-            // A program can be executed even if it can't be read. Then it is taken for one that can
-            // be recorded.
+            // A program that can't be read may still be executable. It is assumed to be one that
+            // can be recorded.
             return Ok(());
         };
         program = match kind(&start[..length]) {

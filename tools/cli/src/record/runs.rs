@@ -15,7 +15,7 @@ use super::folder::Folder;
 use super::run::{Run, run_sampled};
 use crate::failure::Failure;
 
-/// What all runs have in common.
+/// The settings that all runs have in common.
 pub struct Runs<'a> {
     pub args: &'a args::Record,
     /// The program's file.

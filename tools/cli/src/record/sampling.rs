@@ -10,8 +10,8 @@ use syncline_sampler::Sampler;
 use super::folder::Folder;
 
 /// Starts to sample the processes whose recording is in the folder. `recorder` is the recorder's
-/// file if the command attaches to them, or else `None`. `None` if no thread can be started: a recording without samples
-/// lacks what only they show.
+/// file, if Syncline has attached to the processes. Returns `None` if no thread can be started: the
+/// recording then has no samples, and lacks the facts that only samples show.
 pub fn start(folder: &Folder, recorder: Option<PathBuf>) -> Option<Sampler> {
     let mut running = Living::of(folder.path());
     let opened = Opened::open(folder.path()).ok();
@@ -29,7 +29,7 @@ pub fn finish(sampler: Sampler, folder: &Folder) {
 }
 
 fn write(samples: &Samples, folder: &Opened) {
-    // An error is ignored: the disk is full, or the folder is gone. `session.json`, which is written
-    // later, then can't be written either, and that is reported.
+    // An error is ignored: the disk is full, or the folder is gone. In that case, `session.json`
+    // can't be written later either, and that failure is reported.
     let _ = samples.write(folder);
 }

@@ -38,7 +38,7 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     })?;
     let shown = analysis.notes.iter().find(|note| matches!(note, Note::OnlyTheEnd { .. }));
     if let Some(note) = shown {
-        // Standard error may be closed; the report says it as well.
+        // An error is ignored: standard error may be closed, and the report has the same note.
         let _ = writeln!(stderr(), "syncline: {note}");
     }
     recordings().for_each(|recording| add_experiments(&mut analysis, recording));
@@ -78,7 +78,7 @@ pub fn add_experiments(analysis: &mut Analysis, recording: &Path) {
     }
 }
 
-/// Reads a recording. `options` contain what `inspect` has found out about critical sections.
+/// Reads a recording. `options` has the facts that `inspect` found out about critical sections.
 pub fn read(recording: &Path, options: &Options) -> Result<Analysis> {
     let mut bar = Bar::new();
     let mut analysis = Analysis::load_with_progress(recording, options, &mut |at| bar.show(&at))?;
@@ -100,7 +100,7 @@ fn show(analysis: &Analysis, args: &args::Report) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Whether the analysis uses the trace: whether a call site is in both.
+/// Whether the analysis uses the trace, which is so if any call site is in both.
 fn uses_trace(analysis: &Analysis) -> bool {
     let mut sites = analysis.processes.iter().flat_map(|process| &process.sites);
     sites.any(|site| site.inspected.is_some())

@@ -1,4 +1,4 @@
-//! Completes the commands that the report proposes for open questions, by the names of the
+//! Completes the commands that the report proposes for open questions with the names of the
 //! recording and of its program.
 
 use std::path::Path;

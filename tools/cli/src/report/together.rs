@@ -1,5 +1,5 @@
-//! Several recordings of one program: those that the user names, and the further runs in each one's
-//! folder.
+//! Several recordings of one program: the recordings that the user names, and the further runs in
+//! their folders.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub fn with_further_runs(named: &[PathBuf]) -> Vec<Run> {
 
 /// One of the recordings that are read together.
 pub struct Run {
-    /// Its folder, or the file of a single process.
+    /// The recording's folder, or the file of a single process.
     pub recording: PathBuf,
     /// Whether the user named it. If so, it must be readable.
     named: bool,
@@ -31,8 +31,8 @@ pub struct Run {
 /// recorded call.
 ///
 /// # Errors
-/// In the same cases as `read`, for a recording that the user named. Also if the recordings are not
-/// of one program.
+/// In the same cases as `read`, for a recording that the user named. If the recordings are not of
+/// one program.
 pub fn read(
     recordings: &[Run],
     read: impl Fn(&Path) -> Result<Analysis, Failure>,

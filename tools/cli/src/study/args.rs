@@ -52,7 +52,7 @@ pub struct Bench {
     pub test: Test,
 }
 
-/// What is stressed.
+/// The kind of thing that is stressed.
 #[derive(Subcommand)]
 pub enum Test {
     /// Threads that do one atomic operation on one word

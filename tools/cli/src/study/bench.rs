@@ -17,10 +17,11 @@ use crate::failure::{Failure, REPORT_FAILED};
 
 /// The version of the JSON, which its field `schema` has.
 const SCHEMA: &str = "syncline-bench/1";
-/// How often each thread acquires a free lock, or how many messages two threads exchange; first for
-/// this machine, then for a simulated one.
+/// The number of acquisitions of a free lock by each thread, or of messages between two threads.
+/// The first number is for this machine, and the second for a simulated one.
 const TURNS: (u32, u32) = (20_000, 200);
-/// The measured time in seconds; first for this machine, then for a simulated one.
+/// The measured time in seconds. The first number is for this machine, and the second for a
+/// simulated one.
 const SECONDS: (f64, f64) = (0.1, 200e-6);
 /// The default time before the measurement, as a share of the measured time.
 const WARM_UP: f64 = 0.2;

@@ -1,4 +1,4 @@
-//! What is shown: the locks of all processes in one table, with the most costly first.
+//! The contents of a view: the locks of all processes in one table, with the most costly first.
 
 use std::cmp::Ordering;
 
@@ -14,7 +14,7 @@ const NOTABLE: f64 = 0.1;
 pub const COLUMNS: [(&str, usize); 6] =
     [("WAITED", 8), ("NOW", 4), ("CONTENDED", 9), ("CALLS/S", 10), ("LOCK", 32), ("MOSTLY AT", 0)];
 
-/// What one reading of a recording shows.
+/// The view that one reading of a recording gives.
 #[derive(Debug, PartialEq)]
 pub struct View {
     /// A line about the whole program.

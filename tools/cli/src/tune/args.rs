@@ -58,8 +58,8 @@ pub struct Tune {
     pub program: Program,
 }
 
-/// How many times as many runs as before the first verdict an undecided lock gets by default, at
-/// most.
+/// By default, an undecided lock gets at most this many times the runs that come before its first
+/// verdict.
 const PATIENCE: usize = 4;
 
 impl Tune {

@@ -28,8 +28,8 @@ use args::Tune;
 
 const NOTHING: &str = "No other lock could save this program time, so nothing was tried.\n";
 
-/// How often the program is recorded. Several recordings are needed because waiting times differ
-/// from run to run, most of all if there are more threads than processors.
+/// The number of recordings of the program. Several are needed because waiting times differ from
+/// run to run, most of all if there are more threads than processors.
 const RECORDINGS: usize = 3;
 
 /// Finds the locks, writes the policy, and prints what was tried.
@@ -162,7 +162,7 @@ fn record(
     }
 }
 
-/// The process of a recording that comes first: the one that waited most.
+/// The first process of a recording, which is the one that waited most.
 fn load(recording: &Path) -> Result<Process, Failure> {
     let analysis = Analysis::load(recording, &Options::default())
         .map_err(|error| Failure::unreadable(recording, error))?;

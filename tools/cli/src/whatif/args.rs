@@ -62,7 +62,7 @@ pub struct WhatIf {
     pub program: Program,
 }
 
-/// What is delayed.
+/// The thing that is delayed at a call site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum What {
     /// Critical sections, which get longer
@@ -87,7 +87,7 @@ impl What {
     }
 }
 
-/// The most call sites: the delay library has counters for so many.
+/// The most call sites that one run can slow down: the delay library has this many counters.
 pub const MOST_PLACES: usize = 5;
 
 fn parse_places(text: &str) -> Result<usize, String> {

@@ -20,9 +20,12 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The recording that the user names. If none is named, it is the one in the default folder, if
-    /// it can be read and has the same command. `None` if there is no such recording, or if it has
-    /// no process.
+    /// The recording that the user names. If none is named, it is the one in the default folder,
+    /// provided that it can be read and has the same command. `None` if there is no such recording,
+    /// or if it has no process.
+    ///
+    /// # Errors
+    /// If the recording that the user names can't be read.
     pub fn of(args: &WhatIf) -> Result<Option<Recorded>, Failure> {
         let path = match &args.from {
             Some(path) => path.clone(),
@@ -59,8 +62,10 @@ impl Recorded {
 /// The call sites to slow down: all that `--site` names or, without `--site`, the first ones of the
 /// report, at most `--places`.
 ///
-/// If there are none, or if `--site` names more than [`MOST_PLACES`]. Without `--site`, also if
-/// there is no recording, or if the program was built again after it was recorded.
+/// # Errors
+/// With `--site`, if it names more than [`MOST_PLACES`]. Without `--site`, if there is no
+/// recording, if the program was built again after it was recorded, or if the report has no call
+/// site worth slowing down.
 pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>, Failure> {
     let process = recorded.map(|recorded| &recorded.process);
     if !args.site.is_empty() {

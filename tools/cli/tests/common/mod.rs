@@ -1,4 +1,4 @@
-//! What the tests of the built command need: a temporary folder, a C compiler, and a stand-in for
+//! Helpers for the tests of the built command: a temporary folder, a C compiler, and a stand-in for
 //! the preload library.
 //!
 //! The stand-in, `library.c`, does only what the command needs from the library: it writes its
@@ -72,7 +72,7 @@ pub fn start(command: &mut Command) -> Child {
     child
 }
 
-/// What a command printed on standard error.
+/// The text that a command printed on standard error.
 pub fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }

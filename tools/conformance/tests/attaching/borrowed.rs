@@ -28,8 +28,8 @@ fn a_borrowed_thread_keeps_its_vector_registers() {
     always_answers(Asked::start(&mut Command::new(program.path())), "same", "vectors");
 }
 
-/// A borrowed thread keeps its tiles (the registers of AMX): 8 KiB, for which Syncline's frame on
-/// the thread's stack needs room. If the stack is too small for that, Syncline borrows another
+/// A borrowed thread keeps its tiles (the registers of AMX). Syncline saves these 8 KiB in its
+/// frame on the thread's stack. If the stack is too small for the frame, Syncline borrows another
 /// thread.
 #[test]
 fn a_borrowed_thread_keeps_its_tile_registers() {

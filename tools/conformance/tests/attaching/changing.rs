@@ -164,8 +164,8 @@ fn a_process_that_executes_other_programs() {
             record(process.id(), &recording).args(["--for", "1s"]).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("attached to process"), "{said}");
-        // Syncline may attach while the last program but one runs. The last program then replaces
-        // it.
+        // Syncline may attach while the next-to-last program runs. The last program then replaces
+        // that program.
         assert!(said.contains("detached") || said.contains("has ended"), "{said}");
         let status = process.wait().expect("it ends");
         assert!(status.success(), "after {milliseconds} ms: {status}; {said}");

@@ -26,8 +26,8 @@ fn processes_that_have_the_loaders_lock_for_ever() {
     assert!(with > Duration::from_secs(2) && with > without, "{with:?}, else {without:?}");
 }
 
-/// The time that Syncline takes to detach from a process and from its three children, which it has
-/// forked while one of its threads held the loader's lock.
+/// The time that Syncline takes to detach from a process and from its three children. The process
+/// has forked the children while one of its threads held the loader's lock.
 fn time_to_leave(program: &mut Command) -> Duration {
     let folder = scratch();
     let mut asked = Asked::start(program);

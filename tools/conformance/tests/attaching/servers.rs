@@ -47,10 +47,9 @@ fn is_missing(path: &str) -> bool {
     missing
 }
 
-/// Attaches to a process and detaches, again and again, while the process is under load. Each of
-/// `clients` threads calls `client` with the thread's index, again and again. A call makes some
-/// requests and returns their number. It panics if a request fails, whether Syncline is attached or
-/// not.
+/// Repeatedly attaches to a process and detaches while the process is under load. Each of `clients`
+/// threads repeatedly calls `client` with the thread's index. A call makes some requests and
+/// returns their number. The call panics if a request fails, whether Syncline is attached or not.
 fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
     let (ends, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     let thorough = std::env::var_os("SYNCLINE_ATTACH_TIMES").is_some();
@@ -89,7 +88,7 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
                 let output = output.expect("it starts");
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 // The waits of a process with one thread may all be too short to borrow the thread.
-                // Then the process is as before.
+                // In that case, Syncline leaves the process as it was.
                 if output.status.code() == Some(126) && said.contains("could be borrowed") {
                     eprintln!("not attached to, time {time}: {said}");
                     continue;

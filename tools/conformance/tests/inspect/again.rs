@@ -22,8 +22,8 @@ const INSTRUCTIONS: [&[(u64, u64, bool, bool)]; 6] = [
     &[(0, 1, false, true)],
 ];
 
-/// How often an instruction ran, how often it accessed memory outside of the stack, and the lowest
-/// and the highest address of these accesses.
+/// The number of times that an instruction ran, the number of its accesses to memory outside of the
+/// stack, and the lowest and the highest address of these accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     times: u32,

@@ -24,8 +24,9 @@ fn assert_same_behaviour(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
     traced.traces
 }
 
-/// The trace of a program; if several processes ran it, the trace with the most sections. Checks
-/// that the trace has at least `sections` sections, and that few of them were stopped early.
+/// The trace of a program. If several processes ran the program, it is the trace with the most
+/// sections. Checks that the trace has at least `sections` sections, and that few of them were
+/// stopped early.
 #[track_caller]
 fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     let found = traces.iter().filter(|t| t.executable().ends_with(program));

@@ -118,8 +118,8 @@ fn sections_begin_and_end_with_their_lock() {
     assert_eq!(last.record.stopped, STOP_NONE);
 }
 
-/// What a signal handler does while a section is traced does not belong to the section, no matter
-/// at which point the handler interrupts the section.
+/// The accesses of a signal handler that runs while a section is traced do not belong to the
+/// section, no matter at which point the handler interrupts the section.
 #[test]
 fn signal_handlers_do_not_belong_to_sections() {
     let run = Run::of("inspect_handlers.c");
@@ -156,8 +156,8 @@ fn transactions_do_not_begin() {
     assert_eq!(run.of_lock("lock")[0].record.stopped, STOP_NONE);
 }
 
-/// The engine neither uses nor saves tiles (AMX). An instruction that loads or stores one is unknown
-/// to it.
+/// The engine neither uses nor saves tiles (AMX). It does not know the instructions that load or
+/// store a tile.
 #[test]
 fn tiles_are_as_without_tracing() {
     let run = Run::of("inspect_tiles.c");

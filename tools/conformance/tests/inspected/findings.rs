@@ -1,5 +1,5 @@
 //! The findings of a recording, without and with a trace of its sections. The workloads have those
-//! problems from SyncPerf's table that counts alone can't tell from each other.
+//! problems from SyncPerf's table that counts alone can't distinguish.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -123,8 +123,7 @@ fn too_much_data_is_a_question_that_a_trace_answers() {
     assert!(evidence(finding, "pieces of data that traced sections access") > 1000.0);
     assert!(evidence(finding, "pairs of traced sections that are independent") > 0.9);
     assert!(after.iter().all(|f| f["rule"] != "too-long-section"), "{after:#?}");
-    // The text and the HTML page show the number of pieces too, and `--trace` may name another
-    // trace.
+    // The text and the HTML page also show the number of pieces. `--trace` may name another trace.
     let told = text(&workload.run("report", &["recording"]).stdout);
     assert!(told.contains("pieces of data"), "{told}");
     workload.run("report", &["recording", "--html", "page.html"]);

@@ -1,5 +1,5 @@
-//! The reports of `syncline inspect` on locks whose sections are known. For each of several kinds
-//! of advice, the program has a lock; the sections of another lock print.
+//! The reports of `syncline inspect` on locks whose sections are known. The program has one lock
+//! for each of several kinds of advice, and another lock whose sections print.
 
 mod agree;
 mod ended;

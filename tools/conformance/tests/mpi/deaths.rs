@@ -3,9 +3,9 @@
 //! next rank that acquires it gets an error that says so. The death of a reader or of a waiting
 //! rank is no error.
 //!
-//! The scenes are in `programs/mpi_deaths.c`. These tests run only with Open MPI, because the
-//! launchers of the other MPI libraries end all ranks when one dies. The code that locks a window
-//! is the same for all libraries.
+//! The scenes are in `programs/mpi_deaths.c`. The tests in which a rank dies run only with Open
+//! MPI, because the launchers of the other MPI libraries end all ranks when one dies. The code that
+//! locks a window is the same for all libraries.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -25,7 +25,8 @@ const SCHEMES: [&str; 6] = [
 ];
 
 /// Runs a scene under a scheme, and returns the verdict that the program writes to a file. `after`
-/// is the program's last argument: the microseconds of the scene `anywhere`, or `reader`, or empty.
+/// is the program's last argument. For the scene `anywhere` it is a number of microseconds; for
+/// other scenes it is `reader` or an empty text.
 fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> String {
     let folder = scratch();
     let file = folder.path().join("file");

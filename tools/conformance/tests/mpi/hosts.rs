@@ -97,8 +97,8 @@ fn a_waiter_drives_the_progress_that_the_holder_needs() {
 }
 
 /// A rank dies on another host than the one that has the window's memory. The rank that waits for
-/// the lock of that memory gets the lock; if the dead rank held it exclusively, with an error that
-/// says so.
+/// the lock of that memory gets the lock. If the dead rank held the lock exclusively, the waiting
+/// rank also gets an error that says so.
 #[test]
 fn locks_of_a_rank_killed_on_another_host_are_released() {
     let Some(host) = Host::new() else { return };

@@ -9,7 +9,7 @@ use syncline_conformance::{
 };
 use tempfile::TempDir;
 
-/// The most time that a scene may take, while half a dozen scenes run at a time.
+/// The longest time that a scene may take while half a dozen scenes run at the same time.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
 /// The names of Syncline's schemes, and `library`, which leaves a window's locks to the MPI

@@ -1,5 +1,5 @@
-//! Windows whose memory Syncline shares between the ranks, without the program's knowledge, so that
-//! puts and gets are plain copies. Programs have the same results.
+//! Windows whose memory Syncline shares between the ranks without the program's knowledge, so that
+//! puts and gets are plain copies. Programs must have the same results as without sharing.
 //!
 //! The scenes are in `programs/mpi_memory.c`.
 

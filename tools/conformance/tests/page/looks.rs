@@ -16,9 +16,9 @@ fn the_page_is_readable_in_light_and_dark_wide_and_narrow() {
     assert_readable(&page, 500, "td details", "");
 }
 
-/// Checks that a page is readable in light and in dark, wide and narrow: it must fit the window,
-/// and the contrast of more than `texts` pieces of text is checked. Stores pictures of the page, in
-/// which the `details` elements that match the selector `closed` are closed. The pictures' names
+/// Checks that a page is readable in light and in dark, wide and narrow. The page must fit the
+/// window, and the contrast of more than `texts` pieces of text is checked. Stores pictures of the
+/// page, with the `details` elements that match the selector `closed` closed. The pictures' names
 /// begin with `picture`.
 pub fn assert_readable(page: &str, texts: u64, closed: &str, picture: &str) {
     let browser = Browser::start();

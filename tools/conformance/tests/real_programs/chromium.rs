@@ -57,8 +57,8 @@ fn assert_same_page(words: &[&str]) {
     assert_eq!(plain, ours[..plain.len().min(ours.len())]);
 }
 
-/// Runs Chromium under the command that `under` returns for a folder, or by itself if that is
-/// empty. Returns the output, which begins with the page as Chromium's script has left it.
+/// Runs Chromium under the command that `under` returns for a folder, or by itself if that command
+/// is empty. Returns the output, which begins with the page as the page's script has left it.
 fn page(under: impl FnOnce(&Path) -> Vec<std::ffi::OsString>) -> String {
     let chromium = installed("/usr/bin/chromium", "chromium");
     let folder = scratch();

@@ -21,9 +21,9 @@ fn mariadb() {
     assert_locks(&recording, "mariadbd", 10_000);
 }
 
-/// Runs one client, whose work is the same each time, so the tables must then be the same. Then
-/// runs four clients at the same time, whose work may differ, so only the number of rows must be
-/// the same.
+/// Runs one client, whose work is the same each time, so the tables must be the same afterwards.
+/// Then runs four clients at the same time. Their work may differ, so only the number of rows must
+/// be the same.
 fn client(folder: &Path) -> Vec<String> {
     eventually("MariaDB", || try_query(folder, "select 1"));
     query(folder, "create database sbtest");

@@ -1,5 +1,5 @@
-//! Tests of the memory that replaced locks take, of the objects that keep the C library's locks,
-//! and of requests that are refused.
+//! Tests of the memory that the replacing locks take, of the objects that keep the C library's
+//! locks, and of requests that are refused.
 
 use std::fs;
 use std::path::Path;
@@ -61,8 +61,9 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
         let (soon, late) = (truth.value("soon"), truth.value("late"));
         assert!(late < soon + 512, "{locks}: {soon} KiB, and at the end {late}");
     };
-    // With the first four choices, waiters use the memory that threads keep for queues. All choices
-    // run at the same time, since their threads mostly wait for each other.
+    // With the first four choices, the lock itself allocates the queue nodes. With the last one,
+    // each acquisition has its node on a line that the thread keeps. All choices run at the same
+    // time, since their threads mostly wait for each other.
     thread::scope(|scope| {
         for locks in [
             "gate+rw_readers",

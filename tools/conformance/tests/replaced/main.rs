@@ -1,7 +1,7 @@
 //! Programs behave under `syncline exec` as they do without it.
 //!
 //! For each call that POSIX defines, the C library's own behaviour is the reference: a program
-//! prints the outcome of each call, and must print the same with replaced locks.
+//! prints the outcome of each call, and must print the same outcomes when its locks are replaced.
 
 mod limits;
 mod matrix;

@@ -62,8 +62,8 @@ fn chosen() -> Vec<(&'static str, Run)> {
     PROGRAMS.into_iter().filter(|(program, _)| is_wanted(program)).collect()
 }
 
-/// The output of a run, and its processor time in seconds. `None` if the run failed; the failure
-/// was printed.
+/// The output of a run, and its processor time in seconds. `None` if the run failed; in that case
+/// the failure has been printed.
 fn timed(run: Run, threads: usize, locks: Option<&str>) -> Option<(String, f64)> {
     let before = processor_seconds();
     let came_out = catch_unwind(|| run(threads, locks)).ok()?;

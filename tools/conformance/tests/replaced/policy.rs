@@ -2,8 +2,8 @@
 //! that was stripped or rebuilt. Rules that no longer match anything are reported.
 //!
 //! The program reads from its own objects which lock each of them got. Locks are numbered from 1 in
-//! the order in which the rules first name them, and the default comes last; 0 stands for no lock
-//! yet, and 31 for the C library's own.
+//! the order in which the rules first name them, and the default comes last. 0 stands for no lock
+//! yet, and 31 for the C library's lock of an object that has neither a rule nor a default.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,12 +1,12 @@
-//! The outcomes of calls with replaced locks: error numbers, mutex types, initialisers, deadlines,
-//! cancellation, and forks.
+//! The outcomes of calls when a program's locks are replaced: error numbers, mutex types,
+//! initialisers, deadlines, cancellation, and forks.
 
 use syncline_conformance::{Case, Outcome, Program};
 
 use crate::{parking, replacements};
 
-/// The output of a program, without the bytes of its objects, which a replaced lock uses in its own
-/// way.
+/// The output of a program without the bytes of its objects, which the replacing locks use in their
+/// own way.
 fn outcomes(run: &Outcome) -> String {
     let line = |line: &str| {
         let is_bytes = |words: &str| {

@@ -53,9 +53,9 @@ fn measured(what: &str, runs: &str, places: &[&str]) -> Vec<Value> {
     found
 }
 
-/// The share of each added nanosecond by which the run becomes longer: low, median, high. `whatif`
+/// The part of each added nanosecond that arrives in the run time: low, median, high. `whatif`
 /// chose the delays in proportion to the real run time, but the figure is the run time that the
-/// program prints, so the share is scaled by the ratio of the two.
+/// program prints. So the part is scaled by the ratio of the two run times.
 fn arrives(of: &Value, what: &str) -> [f64; 3] {
     let plain = Command::new(Program::compile("slowed.c").path()).arg(what).output().expect("runs");
     let text = String::from_utf8_lossy(&plain.stdout).into_owned();
@@ -199,8 +199,8 @@ fn an_interrupt_leaves_nothing_behind() {
     assert!(!is_running("slowed", folder.path()), "a program runs on");
 }
 
-/// Whether a process of this name runs that has the folder's path in its environment, as the path
-/// of the file for its counts.
+/// Whether a process of this name runs whose environment contains the folder's path. The path is in
+/// the variable that names the file for the process's counts.
 fn is_running(name: &str, folder: &Path) -> bool {
     let wanted = folder.to_string_lossy().into_owned();
     fs::read_dir("/proc").expect("processes").flatten().any(|process| {

@@ -83,7 +83,7 @@ fn pages(folder: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// The path without `.` and `..`; `None` if it leaves the folder.
+/// The path without `.` and `..`; `None` if the path leads out of the folder.
 fn normal(path: &Path) -> Option<PathBuf> {
     let mut parts = Vec::new();
     for part in path.iter() {

@@ -15,7 +15,7 @@ use crate::imports::{Files, Module, files, imports};
 ///
 /// - `sim/engine`: all parts of the engine change the engine. Each file has one part, and the
 ///   functions of the engine about that part.
-/// - `syncline/stm`: an engine makes cells, a cell is used by transactions, and a transaction runs on the
+/// - `syncline/stm`: an engine makes cells, transactions use cells, and a transaction runs on the
 ///   default engine unless it names another.
 const LEFT: [&str; 2] = ["sim/engine", "syncline/stm"];
 

@@ -1,8 +1,8 @@
 //! The imports between the files of a crate.
 //!
 //! The imports of a file are read from its `use` lines and from the paths in its code. Unit tests
-//! at the end of a file don't count, nor does the declaration of a module. If an exported macro
-//! names something by `$crate`, each file that uses the macro imports it.
+//! at the end of a file and declarations of modules don't count. If an exported macro names an item
+//! by `$crate`, the import belongs to the files that use the macro, and not to the macro's file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

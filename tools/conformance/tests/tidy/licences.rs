@@ -1,5 +1,5 @@
-//! The packages from which the project is built may be distributed under the project's terms: the
-//! test knows the licence of each. The packages are those that cargo selects for this system.
+//! The packages from which the project is built may be distributed under the project's terms. The
+//! test knows the licence of each package that cargo selects for this system.
 
 use std::process::Command;
 

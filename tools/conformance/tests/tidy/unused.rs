@@ -14,7 +14,7 @@ use crate::sources::sources;
 const LIBRARIES: [(&str, &str); 1] = [("perf-event2", "perf_event")];
 
 /// Dependencies that the crate's own files don't name. Some mutants of the checkers are files of
-/// the library, and these name the dependencies.
+/// the library, and these files name the dependencies.
 const UNNAMED: [(&str, &str); 2] = [("checkers", "bytemuck"), ("checkers", "seize")];
 
 /// The parts of a crate that may name a dependency in this section of its manifest.
@@ -41,7 +41,7 @@ fn dependencies(manifest: &Table) -> BTreeSet<(&str, &str)> {
     found
 }
 
-/// Whether a file's code names a library: in a path that begins with it, or by itself after `use` or
+/// Whether a file's code names a library, either at the beginning of a path or alone after `use` or
 /// `extern crate`.
 fn names(text: &str, library: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';

@@ -1,10 +1,10 @@
 //! Phrases that make a sentence hard to read, and what to write instead. The page "Voice" in
 //! `CONTRIBUTING.md` says why; the lists here have what a program can check.
 //!
-//! Phrases of [`NOWHERE`] must be neither in pages nor in comments and messages. Pages must not
-//! have those of [`NOT_IN_PAGES`] either, nor comments in the folders of [`MENDED`] those of
-//! [`NOT_IN_COMMENTS`]. First lines of documentation that begin with "The same" say nothing in an
-//! index: there are still some, and their number must not grow.
+//! Phrases of [`NOWHERE`] must be neither in pages nor in comments and messages. Phrases of
+//! [`NOT_IN_PAGES`] must not be in pages. Phrases of [`NOT_IN_COMMENTS`] must not be in comments of
+//! the folders that [`MENDED`] lists. First lines of documentation that begin with "The same" say
+//! nothing in an index: there are still some, and their number must not grow.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ const NOWHERE: [(&str, &str); 26] = [
     ("held against", "\"compared with\""),
 ];
 
-/// Phrases that must not be in pages, besides those above.
+/// Phrases that must not be in pages, in addition to those of [`NOWHERE`].
 const NOT_IN_PAGES: [(&str, &str); 8] = [
     ("Who ", "name who: \"A thread that\", \"A user who\""),
     ("is told apart", "\"is identified by\""),
@@ -55,7 +55,8 @@ const NOT_IN_PAGES: [(&str, &str); 8] = [
     ("of which below", "a link"),
 ];
 
-/// Phrases that must not be in comments of the mended folders, besides those of `NOWHERE`.
+/// Phrases that must not be in comments of the mended folders, in addition to those of
+/// [`NOWHERE`].
 const NOT_IN_COMMENTS: [(&str, &str); 8] = [
     ("obody", "name it: \"no thread\", \"no rank\", \"no caller\""),
     ("omebody", "name it: \"another thread\", \"a rank\""),

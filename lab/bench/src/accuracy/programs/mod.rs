@@ -33,11 +33,12 @@ struct Summary {
     /// The number of programs whose problem is among the first two findings in every run, idle and
     /// busy.
     found_first_two: usize,
-    /// The number of programs with a false finding in more than half of the runs.
+    /// The number of programs with a false finding in more than half of the idle or of the busy
+    /// runs.
     false_alarms: usize,
     /// The 75th percentile of the errors of predicted gains, in percentage points.
     gain_error_p75: Option<f64>,
-    /// The same percentile of the differences between the bounds that `syncline whatif` measures
+    /// The 75th percentile of the differences between the bounds that `syncline whatif` measures
     /// and the gains of the fixes, in percentage points.
     whatif_error_p75: Option<f64>,
 }

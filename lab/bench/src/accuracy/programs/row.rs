@@ -8,7 +8,7 @@ use crate::statistics::median;
 pub struct Row {
     pub known: Description,
     pub idle: Shown,
-    /// The share that a fix can gain at most, as `whatif` measured it on the idle machine.
+    /// The largest share that a fix can gain, as `whatif` measured it on the idle machine.
     pub bound: Option<f64>,
     pub busy: Shown,
 }

@@ -22,7 +22,7 @@ pub struct Shown {
     pub mended: Vec<(f64, f64)>,
 }
 
-/// Runs the program `times` times in each way: recorded, unmodified and fixed. The order is
+/// Runs the program `times` times in each way: alone, with the fix, and recorded. The order is
 /// reversed every other time.
 pub fn of(
     known: &Description,

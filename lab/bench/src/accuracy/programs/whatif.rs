@@ -22,9 +22,9 @@ struct Document {
     places: Vec<WhatIf>,
 }
 
-/// The share by which the program would be shorter at most without the critical sections of the
-/// first finding in its latest recording, as `whatif` measures it. `None` if `whatif` gives no
-/// bound.
+/// The largest share of the run time that the program could save if the critical sections of the
+/// first finding in its latest recording took no time, as `whatif` measures it. `None` if `whatif`
+/// gives no bound.
 ///
 /// # Errors
 ///

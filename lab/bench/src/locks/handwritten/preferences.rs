@@ -112,7 +112,7 @@ impl Writers {
     }
 }
 
-/// A list of waiting readers, each of which wakes the next.
+/// A list of waiting readers. Each reader wakes the next one.
 #[derive(Default)]
 struct Readers(AtomicPtr<Reader>);
 

@@ -200,7 +200,7 @@ impl TimedMcs {
         }
     }
 
-    /// A word of its enqueued node that the first waiter may use.
+    /// A word of the enqueued node, which the first waiter may use.
     #[inline(always)]
     pub fn note(nodes: &QueueNodes<QueueNode>) -> &AtomicU32 {
         // SAFETY: the enqueued node belongs to this thread until the hand-over.

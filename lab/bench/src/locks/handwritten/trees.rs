@@ -201,7 +201,7 @@ impl TimedHmcs {
     }
 }
 
-/// A queue for each socket, each of which is spliced into a common one.
+/// A queue for each socket. These queues are spliced into a common queue.
 #[derive(Default)]
 pub struct Hclh {
     global: Line<AtomicPtr<Splice>>,

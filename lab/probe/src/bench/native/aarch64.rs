@@ -34,7 +34,8 @@ pub fn evict(word: &AtomicU32) {
     }
 }
 
-/// Additions of registers, each of which needs the result of the one before. Each takes a cycle.
+/// A chain of additions of registers. Each addition needs the result of the one before, and takes a
+/// cycle.
 #[inline(always)]
 pub fn work(cycles: u32) {
     // SAFETY: it adds two registers, and counts a third one down to zero or below.

@@ -4,8 +4,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 
-/// A start line, where threads wait until all of them are at their places. If one can't get to its
-/// place, none goes on.
+/// A start line, where threads wait until all of them are at their places. If one thread can't get
+/// to its place, no thread goes on.
 pub struct Start {
     state: Mutex<(usize, Option<Error>)>,
     changed: Condvar,
@@ -37,7 +37,7 @@ impl Start {
         self.changed.notify_all();
     }
 
-    /// The error because of which no thread has started, if there is one.
+    /// The error that kept the threads from starting, if there was one.
     pub fn outcome(self) -> Result<(), Error> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.1.map_or(Ok(()), Err)

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicU32;
 
 use raw_cpuid::CpuId;
 
-/// `lfence` waits until all preceding instructions are complete, so also for loads but not for
-/// stores, and lets no following instruction begin. (Intel's manual, RDTSC; Linux configures AMD's
-/// processors to do so too.)
+/// `lfence` waits until all preceding instructions are complete, and lets no following instruction
+/// begin before. So it also waits for loads, but not until stores have taken effect. (Intel's
+/// manual, RDTSC; Linux configures AMD's processors to do so too.)
 #[inline(always)]
 pub fn ticks() -> u64 {
     // SAFETY: every x86-64 processor has these instructions.
@@ -52,8 +52,8 @@ pub fn test_and_set(word: &AtomicU32) -> u32 {
     was & 1
 }
 
-/// Additions of registers, each of which needs the result of the one before. Each takes a cycle on
-/// every processor, whereas additions of constants may take none.
+/// A chain of additions of registers. Each addition needs the result of the one before, and takes a
+/// cycle on every processor, whereas additions of constants may take none.
 #[inline(always)]
 pub fn work(cycles: u32) {
     // SAFETY: it adds two registers, and counts a third one down to zero or below.
@@ -74,8 +74,8 @@ pub fn work(cycles: u32) {
     }
 }
 
-/// What is wrong with the time-stamp counter: unless it is invariant, its ticks are not always
-/// equally long. `None` if it is invariant.
+/// The fault of the time-stamp counter, in words: unless the counter is invariant, its ticks are
+/// not always equally long. `None` if it is invariant.
 pub fn clock_fault() -> Option<&'static str> {
     let invariant = CpuId::new().get_advanced_power_mgmt_info().map(|i| i.has_invariant_tsc());
     (invariant != Some(true))

@@ -11,7 +11,7 @@ use syncline_recording::folder::{files, others};
 use super::parts::{failed, parts, refuse_foreign};
 use crate::failure::Failure;
 
-/// What is at the path.
+/// The kind of thing at the path of a new recording.
 pub enum Kind {
     Nothing,
     EmptyFolder,

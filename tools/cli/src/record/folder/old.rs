@@ -1,9 +1,9 @@
 //! Keeps the recording that is already at the path of a new one, under another name.
 //!
 //! The recording becomes `DIR.old`, and an older one of that name is deleted. But deleting
-//! thousands of files takes long, and afterwards makes the creation of new files slow for a while,
-//! because ext4 skips the inode numbers of files that were just deleted. So the older recording is
-//! moved into the one that gets its name, and deleted after the program has ended:
+//! thousands of files takes long. Afterwards the creation of new files is slow for a while, because
+//! ext4 skips the inode numbers of files that were just deleted. So the older recording is moved
+//! into the one that gets its name, and is deleted after the program has ended:
 //!
 //! ```text
 //! DIR.old --> DIR/older      DIR --> DIR.old      the program runs      DIR.old/older is removed
@@ -55,8 +55,8 @@ pub fn keep_as_old(path: &Path) -> Result<bool, Failure> {
         }
         moved(&old, older)?;
     }
-    // If this command is killed here, it leaves a recording that contains an older one. The older
-    // one is deleted with that recording or before it.
+    // If this command is killed here, it leaves a recording that contains an older one. A later
+    // command deletes the older one, either together with the outer recording or before.
     let forget = folder::Folder::open(path).map(|folder| folder.remove(Refusal::FILE));
     forget.map_err(|e| Failure::new(RECORD_FAILED, e))?.map_err(|e| failed("move", path, e))?;
     moved(path, &old).map(|()| true)

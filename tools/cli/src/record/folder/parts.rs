@@ -29,7 +29,7 @@ pub fn parts(path: &Path) -> Vec<PathBuf> {
     all.filter(|part| part.symlink_metadata().is_ok_and(|meta| meta.is_dir())).collect()
 }
 
-/// The names of the files in a recording that belong to it, also of files that do not exist.
+/// The names of the files in a recording that belong to it. Some of these files may not exist.
 pub fn names(path: &Path) -> Vec<OsString> {
     let mut names: Vec<OsString> = [Session::FILE, Samples::FILE, Refusal::FILE]
         .into_iter()

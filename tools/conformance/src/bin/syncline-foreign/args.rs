@@ -46,7 +46,7 @@ struct Internal {
     command: Vec<std::ffi::OsString>,
 }
 
-/// What this process has to do.
+/// The task of this process.
 pub enum Task {
     /// Run one program and supervise it.
     Supervise(Supervised),

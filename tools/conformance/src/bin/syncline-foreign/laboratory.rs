@@ -27,14 +27,14 @@ const COMPARED: u64 = 1 << 20;
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// How the run ended.
+    /// The end of the run.
     pub end: End,
     /// The lines of standard output. They are sorted, since threads may print in any order.
     pub output: Vec<String>,
     /// The last line that the program printed on standard output or, if there is none, on standard
     /// error. Lines that Syncline printed are ignored.
     pub last_line: String,
-    /// How long the run took.
+    /// The duration of the run.
     pub took: Duration,
 }
 

@@ -33,11 +33,11 @@ pub struct Supervised {
     pub words: Vec<OsString>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The program ended by itself, with this status: after signal N, it is 128 + N, and if the
-    /// program could not be started, it is 127.
+    /// The program ended by itself, with this status. The status is 128 + N after signal N, and 127
+    /// if the program could not be started.
     Status(i32),
     /// The program was killed, because its time was up.
     Hang,

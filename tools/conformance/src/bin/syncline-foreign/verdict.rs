@@ -44,12 +44,12 @@ pub struct Row {
     pub verdicts: Vec<Verdict>,
 }
 
-/// What differs.
+/// The difference between the native runs and the runs under a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// How the program ends natively.
+    /// The program's end natively, in words.
     pub native: String,
-    /// How the program ends under the command.
+    /// The program's end under the command, in words.
     pub ours: String,
     /// The last line that it printed under the command.
     pub last_line: String,
@@ -62,7 +62,7 @@ pub struct Difference {
 }
 
 /// Finds the verdict on one program under each command. `run` gets a command and the time of the
-/// longest native run, and runs the program under that command. If it gets `None`, it runs the
+/// longest native run, and runs the program under that command. If `run` gets `None`, it runs the
 /// program natively.
 pub fn examine<'a>(
     ways: &'a [Way],

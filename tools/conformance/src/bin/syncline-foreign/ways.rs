@@ -33,7 +33,8 @@ impl Way {
         let output = || output.into();
         match self {
             Way::Record => vec!["record".into(), "-o".into(), output(), "--".into()],
-            // No report is made, since the program has ended before the report would be made.
+            // No report is made: it would begin only after the program has ended, so it can't
+            // change the program's behaviour.
             Way::Inspect => {
                 let options = ["--budget", "0", "--trace-only", "-o"].map(OsString::from);
                 ["inspect".into()]
