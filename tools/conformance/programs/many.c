@@ -125,7 +125,7 @@ static void made(int rounds) {
     expect_all("MutexInit", (unsigned long)rounds * PLACES);
 }
 
-// Condition variables that one call creates, of which nothing waits for most.
+// Condition variables that one call creates. Nothing waits for them.
 static void conditions(int total) {
     pthread_cond_t *all = calloc(total, sizeof *all);
     for (int i = 0; i < total; i++)

@@ -16,7 +16,8 @@ __attribute__((constructor)) static void opened(void) { work(NULL); }
 
 __attribute__((destructor)) static void closed(void) { work(NULL); }
 
-// Returns how often it has taken its lock. Stores the address of the lock in `address`.
+// Returns how many critical sections of OpenMP it has entered; 0 without OpenMP. Stores the address
+// of its own lock in `address`.
 int plugin_run(void **address) {
     pthread_t thread;
     pthread_create(&thread, NULL, work, NULL);

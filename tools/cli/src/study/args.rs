@@ -176,7 +176,7 @@ pub struct Stress {
 /// The order in which hardware threads are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Placement {
-    /// Node by node; in a node, each core gets one thread before any gets two
+    /// Node by node, one thread for each core; then second threads of the cores, again node by node
     Near,
     /// Alternating between the nodes
     Far,

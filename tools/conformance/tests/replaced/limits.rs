@@ -86,8 +86,16 @@ fn large_locks_are_limited_in_number() {
     let Many { resident, mapped, locked } = many(Some("hmcs-park"));
     assert_eq!(locked, 300_000);
     let most = 210 << 10;
-    assert!(resident < plain.resident + most, "{resident} KiB, and plainly {}", plain.resident);
-    assert!(mapped < plain.mapped + most, "{mapped} KiB, and plainly {}", plain.mapped);
+    assert!(
+        resident < plain.resident + most,
+        "{resident} KiB resident, {} without other locks",
+        plain.resident
+    );
+    assert!(
+        mapped < plain.mapped + most,
+        "{mapped} KiB mapped, {} without other locks",
+        plain.mapped
+    );
 }
 
 /// Locks work in a process that may not map memory: an object whose lock would have to be allocated
