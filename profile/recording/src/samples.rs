@@ -61,6 +61,9 @@ pub struct SampledThread {
     /// The processor time of the thread that sampling covers, in nanoseconds. The samples in `seen`
     /// stand for less if the thread executed in the kernel.
     pub covered: u64,
+    /// How often the thread got a processor while the sampler looked at it; 0 if unknown.
+    #[serde(default)]
+    pub slices: u64,
     /// The frames in which the thread was seen on a processor: the number of each, and the
     /// processor time in nanoseconds for which the samples there stand. A sample stands for more
     /// time if samples were rarer when it was taken.

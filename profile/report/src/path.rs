@@ -42,7 +42,7 @@ pub fn remarks(process: &Process) -> Vec<String> {
             None => format!("; {}", process.sites[number].instead_of_sleeping()),
         };
         let mend = slept.site.map(mend).unwrap_or_default();
-        remarks.push(format!("Hardly any thread works during these sleeps{mend}."));
+        remarks.push(format!("During much of these sleeps, no thread works{mend}."));
     }
     remarks
 }

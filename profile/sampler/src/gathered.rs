@@ -36,6 +36,8 @@ struct Process {
     seen: HashMap<(u32, Seen), u64>,
     /// The processor time that all samples of a thread stand for, in nanoseconds.
     covered: HashMap<u32, u64>,
+    /// How often a thread got a processor.
+    slices: HashMap<u32, u64>,
     /// How long a thread slept, in nanoseconds.
     slept: HashMap<(u32, Slept), u64>,
     /// The positions in Python functions, and the index of each.
@@ -124,6 +126,14 @@ impl Gathered {
         *process.covered.entry(tid).or_default() += nanoseconds;
     }
 
+    /// Adds how often a thread got a processor.
+    pub fn run(&mut self, (pid, tid): Thread, slices: u64) {
+        if slices > 0 {
+            let process = self.processes.entry(pid).or_default();
+            *process.slices.entry(tid).or_default() += slices;
+        }
+    }
+
     /// All samples, with the reason for which the kernel refused more, if it did. Threads and
     /// processes get the numbers that `own` gives; threads without such a number are left out.
     pub fn samples(
@@ -184,6 +194,9 @@ impl Process {
         for (&tid, &covered) in &self.covered {
             threads.entry(tid).or_default().covered = covered;
         }
+        for (&tid, &slices) in &self.slices {
+            threads.entry(tid).or_default().slices = slices;
+        }
         for (&(tid, Seen { frame, in_kernel }), &nanoseconds) in &self.seen {
             let thread = threads.entry(tid).or_default();
             let frames = if in_kernel { &mut thread.in_kernel } else { &mut thread.seen };
@@ -237,6 +250,8 @@ mod tests {
         }
         gathered.lose(3);
         gathered.cover((PID, 1), 15);
+        gathered.run((PID, 1), 3);
+        gathered.run((PID, 1), 4);
         let samples = gathered.samples(None, |thread| (thread.1 != 3).then_some(thread));
         assert_eq!(samples.lost, 3);
         let [process] = &samples.processes[..] else { panic!("{samples:?}") };
@@ -244,6 +259,7 @@ mod tests {
         let first = SampledThread {
             tid: 1,
             covered: 15,
+            slices: 7,
             seen: vec![(1, 9), (2, 6)],
             in_kernel: vec![(2, 2)],
             ..SampledThread::default()

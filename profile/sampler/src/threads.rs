@@ -95,7 +95,11 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         let mut before = std::mem::take(&mut self.known);
         let mut busy = Vec::new();
         for (thread, times) in (self.processes)().into_iter().flat_map(times::of) {
-            let mut known = before.remove(&thread).unwrap_or_else(|| Known::new(times));
+            let known = before.remove(&thread);
+            // What it did before the first look may be long ago.
+            let slices = known.as_ref().map_or(0, |known| times.since(known.times).slices);
+            gathered.run(thread, slices);
+            let mut known = known.unwrap_or_else(|| Known::new(times));
             let used = times.since(known.times);
             self.own.note(thread);
             let own = self.own.of(thread).map_or(thread.1, |(_, tid)| tid);

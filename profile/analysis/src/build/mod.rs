@@ -107,7 +107,8 @@ impl Context<'_> {
         let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
         let nesting = nests.finish(&site_numbers, &locks);
         let timeline = timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);
-        let threads = threads::threads(file, &locks, &seen.spins, taking_part, &mut stacks, &clock);
+        let threads =
+            threads::threads(file, samples, &locks, &seen.spins, taking_part, &mut stacks, &clock);
         let mut waiting = Waiting::default();
         for site in &sites {
             waiting.add(site.kind, site.figures.waited);

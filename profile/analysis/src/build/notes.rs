@@ -4,7 +4,7 @@ use syncline_recording::ProcessFile;
 use syncline_recording::layout::Region;
 
 use crate::gain::SHORTEST;
-use crate::model::{Kind, Module, Note, Process, State, SymbolSource};
+use crate::model::{Kind, Note, Process, State, SymbolSource, is_openmp};
 use syncline_code::symbols::place::is_wrapper;
 
 /// Waits for unknown holders get a note if they are more than this share of all waits for locks.
@@ -51,10 +51,6 @@ pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
     note(header.modules_changed != 0, Note::ModulesChanged);
     notes.extend(module_notes(process));
     notes
-}
-
-fn is_openmp(module: &Module) -> bool {
-    ["libgomp", "libomp", "libiomp"].iter().any(|start| module.name().starts_with(start))
 }
 
 fn dropped(region: &Region) -> u64 {

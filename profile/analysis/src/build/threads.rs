@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use syncline_recording::ProcessFile;
 use syncline_recording::layout::THREAD_EXITED;
+use syncline_recording::{ProcessFile, SampledProcess};
 
 use super::clock::Clock;
 use super::holds::Interruptions;
@@ -17,6 +17,7 @@ use crate::model::{Kind, Lock, TakingPart, Thread, Times, Waiting, WaitingNow};
 /// The threads of a process.
 pub fn threads(
     file: &ProcessFile,
+    samples: Option<&SampledProcess>,
     locks: &[Lock],
     spins: &[Spent],
     taking_part: Vec<Option<TakingPart>>,
@@ -30,6 +31,12 @@ pub fn threads(
         .collect();
     let places: HashMap<u32, usize> =
         file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
+    let mut slices: HashMap<usize, u64> = HashMap::new();
+    for sampled in samples.iter().flat_map(|process| &process.threads) {
+        if let Some(place) = file.place_of(sampled.tid).filter(|_| sampled.slices > 0) {
+            *slices.entry(place).or_default() += sampled.slices;
+        }
+    }
     let mut threads = Vec::new();
     for ((number, thread), first) in file.threads.iter().enumerate().zip(taking_part) {
         let record = &thread.record;
@@ -71,6 +78,7 @@ pub fn threads(
             ended,
             cpu: cpu(record, clock).filter(|_| is_known),
             ready: ready(record).filter(|_| is_known),
+            slices: slices.get(&number).copied(),
             spun: clock.seconds(spun),
             times: Times::default(),
             first,

@@ -9,18 +9,20 @@ use syncline_present::number::{counted, duration, percent};
 const LEAST: f64 = 0.05;
 /// Sleeps of less than this, in seconds, rest on too few samples.
 const FLOOR: f64 = 0.5;
+/// Why OpenMP's threads sleep.
 const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begins or ends, or for \
                        tasks: where regions are short, use fewer threads (OMP_NUM_THREADS) or give \
                        each more work";
-/// Libraries whose threads sleep: how their files' names begin, and why the threads sleep.
-const LIBRARIES: [(&str, &str); 3] =
-    [("libgomp", OPEN_MP), ("libomp", OPEN_MP), ("libiomp", OPEN_MP)];
 
-/// The sentences about system calls in which threads sleep. A lock inside the C library gets none
-/// if there is a finding about such locks.
+/// The sentences about system calls in which threads sleep. Those for a lock inside the C
+/// library, or for OpenMP, get none if there is a finding about them.
 pub fn find(process: &Process, findings: &[Finding]) -> impl Iterator<Item = Remaining> {
     let is_found = findings.iter().any(|finding| finding.rule == Rule::LibraryLock);
-    let said = move |asleep: &InCall| is_found && library_lock::function(process, asleep).is_some();
+    let regions = findings.iter().any(|f| f.rule == Rule::TinyEvents && f.sites.is_empty());
+    let said = move |asleep: &InCall| {
+        is_found && library_lock::function(process, asleep).is_some()
+            || regions && process.sleeps_for_openmp(asleep)
+    };
     let others = process.asleep.iter().filter(move |asleep| !said(asleep));
     others.filter_map(|asleep| remaining(process, asleep))
 }
@@ -37,8 +39,8 @@ fn remaining(process: &Process, asleep: &InCall) -> Option<Remaining> {
         duration(asleep.seconds),
         counted(asleep.threads.len(), "thread")
     );
-    if let Some(what) = library(process, asleep) {
-        why = format!("{why}; {what}");
+    if process.sleeps_for_openmp(asleep) {
+        why = format!("{why}; {OPEN_MP}");
     }
     if let Some(worked) = worked {
         why = format!(
@@ -57,15 +59,5 @@ fn remaining(process: &Process, asleep: &InCall) -> Option<Remaining> {
         idle,
         why: why + ".",
         open_question: None,
-    })
-}
-
-/// Why the threads of a known library sleep in this call; `None` if the stack has no such library.
-fn library(process: &Process, asleep: &InCall) -> Option<&'static str> {
-    let frames = &process.stacks[asleep.stack].frames;
-    let mut modules = frames.iter().filter_map(|&frame| process.frames[frame].module);
-    modules.find_map(|module| {
-        let name = process.modules[module].name();
-        LIBRARIES.iter().find(|(start, _)| name.starts_with(start)).map(|&(_, what)| what)
     })
 }

@@ -132,6 +132,7 @@ impl Drawn {
             ended: true,
             cpu: Some(seconds),
             ready: Some(0.0),
+            slices: None,
             spun: 0.0,
             times: Times::default(),
             acquisitions: 0,

@@ -20,6 +20,10 @@ pub struct CriticalPath {
     /// did from the end of a wait at the site until their next wait.
     #[serde(skip)]
     pub through: BTreeMap<usize, f64>,
+    /// Seconds of the sleeps at each site, by the site's index, for which all other threads waited
+    /// too.
+    #[serde(skip)]
+    pub alone: BTreeMap<usize, f64>,
 }
 
 /// Pieces of the critical path that are of one kind.
@@ -75,6 +79,13 @@ impl CriticalPath {
     pub fn through(&self, site: usize) -> Option<f64> {
         let seconds = || self.through.get(&site).copied().unwrap_or(0.0);
         self.is_known().then(|| seconds() / self.seconds)
+    }
+
+    /// The share of the path, from 0 to 1, that is due to sleeps at this site while all other
+    /// threads waited.
+    pub fn alone(&self, site: usize) -> f64 {
+        let seconds = self.alone.get(&site).copied().unwrap_or(0.0);
+        seconds / self.seconds.max(f64::MIN_POSITIVE)
     }
 
     /// Whether waits at this site delay the run; `None` if too little of the path is known.

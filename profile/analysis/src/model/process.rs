@@ -140,14 +140,19 @@ impl Process {
     }
 
     /// The sleeps at one call site, if there are many, if they are the largest part of the critical
-    /// path, and if the run waited long for them while hardly any thread ran. `None` otherwise.
+    /// path, and if the run waited long for them while no thread ran: because all threads waited,
+    /// or because hardly any ran at all. `None` otherwise.
     pub fn held_up_by_sleep(&self) -> Option<&PathPart> {
         const MUCH: f64 = 0.3;
+        // During this part it is certain that no thread ran.
+        const CERTAIN: f64 = 0.15;
         let path = &self.critical_path;
         let meanwhile = self.ran() / self.seconds.max(f64::MIN_POSITIVE);
         let slept = path.parts.first().filter(|part| part.kind == OnPath::Sleep)?;
         let again_and_again = slept.pieces >= 20;
-        (again_and_again && path.share(slept) - meanwhile >= MUCH).then_some(slept)
+        let alone = slept.site.map_or(0.0, |site| path.alone(site));
+        let idle = alone >= CERTAIN || path.share(slept) - meanwhile >= MUCH;
+        (again_and_again && idle).then_some(slept)
     }
 
     /// The call site at which threads take a lock that they hold while they sleep at the site

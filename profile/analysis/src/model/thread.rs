@@ -46,6 +46,9 @@ pub struct Thread {
     /// a wait. `None` if the thread still lived when the process ended, and could not be sampled
     /// then.
     pub ready: Option<f64>,
+    /// How often the thread got a processor while it was sampled: once more than it slept or was
+    /// preempted. `None` if unknown.
+    pub slices: Option<u64>,
     /// Seconds that the thread spent polling, as [`super::Figures::spun`].
     pub spun: f64,
     /// How the thread spent its time.

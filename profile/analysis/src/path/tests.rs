@@ -217,3 +217,30 @@ fn any_log_gives_a_path_over_the_whole_run() {
         assert!((sum - 10.0).abs() < 1e-6, "{sum} of 10 seconds: {:?}", drawn.timeline);
     }
 }
+
+/// A thread looks each second, sleeps in between, and is not woken by another.
+#[test]
+fn a_sleep_is_alone_while_all_other_threads_wait() {
+    let alone = |waits: &[(f64, f64)]| {
+        let mut drawn = drawn(2);
+        let time = drawn.lock(Primitive::Sleep, "sleep");
+        let sleep = drawn.site(Op::Sleep, "push at queue.c:140");
+        drawn.uses(time, sleep, Use { calls: 2, waits: 2, ..Use::default() });
+        let condition = drawn.lock(Primitive::Condvar, "not_empty");
+        let pop = drawn.site(Op::CondWait, "pop at queue.c:160");
+        drawn.uses(condition, pop, Use { calls: 9, waits: 9, ..Use::default() });
+        for at in [1.0, 5.0] {
+            wait(&mut drawn, 0, (at, at + 3.0), sleep, None);
+        }
+        for &times in waits {
+            wait(&mut drawn, 1, times, pop, Some(0));
+        }
+        // The other worker ends early.
+        drawn.threads[2].seconds = 2.0;
+        critical_path(&drawn).alone.get(&sleep).copied()
+    };
+    assert_eq!(alone(&[(0.5, 9.0)]), Some(5.0), "of six, the first second with the other worker");
+    assert_eq!(alone(&[(2.5, 3.5), (3.75, 6.0), (7.0, 7.5)]), Some(1.0 + 0.25 + 1.0 + 0.5));
+    assert_eq!(alone(&[(4.0, 5.0)]), Some(0.0));
+    assert_eq!(alone(&[]), Some(0.0), "a thread without logged waits may run");
+}

@@ -2,8 +2,8 @@
 //!
 //! The loop notices the event that it waits for half a sleep too late on average, and the whole
 //! program stands still in the meantime. The rule requires three facts: the sleeps are much of the
-//! critical path, hardly any other thread has a processor meanwhile, and the function that sleeps
-//! does so in a loop. A sleep that is a part of a piece of work (for a device, say) is not in a
+//! critical path, no other thread runs during much of them, and the function that sleeps does so in
+//! a loop. A sleep that is a part of a piece of work (for a device, say) is not in a
 //! loop of its own function. If other threads run while one sleeps in such a loop, that thread
 //! waits for them, and would wait as long without the loop. If a thread holds a lock while it
 //! sleeps, [`Rule::SleepingHolder`] applies instead.
@@ -38,6 +38,7 @@ fn finding(process: &Process) -> Option<Finding> {
         locks: Vec::new(),
         evidence: vec![
             share("share of the critical path", process.critical_path.share(slept)),
+            share("part of it while all other threads waited", process.critical_path.alone(number)),
             share("processor time of all threads", process.ran() / process.seconds),
             rate("sleeps", site.figures.calls as f64 / process.seconds),
             seconds("mean sleep", mean),
@@ -103,6 +104,18 @@ mod tests {
         assert!(places(&slept(8_000, 8.0, 5.1, Some(true))).is_empty(), "others run meanwhile");
         assert!(places(&slept(19, 8.0, 0.5, Some(true))).is_empty(), "seldom");
         assert!(places(&slept(79, 8.0, 0.5, Some(true))).is_empty(), "0.1 s each");
+    }
+
+    /// Modelled on libosmium, whose workers work while the thread that fills their queue sleeps, and
+    /// then wait for it.
+    #[test]
+    fn a_sleep_while_all_others_wait_is_found_though_they_run_at_other_times() {
+        let alone = |seconds| {
+            let mut drawn = slept(800, 8.0, 9.0, Some(true));
+            drawn.critical_path.alone = [(0, seconds)].into();
+            places(&drawn).len()
+        };
+        assert_eq!((alone(1.4), alone(1.5)), (0, 1));
     }
 
     #[test]

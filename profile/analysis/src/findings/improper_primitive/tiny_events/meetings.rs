@@ -15,7 +15,7 @@ use crate::model::{Finding, Lock, Process};
 use crate::options::Thresholds;
 
 /// Sleeping and waking at a barrier must take at least this share of the threads' processor time.
-const MUCH: f64 = 0.1;
+pub const MUCH: f64 = 0.1;
 
 /// The findings about barriers at which threads meet too often.
 pub fn find(process: &Process, families: &[Family], thresholds: &Thresholds) -> Vec<Finding> {

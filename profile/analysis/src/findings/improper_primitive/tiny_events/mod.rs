@@ -1,10 +1,12 @@
 //! Events that come so fast that putting threads to sleep and waking them costs much compared with
 //! the threads' work in between (as in facesim, see SyncPerf): threads that meet at a barrier, and
-//! pieces of work that threads hand to one another.
+//! parallel regions of OpenMP, and pieces of work
+//! that threads hand to one another.
 
 mod finding;
 mod hand_overs;
 mod meetings;
+mod regions;
 
 use std::collections::BTreeSet;
 
@@ -20,5 +22,6 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let said: BTreeSet<usize> =
         findings.iter().flat_map(|finding| &finding.sites).copied().collect();
     findings.extend(hand_overs::find(process, &families, thresholds, &said));
+    findings.extend(regions::find(process, thresholds));
     findings
 }

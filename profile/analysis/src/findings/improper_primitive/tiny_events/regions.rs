@@ -1,0 +1,123 @@
+//! Threads of OpenMP that sleep between short parallel regions.
+//!
+//! The threads of OpenMP's runtime sleep inside its library until a region begins, and the first
+//! thread until all others have ended it. These sleeps make no call that the recorder sees. Samples
+//! show how much time threads spend in them. How often the threads got a processor says how often
+//! they slept: nothing else makes threads leave their processors a thousand times a second.
+
+use std::collections::BTreeSet;
+
+use super::finding::FLOOR;
+use super::meetings::MUCH;
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::findings::working::could_run;
+use crate::gain::WAKE_UP;
+use crate::model::{Finding, InCall, Process, Remedy, Rule, is_openmp};
+use crate::options::Thresholds;
+
+/// Threads must sleep in the library for at least this share of their time.
+const LEAST_ASLEEP: f64 = 0.1;
+
+/// The finding about threads that sleep between regions, if sleeping and waking takes much of their
+/// processor time.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Option<Finding> {
+    let sleeps: Vec<&InCall> =
+        process.asleep.iter().filter(|asleep| process.sleeps_for_openmp(asleep)).collect();
+    let threads: BTreeSet<usize> =
+        sleeps.iter().flat_map(|asleep| &asleep.threads).copied().collect();
+    let threads = || threads.iter().map(|&thread| &process.threads[thread]);
+    let slept: f64 = sleeps.iter().map(|asleep| asleep.seconds).sum();
+    let could_run: f64 = threads().map(could_run).sum();
+    let worked: f64 = threads().map(|thread| thread.ran()).sum();
+    let slices: u64 = threads().filter_map(|thread| thread.slices).sum();
+    let per_second = slices as f64 / process.seconds;
+    let applies = slept >= LEAST_ASLEEP * could_run
+        && per_second > thresholds.acquisitions_per_second
+        && per_second * WAKE_UP >= FLOOR
+        && slices as f64 * WAKE_UP >= MUCH * worked;
+    let first = sleeps.iter().find(|asleep| is_outside(process, asleep)).or(sleeps.first())?;
+    applies.then(|| Finding {
+        rule: Rule::TinyEvents,
+        title: "OpenMP's parallel regions are shorter than their threads' sleep is worth"
+            .to_owned(),
+        place: first.place.clone(),
+        sites: Vec::new(),
+        locks: Vec::new(),
+        evidence: vec![
+            rate("sleeps", per_second),
+            seconds("work of a thread between two sleeps", worked / slices as f64),
+            share("threads' time asleep between regions", slept / could_run),
+            share("time to put threads to sleep and wake them (estimate)", per_second * WAKE_UP),
+            count("threads", threads().count() as u64),
+        ],
+        advice: "Give each parallel region more work: one region around several loops, or larger \
+                 pieces of data at a time. For so little work, one thread may be quicker \
+                 (OMP_NUM_THREADS, or the clause `if`)."
+            .to_owned(),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    })
+}
+
+/// Whether the call site of a sleep is in the program, and not in the library of the runtime: that
+/// is the first thread, at a region.
+fn is_outside(process: &Process, asleep: &InCall) -> bool {
+    let place = process.stacks[asleep.stack].place.and_then(|frame| process.frames[frame].module);
+    place.is_some_and(|module| !is_openmp(&process.modules[module]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::{Drawn, process};
+
+    /// Two threads that run for `worked` seconds in all, in ten seconds, sleep for `slept` seconds
+    /// in all in a library, and get a processor `slices` times in all.
+    fn regions(library: &str, slices: u64, worked: f64, slept: f64) -> Drawn {
+        let mut drawn = process(10.0, 2);
+        let first = drawn.threads("gomp_thread_start", 2, 10.0);
+        let library = drawn.module(library);
+        for (place, thread) in [("gomp_team_start", first), ("flow at effects.c:300", first + 1)] {
+            let stack = drawn.stack(place);
+            drawn.calls_into(stack, library, &["gomp_team_barrier_wait_end"]);
+            drawn.asleep.push(InCall {
+                call: "futex".to_owned(),
+                place: place.to_owned(),
+                seconds: slept / 2.0,
+                threads: vec![thread],
+                stack,
+            });
+            drawn.threads[thread].cpu = Some(worked / 2.0);
+            drawn.threads[thread].slices = Some(slices / 2);
+        }
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> Option<Finding> {
+        find(drawn, &Thresholds::default())
+    }
+
+    /// Modelled on SoX with small buffers.
+    #[test]
+    fn regions_with_less_work_than_sleep_are_found() {
+        let finding = found(&regions("/lib/libgomp.so.1", 1_000_000, 12.0, 6.0)).expect("tiny");
+        assert_eq!(finding.evidence[0].value, 100_000.0);
+        let long = regions("/lib/libgomp.so.1", 200_000, 12.0, 6.0);
+        assert!(found(&long).is_none(), "sleeping takes a second of twelve");
+        let rare = regions("/lib/libgomp.so.1", 9_000, 0.1, 19.0);
+        assert!(found(&rare).is_none(), "900 times a second");
+        let awake = regions("/lib/libgomp.so.1", 1_000_000, 12.0, 1.9);
+        assert!(found(&awake).is_none(), "they hardly sleep");
+        assert!(found(&regions("/lib/libpool.so", 1_000_000, 12.0, 6.0)).is_none());
+    }
+
+    #[test]
+    fn a_kernel_that_counts_no_slices_shows_nothing() {
+        let mut drawn = regions("/lib/libgomp.so.1", 1_000_000, 12.0, 6.0);
+        for thread in &mut drawn.threads {
+            thread.slices = None;
+        }
+        assert!(found(&drawn).is_none());
+    }
+}
