@@ -12,8 +12,8 @@
 //!  sampled    futex, return address, PyThread_...   catalog.py:26 index ...
 //! ```
 //!
-//! If no place has half of the time, the stack stays as it is. Of a lock's calls, only those are
-//! named for which threads sleep: who releases it may be another function.
+//! If no place has half of the time, the stack stays as it is. Only those calls on a lock are named
+//! in which threads may sleep, since another function may release the lock.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,8 +22,8 @@ use syncline_recording::{ProcessFile, SampledProcess};
 
 use crate::model::Stack;
 
-/// A futex is a word of its lock, so its address is less than this above that of the lock, in
-/// bytes: no lock of the C library is larger.
+/// A futex is a word of its lock, so the futex's address is fewer than this many bytes above the
+/// lock's address. No lock of the C library is larger.
 const LARGEST_LOCK: u64 = 64;
 
 /// What identifies a call of the interpreter.
@@ -102,8 +102,9 @@ impl PythonStacks {
     }
 }
 
-/// The stack in which threads slept longest, of those with the place at which they slept longest;
-/// `None` if that place has less than half of the time. Each stack comes with its nanoseconds.
+/// The stack in which threads slept longest, among the stacks with the place at which they slept
+/// longest. `None` if that place has less than half of the time. Each stack comes with its
+/// nanoseconds.
 fn most(sums: BTreeMap<Vec<u64>, u64>, symbols: &mut Symbols) -> Option<Stack> {
     let all = sums.values().fold(0_u64, |all, &time| all.saturating_add(time));
     let named = sums.into_iter().map(|(addresses, time)| (symbols.stack(&addresses), time));
@@ -147,7 +148,8 @@ mod tests {
         let ask = |native, line| Some((native, "ask".to_owned(), line));
         assert_eq!(named(&[(0x10, 0, 5), (0x10, 2, 4)]), ask(0x10, 7));
         assert_eq!(named(&[(0x10, 0, 4), (0x10, 1, 3), (0x10, 2, 3)]), None, "two lines are two");
-        // The place has the sum of its stacks, and its longest stack is taken, not the longest one.
+        // A place has the time of all its stacks. The result is the longest stack of the place, not
+        // the longest of all.
         assert_eq!(named(&[(0x10, 0, 2), (0x20, 0, 3), (0x10, 2, 4)]), ask(0x20, 7));
         assert_eq!(named(&[]), None);
     }

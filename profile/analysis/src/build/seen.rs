@@ -62,7 +62,8 @@ pub fn find(
             let (spent, stack) = match (at.map_or(Doing::Works, |at| doing[at]), in_kernel) {
                 (Doing::Waits, false) => (&mut found.spins, stacks.add_seen(seen)),
                 (Doing::Exchanges, false) => (&mut found.atomics, stacks.add_behind(seen)),
-                // Otherwise, the thread was interrupted, or accessed a page that was missing.
+                // A thread in the kernel that is not at a call was interrupted, or accessed a
+                // missing page.
                 (Doing::Calls, true) => (&mut found.calls, stacks.add_behind(seen)),
                 _ => continue,
             };

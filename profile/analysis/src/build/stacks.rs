@@ -89,9 +89,9 @@ impl Stacks {
         }
     }
 
-    /// The stack of a row of the thread at this place in the file: that of Python's functions, if
-    /// they are known, or else its own, or, if that could not be kept, one with only its return
-    /// address.
+    /// The stack of a row of the thread with this index in the file. It is that of Python's
+    /// functions, if they are known, or else the recorded one. If that could not be kept, the stack
+    /// has only the row's return address.
     pub fn of_row(&mut self, thread: usize, row: &Row) -> usize {
         let recorded = self.checked(row.counts.stack);
         let waits = !matches!(row.op.class(), Class::Notify | Class::Create);
