@@ -1,4 +1,4 @@
-//! Queues that are full and empty by turns.
+//! Queues that are alternately full and empty.
 //!
 //! While the queue is full, producers wait for a condition that consumers signal; while it is
 //! empty, consumers wait for a condition that producers signal. If one side is faster, that side
