@@ -89,8 +89,8 @@ impl PythonStacks {
         PythonStacks(found)
     }
 
-    /// The stack of calls with this return address that use a lock; `None` if it is not known, or if
-    /// another module makes these calls.
+    /// The stack of calls with this return address that use a lock; `None` if it is not known, or
+    /// if another module makes these calls.
     pub fn of_lock(&self, lock: u64, ret: u64, symbols: &Symbols) -> Option<usize> {
         let known = self.0.get(&Key::Lock(lock))?;
         symbols.same_module(known.ret, ret).then_some(known.stack)

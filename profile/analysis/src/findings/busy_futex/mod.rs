@@ -13,8 +13,8 @@
 //! threads, the waiting in a single futex has to reach the threshold. (A lock may let each thread
 //! wait in a futex of its own, as `parking_lot`'s do: then there are as many futexes as threads.)
 //!
-//! Words that threads only change, and never sleep for, are found by `atomics`. System calls that may
-//! be made with the lock held are named by `calls`.
+//! Words that threads only change, and never sleep for, are found by `atomics`. System calls that
+//! may be made with the lock held are named by `calls`.
 
 mod atomics;
 mod calls;

@@ -4,9 +4,9 @@
 //! program stands still in the meantime. The rule requires three facts: the sleeps are much of the
 //! critical path, hardly any other thread has a processor meanwhile, and the function that sleeps
 //! does so in a loop. A sleep that is a part of a piece of work (for a device, say) is not in a
-//! loop of its own function. If other threads run while one sleeps in such a loop, that thread
-//! waits for them, and would wait as long without the loop. If a thread holds a lock while it
-//! sleeps, [`Rule::SleepingHolder`] applies instead.
+//! loop of its own function. If other threads run while a thread sleeps in such a loop, the
+//! sleeping thread waits for them, and would wait as long without the loop. If a thread holds a
+//! lock while it sleeps, [`Rule::SleepingHolder`] applies instead.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule};
