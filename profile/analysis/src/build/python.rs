@@ -127,7 +127,8 @@ mod tests {
 
     use super::*;
 
-    /// Stacks of one native frame and one of three Python functions: `ask` at two lines, and `rest`.
+    /// Stacks of one native frame and one of three Python positions: `ask` at two lines, and
+    /// `rest`.
     #[test]
     fn a_place_with_half_of_the_time_names_a_call() {
         let at = |function: &str, line| PythonFrame {

@@ -194,7 +194,8 @@ mod tests {
             let wake = drawn.site(Op::FutexWake, "unlock at own.c:9");
             drawn.uses(futex, wait, Use { calls: waits, waits, ..Use::default() });
             drawn.uses(futex, wake, Use { calls: wakes, ..Use::default() });
-            // A wake-up may be made by a jump, and then the function that wakes is not on the stack.
+            // A wake-up may be made by a jump, and then the function that wakes is not on the
+            // stack.
             let stack = drawn.sites[wait].stacks[0];
             for name in inside {
                 let inner = drawn.stack(name);

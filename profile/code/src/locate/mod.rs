@@ -51,7 +51,7 @@ impl Locator {
     ///
     /// # Errors
     /// If the first file, the program, can't be read or is not an object file. A library that can't
-    /// be read, or is none, is left out.
+    /// be read, or is not an object file, is left out.
     pub fn new(paths: &[PathBuf], debug_dirs: &[PathBuf]) -> io::Result<Locator> {
         let mut found = Vec::new();
         for (position, path) in paths.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Locator {
     /// name, and says whether the file is still the one to which addresses in `name` refer.
     ///
     /// # Errors
-    /// If no address has this name, or if it names an address of a file that has changed.
+    /// If no address has this name, or if the name is an address of a file that has changed.
     pub fn site(&self, name: &str, unchanged: impl Fn(&str) -> bool) -> Result<Found, Missing> {
         match Name::parse(name) {
             Name::Offset { of, offset } => self.offset(of, offset, &unchanged),

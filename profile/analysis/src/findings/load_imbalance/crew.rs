@@ -191,8 +191,8 @@ fn shares_with_first(process: &Process, threads: &[usize]) -> bool {
 }
 
 /// The processor time that the first thread spent on the work of these threads. `None` if the first
-/// thread is not one of them, or if that time is unknown. If that time is unknown, the first
-/// thread's work includes what it did alone.
+/// thread is not one of them. Also `None` if that time is unknown; then the first thread's work
+/// includes what it did alone.
 fn first_part(process: &Process, threads: &[usize]) -> Option<f64> {
     let parts = threads.iter().filter_map(|&t| process.threads[t].first.as_ref());
     let part = parts.map(|part| part.seconds).reduce(f64::max)?;
