@@ -10,7 +10,7 @@ pub fn unnumbered(thread: &str) -> &str {
     thread.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
-/// The text for a call site, such as `Queue<…>::push queue.h:120`.
+/// The text for a call site, such as `Queue<…>::push  queue.h:120`.
 pub fn frame(frame: &Frame) -> String {
     let function = function(&frame.function);
     match frame.file_line() {

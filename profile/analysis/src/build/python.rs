@@ -3,9 +3,9 @@
 //! All Python functions of a program acquire locks and sleep through the same native stack, that of
 //! the interpreter, so recorded stacks don't tell them apart. Samples of sleeping threads do: they
 //! have the Python functions, and the futex in which a thread sleeps. So the stack of a call by the
-//! interpreter is replaced by a sampled one: for a lock, by that in which threads slept most in the
-//! lock's futex; for a call without a lock, such as a sleep, by that in which the thread slept most
-//! in calls from the same return address.
+//! interpreter is replaced by a sampled one. For a call on a lock, it is the stack with which
+//! threads slept most in the lock's futex. For a call without a lock, such as a sleep, it is the
+//! stack with which the thread slept most in calls from the same return address.
 //!
 //! ```text
 //!  recorded   lock, return address                  interpreter ... interpreter

@@ -1,5 +1,5 @@
-//! The stacks of a process, by their numbers in the recording, then stacks of samples, and of rows
-//! whose stack could not be kept.
+//! The stacks of a process: first those of the recording, by their numbers there, then stacks of
+//! samples, and of rows whose stack could not be kept.
 //!
 //! A lock that is made of a futex often waits in a function of its own, as GLib's mutex does, while
 //! its release is inlined into the user's function, or is its tail call. The user's function then

@@ -103,8 +103,8 @@ mod tests {
 
     /// The work of a second thread at which a first thread's wait ends, if all sections shrink to
     /// half. The wait took a second, and ended when the second thread had done two seconds of work.
-    /// The second thread spends 0.8 of its work in sections of a tenth of a second. It waited
-    /// itself when it had done `waited_at` seconds of work.
+    /// The second thread spends 0.8 of its work in sections of a tenth of a second. The second
+    /// thread itself waited when it had done `waited_at` seconds of work.
     fn ends(waited_at: f64) -> f64 {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("draw", 2, 10.0);

@@ -87,8 +87,8 @@ mod tests {
     use crate::model::{Atomics, Rule};
     use crate::options::Thresholds;
 
-    /// Two threads of ten seconds, which run for 16 seconds together. At the atomic instructions of
-    /// `count` they spend these seconds.
+    /// Two threads of ten seconds, which run for 16 seconds together. `seconds` has the time that
+    /// each spends at the atomic instructions of `count`.
     fn counting(seconds: [f64; 2]) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("serve", 2, 10.0);
