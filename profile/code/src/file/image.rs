@@ -2,7 +2,7 @@
 //!
 //! The crate addr2line reads debug information with its own loader, which handles inlined calls,
 //! compressed sections and split files. It does not look for separate files, which [`files`] does.
-//! It only handles functions, so the symbols of variables are read by [`Table`].
+//! It only handles functions, so the symbols of variables are read by `Table`.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
