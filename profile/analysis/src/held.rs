@@ -8,14 +8,15 @@ use crate::model::{HolderTime, Lock, Process, Thread};
 /// hold: a section of two instructions is recorded with this length.
 const CLOCK: f64 = 10e-9;
 
-/// The mean seconds of a hold, if `calls` holds were measured to take `held` seconds in all; 0 if
-/// there are no calls.
+/// The mean seconds of a hold without [`CLOCK`], if `calls` holds were measured to take `held`
+/// seconds in all; 0 if there are no calls.
 pub fn mean_held(held: f64, calls: u64) -> f64 {
     if calls == 0 { 0.0 } else { (held / calls as f64 - CLOCK).max(0.0) }
 }
 
-/// The share of their working time for which the threads that take a lock hold it; holds to read do
-/// not count. The time of other threads counts only if it is unknown which threads take the lock.
+/// The time for which threads hold a lock, as a share of the working time of all threads that take
+/// it. Holds to read do not count. The time of other threads counts only if it is unknown which
+/// threads take the lock.
 pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
     let worked = |thread: &Thread| {
         let alive = thread.seconds - thread.waiting.locks - thread.waiting.events;

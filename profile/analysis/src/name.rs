@@ -5,12 +5,12 @@ use syncline_recording::Primitive;
 
 use crate::model::{Frame, Lock, Process, Site};
 
-/// The name of a thread without the number at its end, which other threads of its kind share.
+/// The name of a thread without the number at its end. Threads of one kind share this name.
 pub fn unnumbered(thread: &str) -> &str {
     thread.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
-/// The text for a call site, such as `Queue<…>::push queue.h:120`.
+/// The text for a call site, such as `Queue<…>::push  queue.h:120`.
 pub fn frame(frame: &Frame) -> String {
     let function = function(&frame.function);
     match frame.file_line() {
@@ -22,10 +22,10 @@ pub fn frame(frame: &Frame) -> String {
     }
 }
 
-/// The name of the condition variables by which CPython hands its global interpreter lock over. They
-/// lie in the variable [`INTERPRETER`].
+/// The name of the condition variables by which CPython hands its global interpreter lock over.
+/// They lie in a variable whose name begins like [`INTERPRETER`].
 pub const INTERPRETER_LOCK: &str = "condvar of Python's interpreter lock (GIL)";
-/// The beginning of the names of what is in CPython's state.
+/// The prefix of the names of objects in CPython's state, the variable `_PyRuntime`.
 pub const INTERPRETER: &str = "_PyRuntime+";
 
 /// The text for a lock, or another object that threads wait for: its primitive and its name.

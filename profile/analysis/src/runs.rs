@@ -3,8 +3,8 @@
 //! Runs of a program differ, most of all on a busy machine, and the findings of a single run may be
 //! random. Findings of two runs are the same if they have the same rule and call site, as in a
 //! comparison ([`crate::diff`]). The run that is shown is the one whose findings were seen most
-//! often in all runs. So as few findings as possible are only in other runs. A finding's gain
-//! becomes the mean over all runs, with 0 for runs without the finding.
+//! often in all runs. So most findings that only other runs have were seen in few runs. A finding's
+//! gain becomes the mean over all runs, with 0 for runs without the finding.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ type Numbered = (Key, usize);
 /// In the first recording it is the process that lost most time waiting for locks; in the others,
 /// the first process of that name.
 ///
-/// Returns `None` if a recording has no process, or none of that name, since these are not
-/// recordings of one program.
+/// Returns `None` without recordings, or if a recording has no process of that name. Then they are
+/// not recordings of one program.
 pub fn together(mut recordings: Vec<Analysis>) -> Option<Analysis> {
     let name = recordings.first()?.processes.first()?.name();
     for recording in &mut recordings {

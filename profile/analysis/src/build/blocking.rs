@@ -45,7 +45,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// The index of the thread that was waited for longest; of equal ones, the lowest.
+    /// The index of the thread that was waited for longest; of several such threads, the lowest.
     fn thread(&self) -> Option<u32> {
         let longest =
             self.by_thread.iter().max_by_key(|&(&thread, &ticks)| (ticks, Reverse(thread)));
@@ -54,8 +54,8 @@ impl Sum {
 }
 
 impl Pairs {
-    /// Adds the holders that a row's waits were for. `site` is the number of the row's site, `stack`
-    /// its stack.
+    /// Adds the holders that a row's waits were for. `site` is the number of the row's site, and
+    /// `stack` that of its stack.
     pub fn add(&mut self, row: &Row, site: usize, stack: usize, stacks: &Stacks) {
         if wants(row.op) {
             self.holders.insert(stack, site);

@@ -10,8 +10,9 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock of a process's file. If the file does not say how long the process ran, the
-    /// session's time is used.
+    /// The clock of a process's file. If the file does not say when the process ended, the clock
+    /// ends with the session, or when the process last recorded something or was read, whichever is
+    /// latest.
     pub fn new(file: &ProcessFile, session: Option<&Session>) -> Clock {
         let header = &file.header;
         let ticks_per_second = header.ticks_per_second as f64;

@@ -14,14 +14,14 @@ const MANY: u64 = 32;
 /// With fewer samples, the longest hold counts once if it is this many times as long as the mean of
 /// the others. Holds of one kind seldom differ so much.
 const MUCH_LONGER: f64 = 10.0;
-/// In seconds. A shorter hold is never taken for an interrupted one: a thread that loses its
-/// processor seldom has it back so soon, and the hold of a hash table that grows can be as long.
+/// A hold of fewer seconds is never taken for an interrupted one: a thread that loses its processor
+/// seldom has it back so soon, and the hold of a hash table that grows can be as long.
 const SHORTEST: f64 = 100e-6;
 
 /// The timed holds of a row, with the lengths in ticks.
 #[derive(Clone, Copy)]
 struct Timed {
-    /// Each counted as often as its weight says, as is each length in `ticks`.
+    /// The number of samples. Each counts with its weight, here and in `ticks`.
     samples: u64,
     ticks: u64,
     longest: u64,
@@ -45,7 +45,7 @@ impl Interruptions {
     }
 }
 
-/// The ticks of `calls` holds of which a row timed a sample.
+/// The ticks of `calls` holds, estimated from the holds that a row timed.
 pub fn held(row: &Row, calls: u64, interruptions: Interruptions) -> f64 {
     let samples = u64::from(row.held_samples);
     Timed { samples, ticks: row.held_ticks, longest: row.held_max }.stand_for(calls, interruptions)

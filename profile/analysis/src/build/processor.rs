@@ -28,9 +28,10 @@ pub fn ready(record: &ThreadRecord) -> Option<f64> {
     known.then_some(seconds(record.ready_ns.saturating_add_unsigned(left)))
 }
 
-/// The longest time in seconds for which a thread may have been ready without a processor. A thread
-/// that was off its processor for a small part of its life has no such time in its record, nor has
-/// one that could not read it: then it is all the time off the processor. Infinite if unknown.
+/// The longest time in seconds for which a thread may have been ready without a processor. A record
+/// lacks this time if the thread was off its processor for a small part of its life, or could not
+/// read the time. Then the result is all the time off the processor, or infinite if the processor
+/// time is unknown.
 pub fn ready_at_most(record: &ThreadRecord, clock: &Clock) -> f64 {
     match ready(record) {
         Some(ready) if ready > 0.0 => ready,

@@ -3,17 +3,17 @@
 //! All Python functions of a program acquire locks and sleep through the same native stack, that of
 //! the interpreter, so recorded stacks don't tell them apart. Samples of sleeping threads do: they
 //! have the Python functions, and the futex in which a thread sleeps. So the stack of a call by the
-//! interpreter is replaced by a sampled one: for a lock, by that in which threads slept most in the
-//! lock's futex; for a call without a lock, such as a sleep, by that in which the thread slept most
-//! in calls from the same return address.
+//! interpreter is replaced by a sampled one. For a call on a lock, it is the stack with which
+//! threads slept most in the lock's futex. For a call without a lock, such as a sleep, it is the
+//! stack with which the thread slept most in calls from the same return address.
 //!
 //! ```text
 //!  recorded   lock, return address                  interpreter ... interpreter
 //!  sampled    futex, return address, PyThread_...   catalog.py:26 index ...
 //! ```
 //!
-//! If no place has half of the time, the stack stays as it is. Of a lock's calls, only those are
-//! named for which threads sleep: who releases it may be another function.
+//! If no place has half of the time, the stack stays as it is. Only those calls on a lock are named
+//! in which threads may sleep, since another function may release the lock.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,8 +22,8 @@ use syncline_recording::{ProcessFile, SampledProcess};
 
 use crate::model::Stack;
 
-/// A futex is a word of its lock, so its address is less than this above that of the lock, in
-/// bytes: no lock of the C library is larger.
+/// A futex is a word of its lock, so the futex's address is fewer than this many bytes above the
+/// lock's address. No lock of the C library is larger.
 const LARGEST_LOCK: u64 = 64;
 
 /// What identifies a call of the interpreter.
@@ -89,8 +89,8 @@ impl PythonStacks {
         PythonStacks(found)
     }
 
-    /// The stack of calls with this return address that use a lock; `None` if it is not known, or if
-    /// another module makes these calls.
+    /// The stack of calls with this return address that use a lock; `None` if it is not known, or
+    /// if another module makes these calls.
     pub fn of_lock(&self, lock: u64, ret: u64, symbols: &Symbols) -> Option<usize> {
         let known = self.0.get(&Key::Lock(lock))?;
         symbols.same_module(known.ret, ret).then_some(known.stack)
@@ -102,8 +102,9 @@ impl PythonStacks {
     }
 }
 
-/// The stack in which threads slept longest, of those with the place at which they slept longest;
-/// `None` if that place has less than half of the time. Each stack comes with its nanoseconds.
+/// The stack in which threads slept longest, among the stacks with the place at which they slept
+/// longest. `None` if that place has less than half of the time. Each stack comes with its
+/// nanoseconds.
 fn most(sums: BTreeMap<Vec<u64>, u64>, symbols: &mut Symbols) -> Option<Stack> {
     let all = sums.values().fold(0_u64, |all, &time| all.saturating_add(time));
     let named = sums.into_iter().map(|(addresses, time)| (symbols.stack(&addresses), time));
@@ -126,7 +127,8 @@ mod tests {
 
     use super::*;
 
-    /// Stacks of one native frame and one of three Python functions: `ask` at two lines, and `rest`.
+    /// Stacks of one native frame and one of three Python positions: `ask` at two lines, and
+    /// `rest`.
     #[test]
     fn a_place_with_half_of_the_time_names_a_call() {
         let at = |function: &str, line| PythonFrame {
@@ -147,7 +149,8 @@ mod tests {
         let ask = |native, line| Some((native, "ask".to_owned(), line));
         assert_eq!(named(&[(0x10, 0, 5), (0x10, 2, 4)]), ask(0x10, 7));
         assert_eq!(named(&[(0x10, 0, 4), (0x10, 1, 3), (0x10, 2, 3)]), None, "two lines are two");
-        // The place has the sum of its stacks, and its longest stack is taken, not the longest one.
+        // A place has the time of all its stacks. The result is the longest stack of the place, not
+        // the longest of all.
         assert_eq!(named(&[(0x10, 0, 2), (0x20, 0, 3), (0x10, 2, 4)]), ask(0x20, 7));
         assert_eq!(named(&[]), None);
     }

@@ -1,5 +1,5 @@
-//! What threads were seen to do outside of recorded calls: loops that only wait, atomic instructions,
-//! and other system calls.
+//! What threads were seen to do outside of recorded calls: loops that only wait, atomic
+//! instructions, and other system calls.
 
 use syncline_code::model::Doing;
 use syncline_recording::layout::ThreadRecord;
@@ -34,8 +34,8 @@ pub struct Spent {
     pub ticks: u64,
 }
 
-/// All loops that only wait, atomic instructions and system calls, by thread and stack. Samples inside a
-/// recorded call are left out, since these calls are counted already.
+/// All loops that only wait, atomic instructions and system calls, by thread and stack. Samples
+/// inside a recorded call are left out, since these calls are counted already.
 pub fn find(
     file: &ProcessFile,
     samples: Option<&SampledProcess>,
@@ -62,7 +62,8 @@ pub fn find(
             let (spent, stack) = match (at.map_or(Doing::Works, |at| doing[at]), in_kernel) {
                 (Doing::Waits, false) => (&mut found.spins, stacks.add_seen(seen)),
                 (Doing::Exchanges, false) => (&mut found.atomics, stacks.add_behind(seen)),
-                // Otherwise, the thread was interrupted, or accessed a page that was missing.
+                // A thread in the kernel that is not at a call was interrupted, or accessed a
+                // missing page.
                 (Doing::Calls, true) => (&mut found.calls, stacks.add_behind(seen)),
                 _ => continue,
             };

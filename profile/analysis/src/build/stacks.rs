@@ -1,5 +1,5 @@
-//! The stacks of a process, by their numbers in the recording, then stacks of samples, and of rows
-//! whose stack could not be kept.
+//! The stacks of a process: first those of the recording, by their numbers there, then stacks of
+//! samples, and of rows whose stack could not be kept.
 //!
 //! A lock that is made of a futex often waits in a function of its own, as GLib's mutex does, while
 //! its release is inlined into the user's function, or is its tail call. The user's function then
@@ -89,9 +89,9 @@ impl Stacks {
         }
     }
 
-    /// The stack of a row of the thread at this place in the file: that of Python's functions, if
-    /// they are known, or else its own, or, if that could not be kept, one with only its return
-    /// address.
+    /// The stack of a row of the thread with this index in the file. It is that of Python's
+    /// functions, if they are known, or else the recorded one. If that could not be kept, the stack
+    /// has only the row's return address.
     pub fn of_row(&mut self, thread: usize, row: &Row) -> usize {
         let recorded = self.checked(row.counts.stack);
         let waits = !matches!(row.op.class(), Class::Notify | Class::Create);

@@ -1,8 +1,8 @@
 //! How much of the other threads' work the first thread does.
 //!
 //! A program often divides its work among the threads that it creates and the one it began with,
-//! which then calls the function that the others run. From samples of all threads' stacks: a
-//! function that a thread is in nearly all the time, and that the first thread is in as well.
+//! which then calls the function that the others run. Samples of all threads' stacks show that
+//! function: another thread is in it nearly all the time, and the first thread is in it as well.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,10 +16,11 @@ use syncline_code::symbols::Symbols;
 
 /// The least share of a thread's samples that are in the function that it runs.
 const NEARLY_ALL: f64 = 0.9;
-/// The fewest places at which a thread must have been seen.
+/// The least number of different stacks with which a thread must have been sampled.
 const FEWEST: usize = 4;
-/// The least share of a thread's time in functions in which the first thread spends as much of the
-/// time that it takes part. An interpreter, or an event loop, runs other work in each thread.
+/// In the shared function, the profiles of a thread and of the first thread must be alike for at
+/// least this share of their time. An interpreter, or an event loop, runs other work in each
+/// thread.
 const ALIKE: f64 = 0.25;
 
 /// The functions (their starts) on a stack, innermost first, and the time in nanoseconds that the
@@ -39,7 +40,8 @@ fn seen(process: &SampledProcess, thread: &SampledThread, symbols: &mut Symbols)
     all.filter(|(starts, _)| !starts.is_empty()).collect()
 }
 
-/// The time, by function: all of it, and that in the functions themselves, without what they call.
+/// The time by function. `within` has the time in a function and in what it calls, `own` only that
+/// in the function itself.
 #[derive(Default)]
 struct Profile {
     all: f64,
@@ -75,7 +77,7 @@ impl Profile {
 }
 
 /// The function in which a thread is nearly all the time and the first thread does the same work,
-/// and the time of the first thread in it, in nanoseconds; `None` if there is no such function.
+/// with the first thread's nanoseconds in the function. `None` if there is no such function.
 fn shared(first: &[Seen], other: &[Seen]) -> Option<(u64, f64)> {
     let first_all = Profile::new(first.iter());
     let thread = Profile::new(other.iter());

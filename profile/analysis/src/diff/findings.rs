@@ -34,7 +34,7 @@ pub struct FindingChange {
     pub rule: Rule,
     /// What is wrong, in the words of the second recording if that has the finding.
     pub title: String,
-    /// The call site, also as in the second recording.
+    /// The call site, in the words of the second recording if that has the finding.
     pub place: String,
     /// The predicted gain before; `None` if unknown, or without the finding.
     pub before: Option<Gain>,

@@ -23,14 +23,14 @@ use crate::options::Thresholds;
 
 /// A kind has at least this many locks.
 const FEWEST_LOCKS: usize = 4;
-/// A hot lock's acquisitions and contention must be at least this many times those of the median.
-/// The factor is SyncPerf's, which compares with the lowest, not with the median.
+/// A hot lock's acquisitions and contention must be at least this many times the median. The factor
+/// is SyncPerf's, which compares with the lowest, not with the median.
 const TIMES: f64 = 2.0;
 /// At most this share of the locks may be hot. If more are hot, there are simply too few locks.
 const FEW: f64 = 0.25;
 /// A hot lock has high contention, or on average more than this many threads would be in its
 /// sections at once if the lock did not exclude them. (If few threads run at a time, few find a
-/// lock taken, so contention alone does not show it.)
+/// lock taken, so contention alone does not show such a lock.)
 const AT_ONCE: f64 = 0.3;
 /// Locks count as elements of an array if at least this share of the distances between neighbours
 /// are multiples of one distance. Some elements may be unused.

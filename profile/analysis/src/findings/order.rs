@@ -10,8 +10,8 @@ use super::family::{PAIR, descending};
 use super::improper_granularity::thread_each::A_THREAD;
 use crate::model::{Category, Finding, Kind, Lost, Process, Site};
 
-/// Gains within one step of this size are about the same: half of the predictions have at least this
-/// error (`docs/accuracy.md`).
+/// Gains within one step of this size are about the same: half of the predictions have at least
+/// this error (`docs/accuracy.md`).
 const ERROR: f64 = 0.1;
 
 /// Compares two findings for an order with most gain first. Lock orders come last: they may hang a

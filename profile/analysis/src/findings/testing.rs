@@ -1,6 +1,6 @@
 //! Processes made by hand, for the tests of the rules. A few lines give the threads, how long they
-//! lived, and what was done to locks at call sites. From these follow the sums that a real analysis
-//! computes from a recording (rates, contention, waiting by kind).
+//! lived, and what was done to locks at call sites. The sums that a real analysis computes from a
+//! recording (rates, contention, waiting by kind) follow from these.
 //!
 //! ```text
 //! let mut drawn = process(10.0, 4);

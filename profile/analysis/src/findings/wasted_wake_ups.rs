@@ -22,8 +22,8 @@ const FUTILE: f64 = 0.5;
 /// Seconds that a wake-up system call takes if it finds no waiter.
 const WAKE_NOBODY: f64 = 0.3e-6;
 /// Futile wake-ups must take at least this share of the run time. If a queue is filled faster than
-/// its threads wake up, half of them come too late however they are woken, and these wake-ups take
-/// 2 %.
+/// its threads wake up, half of the threads come too late however they are woken, and these
+/// wake-ups take 2 % of the run time.
 const HERD_FLOOR: f64 = 0.05;
 /// System calls that wake no thread must take at least this share of the run time.
 const CALLS_FLOOR: f64 = 0.01;
@@ -194,7 +194,8 @@ mod tests {
             let wake = drawn.site(Op::FutexWake, "unlock at own.c:9");
             drawn.uses(futex, wait, Use { calls: waits, waits, ..Use::default() });
             drawn.uses(futex, wake, Use { calls: wakes, ..Use::default() });
-            // A wake-up may be made by a jump, and then the function that wakes is not on the stack.
+            // A wake-up may be made by a jump, and then the function that wakes is not on the
+            // stack.
             let stack = drawn.sites[wait].stacks[0];
             for name in inside {
                 let inner = drawn.stack(name);

@@ -67,7 +67,7 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
 }
 
 /// Whether a wait remains: it does if `due` has reached 1, which is then subtracted. Otherwise the
-/// wait goes away, and `slept` counts a saved sleep unless the thread span.
+/// wait goes away, and `slept` counts a saved sleep unless the thread spins while it waits.
 fn stays(due: &mut f64, wait: &Wait, slept: &mut u64) -> bool {
     let stays = *due >= 1.0 - 1e-9;
     if stays {

@@ -108,9 +108,9 @@ impl Predictor<'_> {
         waits as f64 * WAKE_UP >= MUCH_HANDED_OVER * self.process.seconds
     }
 
-    /// Whether threads wait long for holders that sleep until something happens which the recording
-    /// does not have, such as an answer from a socket. If a thread of the same process gives these
-    /// answers, the replay shows it to delay the run for as long as the waits did.
+    /// Whether threads wait long for holders that sleep until something happens that the recording
+    /// lacks, such as an answer from a socket. If a thread of the same process gives the answers,
+    /// that thread delays the replay for as long as the waits did.
     fn waits_for_sleepers(&self, remedy: &Remedy) -> bool {
         let Remedy::CheaperCalls { sites, waits_left, .. } = remedy else { return false };
         let waited: f64 = sites.iter().map(|&site| self.process.sites[site].figures.waited).sum();

@@ -1,10 +1,10 @@
 //! Sections that become shorter, so that waits for them become fewer and end earlier.
 //!
 //! A thread that arrives at a lock waits if another thread is in a section at that moment. The
-//! smaller the part of their work that the other threads do in sections, the rarer this is.
+//! smaller the share of the other threads' work that is in sections, the rarer this is.
 //!
-//! If a lock is not handed over, one thread may take it many times while another thread sleeps.
-//! That thread's wait ends earlier by what all these sections save.
+//! If a lock is not handed over, one thread may take it many times while another thread sleeps. The
+//! sleeping thread's wait ends earlier by what all these sections save.
 
 use super::tracks::{Ends, Track, Wait};
 use crate::held::share_of_work;
@@ -24,7 +24,7 @@ pub struct Shorter {
 struct AtLock {
     /// The share of the waiting for the lock that was for sections which become shorter.
     for_these: f64,
-    /// The share of their work that the lock's threads do in its sections.
+    /// The share of the lock's threads' work that is in the lock's sections.
     of_work: f64,
     /// The share of the waits that is left.
     left: f64,
@@ -64,7 +64,7 @@ impl Shorter {
     }
 }
 
-/// Of the first `work` seconds of a thread's work, those after its last wait.
+/// Seconds that a thread had worked since its last wait when it had done `work` seconds of work.
 fn went_on(track: &Track, work: f64) -> f64 {
     let waited = track.waits.partition_point(|wait| wait.at < work);
     let since = waited.checked_sub(1).map_or(0.0, |last| track.waits[last].at);
@@ -103,8 +103,8 @@ mod tests {
 
     /// The work of a second thread at which a first thread's wait ends, if all sections shrink to
     /// half. The wait took a second, and ended when the second thread had done two seconds of work.
-    /// The second thread spends 0.8 of its work in sections of a tenth of a second. It waited
-    /// itself when it had done `waited_at` seconds of work.
+    /// The second thread spends 0.8 of its work in sections of a tenth of a second. The second
+    /// thread itself waited when it had done `waited_at` seconds of work.
     fn ends(waited_at: f64) -> f64 {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("draw", 2, 10.0);

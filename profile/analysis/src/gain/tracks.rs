@@ -216,7 +216,7 @@ impl Pace {
 fn demand(thread: &Thread, life: &Life, pace: &Pace) -> f64 {
     let (Some(cpu), 1) = (thread.cpu, thread.lifetimes) else { return 1.0 };
     let could: f64 = life.running().map(|(began, ended)| pace.between(began, ended)).sum();
-    // `cpu` is the processor time of the whole life, of which only a part may be replayed.
+    // `cpu` is the processor time of the whole life. The replay may have only a part of that life.
     let part = if thread.seconds > 0.0 { (life.ended - life.began) / thread.seconds } else { 0.0 };
     let share = if could > 0.0 { cpu * part / could } else { 1.0 };
     if share >= WHOLE { 1.0 } else { share.max(0.0) }

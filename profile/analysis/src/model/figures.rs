@@ -82,8 +82,9 @@ pub struct Figures {
     /// The longest wait, in seconds.
     pub waited_max: f64,
     /// Seconds held, an estimate. The holds of all acquisitions that waited are timed, and those of
-    /// a sample of the others. Each acquisition that did not wait counts with the sample's mean; a
-    /// large sample's longest hold is left out of the mean.
+    /// a sample of the others. Each acquisition that did not wait counts with the sample's mean. A
+    /// large sample's longest hold, or a small sample's outlier, counts once and is left out of the
+    /// mean.
     pub held: f64,
     /// The longest of the timed holds, in seconds.
     pub held_max: f64,

@@ -13,7 +13,8 @@ pub struct Inspected {
     pub sections: u64,
     /// How many of the sections wrote outside of the thread's stack.
     pub writing: u64,
-    /// How many of the sections allocated or freed memory, or made system calls.
+    /// The number of sections that allocated or freed memory, or of those that made system calls,
+    /// whichever is larger.
     pub calling: u64,
     /// The median number of a section's instructions.
     pub instructions: u64,
@@ -33,7 +34,8 @@ pub struct Inspected {
     pub pieces: u64,
     /// The verdict on the locks.
     pub data: Data,
-    /// Whether sections are long, and most of their instructions touch nothing shared.
+    /// Whether the lock's sections are long, most of their instructions touch nothing shared, and
+    /// this call site has more of these instructions than the lock's others.
     pub too_long: bool,
 }
 

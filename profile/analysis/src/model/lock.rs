@@ -19,7 +19,7 @@ pub struct Lock {
     /// Whether the object is a lock, a futex or an event.
     pub kind: Kind,
     /// The lock's name: that of a global variable, such as `table+0x40 (program)`; otherwise the
-    /// line that created it, `mutex created at FILE:LINE`; otherwise its address.
+    /// line that created it, `mutex created at FILE:LINE`; otherwise its primitive and address.
     pub name: String,
     /// Other variables on the lock's cache line, if the lock is a global variable itself.
     pub beside: Vec<String>,

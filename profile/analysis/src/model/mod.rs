@@ -1,11 +1,12 @@
 //! The result of an analysis: plain data, in seconds and names.
 //!
 //! A [`Process`] holds tables; their entries refer to each other by index: a [`Lock`] refers to its
-//! [`Site`]s by their index in [`Process::sites`], a site its [`Stack`]s by their index in
-//! [`Process::stacks`], a stack its [`Frame`]s by their index in [`Process::frames`].
+//! [`Site`]s by their index in [`Process::sites`], a site to its [`Stack`]s by their index in
+//! [`Process::stacks`], a stack to its [`Frame`]s by their index in [`Process::frames`].
 //!
-//! Times are in seconds, rates in 1/s, shares from 0 to 1, and addresses are those of the process.
-//! The JSON report has each [`Process`] in this form: `docs/report-json.md`.
+//! Times are in seconds unless a field says otherwise, rates in 1/s, shares from 0 to 1, and
+//! addresses are those of the process. The JSON report has each [`Process`] in this form:
+//! `docs/report-json.md`.
 
 mod atomics;
 mod blocking;

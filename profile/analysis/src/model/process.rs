@@ -61,8 +61,9 @@ pub struct Process {
     pub arguments: Vec<String>,
     /// When recording began, in nanoseconds since 1970.
     pub started: u64,
-    /// Seconds from then to the process's end. If the process has not noted its end: to when it was
-    /// read or last recorded something, or as long as `record` saw it run.
+    /// Seconds from the beginning of recording to the process's end. If the process has not noted
+    /// its end: to the moment when the recording was read or the process last recorded something,
+    /// or for as long as `record` saw it run.
     pub seconds: f64,
     /// How the process ended.
     pub state: State,
@@ -157,8 +158,8 @@ impl Process {
 
     /// The call site at which threads take a lock that they hold while they sleep at the site
     /// `sleep`; `None` if there is none. It is in one of the functions through which the sleep was
-    /// called. Its sampled holds last at least half as long as a sleep on average, and are mostly
-    /// spent without a processor.
+    /// called. On average, the holders slept at least once in every two sampled holds. These holds
+    /// last at least half as long as a sleep on average, and are mostly spent without a processor.
     pub fn held_while_asleep(&self, sleep: usize) -> Option<usize> {
         /// Holds are mostly sleep if the holders have no processor for at least this share of their
         /// time.

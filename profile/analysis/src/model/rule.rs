@@ -1,4 +1,4 @@
-//! The table of all rules. From it follow the precedence of findings about the same waits, the
+//! The table of all rules. It determines the precedence of findings about the same waits, the
 //! rules' names, what `tune` and `whatif` try, and the lists in tests and documents.
 //!
 //! Each rule's thresholds and conditions are in its file below `findings`.
@@ -62,7 +62,7 @@ pub enum Rule {
     PollingLoop,
     /// A sleep that is repeated until a condition holds.
     PollingSleep,
-    /// A queue that is full and empty by turns.
+    /// A queue that is alternately full and empty.
     ShortQueue,
     /// A lock that the program made from a mutex and a condition, or from a semaphore, and that
     /// threads wait for.
@@ -149,7 +149,7 @@ pub enum Lost {
     All,
 }
 
-/// Whether replacing the program's lock with another fixes a problem, and with which kind.
+/// Whether replacing the program's lock with another fixes a problem, and which kind of lock does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnotherLock {
     /// Another lock does not fix it.

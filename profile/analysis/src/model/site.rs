@@ -46,8 +46,8 @@ pub struct Site {
     /// What the site's critical section does; `None` if the program's file was not readable or the
     /// section could not be followed.
     pub section: Option<Section>,
-    /// For a sleep: whether its function sleeps here again and again; `None` if that is not known. Not
-    /// part of the JSON report.
+    /// For a sleep: whether its function sleeps here again and again; `None` if that is not known.
+    /// Not part of the JSON report.
     #[serde(skip)]
     pub repeats: Option<bool>,
     /// What a trace says about the site's critical sections; `None` without a trace.

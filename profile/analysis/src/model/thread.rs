@@ -43,8 +43,8 @@ pub struct Thread {
     /// the recorder was attached to its process.
     pub cpu: Option<f64>,
     /// Seconds that the thread was ready to run and had no processor, including those at the end of
-    /// a wait. `None` if the thread still lived when the process ended, and could not be sampled
-    /// then.
+    /// a wait. `None` if the thread had not ended and was not sampled when the recording ended or
+    /// was read, or if it may have run before the recorder was attached to its process.
     pub ready: Option<f64>,
     /// How often the thread got a processor while it was sampled: once more than it slept or was
     /// preempted. `None` if unknown.

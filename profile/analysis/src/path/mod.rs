@@ -175,7 +175,8 @@ impl<'a> Walk<'a> {
 
     /// The thread that ended a wait, and when it did so, `now` at the latest; `None` if unknown. If
     /// that thread waits at `now` itself, it had ended the wait before its own wait began. If the
-    /// wait continues after `now`, the result is that thread and `now`.
+    /// wait continues after `now`, the result is that thread and `now`, or the moment until which
+    /// that thread was active if it is earlier.
     fn woken_by(&self, thread: usize, wait: &Span, now: f64) -> Option<(usize, f64)> {
         let by = self.process.timeline.ended_by(thread, wait).or_else(|| self.only_waker(wait));
         let waker = by.filter(|&waker| waker != thread && waker < self.waits.len())?;

@@ -1,9 +1,9 @@
 //! Finds the symbols of a file: in the file itself, or in a separate file, which is next to it or
-//! in the folder of distributions for such files.
+//! in the folder where distributions install such files.
 //!
 //! A separate file is found by the build-id that both files have, or by the name in
-//! `.gnu_debuglink`. It is used if its build-id is equal or if it has none; the checksum of the
-//! link over the whole file is not computed.
+//! `.gnu_debuglink`. It is used if its build-id is equal or if it has none. The link's checksum,
+//! which is over the whole file, is not checked.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -116,8 +116,8 @@ impl Facts {
     }
 }
 
-/// Opens a regular file; `None` if it can't be opened or is not a regular file. Meanwhile, a path
-/// from a recording may name a pipe or a device.
+/// Opens a regular file; `None` if it can't be opened or is not a regular file. By now, a path from
+/// a recording may name a pipe or a device.
 pub fn open(path: &Path) -> Option<ReadCache<File>> {
     let plain = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
     plain.then(|| File::open(path).ok()).flatten().map(ReadCache::new)

@@ -2,7 +2,7 @@
 //!
 //! The crate addr2line reads debug information with its own loader, which handles inlined calls,
 //! compressed sections and split files. It does not look for separate files, which [`files`] does.
-//! It only handles functions, so this module reads the symbols of variables.
+//! It only handles functions, so the symbols of variables are read by `Table`.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -210,7 +210,11 @@ impl Image {
     /// debug information.
     pub fn lines(&self) -> Vec<Range<u64>> {
         let found = self.debug.as_ref().and_then(|d| d.find_location_range(0, u64::MAX).ok());
-        found.into_iter().flatten().map(|(start, size, _)| start..start + size).collect()
+        found
+            .into_iter()
+            .flatten()
+            .map(|(start, size, _)| start..start.saturating_add(size))
+            .collect()
     }
 
     fn debug_frames(&self, address: u64) -> Option<Vec<Found>> {

@@ -60,7 +60,7 @@ impl Library {
         now.as_ref().map_or(path, |now| now.to_string_lossy().into_owned())
     }
 
-    /// The names in a file, which is read when they are first asked for.
+    /// The names in a file. The file is read when its names are first requested.
     pub fn image(&self, path: &str, build_id: &[u8]) -> Rc<Image> {
         let mut images = self.images.borrow_mut();
         let image = images.entry((path.to_owned(), build_id.to_vec())).or_insert_with(|| {

@@ -60,7 +60,8 @@ impl Table {
         // symbols seldom overlap.
         let before = self.symbols[..after].partition_point(|s| s.start < addresses.start);
         let reaching = &self.symbols[before.saturating_sub(1)..after];
-        let overlaps = move |s: &&Symbol| s.start + s.size > addresses.start && s.size > 0;
+        let overlaps =
+            move |s: &&Symbol| s.start.saturating_add(s.size) > addresses.start && s.size > 0;
         reaching.iter().filter(overlaps).map(|symbol| &*symbol.name)
     }
 

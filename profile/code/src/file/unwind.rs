@@ -37,7 +37,8 @@ pub enum FrameEnd {
 }
 
 impl Unwind {
-    /// Reads a file; `None` if it can't be read, or lacks `.eh_frame` or the index of that.
+    /// Reads a file; `None` if it can't be read, or lacks `.eh_frame` or its index,
+    /// `.eh_frame_hdr`.
     pub fn read(path: &Path) -> Option<Unwind> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;
@@ -64,8 +65,8 @@ impl Unwind {
         index.table()?.fde_for_address(&self.frames(), &self.bases, address, cie).ok()
     }
 
-    /// The start of the function that contains an address, or of the last function before it if it
-    /// is in none. `None` if there is no such function.
+    /// The start of the function that contains an address, or of the last function before it if no
+    /// function contains it. `None` if there is no such function.
     pub fn start_before(&self, address: u64) -> Option<u64> {
         let index = self.index()?;
         let table = index.table()?;

@@ -51,7 +51,7 @@ impl Locator {
     ///
     /// # Errors
     /// If the first file, the program, can't be read or is not an object file. A library that can't
-    /// be read, or is none, is left out.
+    /// be read, or is not an object file, is left out.
     pub fn new(paths: &[PathBuf], debug_dirs: &[PathBuf]) -> io::Result<Locator> {
         let mut found = Vec::new();
         for (position, path) in paths.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Locator {
     /// name, and says whether the file is still the one to which addresses in `name` refer.
     ///
     /// # Errors
-    /// If no address has this name, or if it names an address of a file that has changed.
+    /// If no address has this name, or if the name is an address of a file that has changed.
     pub fn site(&self, name: &str, unchanged: impl Fn(&str) -> bool) -> Result<Found, Missing> {
         match Name::parse(name) {
             Name::Offset { of, offset } => self.offset(of, offset, &unchanged),
@@ -107,7 +107,10 @@ impl Locator {
             let variables = file.image.all_variables().filter(|(_, _, variable)| variable == of);
             spans.extend(variables.map(|(start, size, _)| {
                 file.span(match offset {
-                    Some(at) => start + at..start + at + 1,
+                    Some(at) => {
+                        let start = start.saturating_add(at);
+                        start..start.saturating_add(1)
+                    }
                     None => start..start + size.max(1),
                 })
             }));
@@ -138,7 +141,7 @@ impl Locator {
         for file in &self.files {
             let same = unchanged(&file.name);
             for range in search::functions(&file.image, of) {
-                let call = range.start + offset;
+                let call = range.start.saturating_add(offset);
                 if same {
                     spans.push(file.span(call..call + 1));
                 } else {
@@ -188,7 +191,7 @@ fn exact(module: &str, at: u64, unchanged: bool) -> Result<Found, Missing> {
     if !unchanged {
         return Err(Missing::Changed);
     }
-    let span = Span { module: module.to_owned(), addresses: at..at + 1 };
+    let span = Span { module: module.to_owned(), addresses: at..at.saturating_add(1) };
     Ok(Found { spans: vec![span], wider: None })
 }
 

@@ -41,8 +41,8 @@ impl Wanted<'_> {
     }
 }
 
-/// The address ranges that belong to the position, and why they are more than the position says;
-/// `None` if they are not.
+/// The address ranges that belong to the position, and the reason if they are more than the
+/// position.
 pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wider>) {
     let mut exact = Vec::new();
     let mut function = Vec::new();

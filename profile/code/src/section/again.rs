@@ -126,8 +126,8 @@ fn comes_back(
     false
 }
 
-/// Whether a call hands something over: because it calls such a function of another file, or a
-/// function of the same file that does.
+/// Whether a call hands something over: it calls a function of another file that does, or a
+/// function of the same file that calls one.
 fn exchanges(code: &Code, call: &Instruction) -> bool {
     // A stub must not be read as a function. The unwind information has one entry for all stubs, so
     // each stub would seem to call every function of other files that the program calls.

@@ -58,8 +58,8 @@ fn doing_at(code: &Code, address: u64, functions: &mut Functions) -> Doing {
     }
 }
 
-/// Whether the instruction before an address is a system call: the address of a thread in the kernel
-/// is that at which the thread will go on.
+/// Whether the instruction before an address is a system call: the address of a thread in the
+/// kernel is that at which the thread will go on.
 fn is_behind_call(code: &Code, address: u64) -> bool {
     let before = code.instruction(address.wrapping_sub(2));
     before.is_some_and(|i| i.mnemonic() == Mnemonic::Syscall && i.next_ip() == address)

@@ -2,7 +2,7 @@
 //!
 //! From the return address of an acquisition, the instructions of the function are followed along
 //! all paths, until each path comes to the call that releases the lock (`walk`). The instructions
-//! on the paths are then examined (`count`): how many they are, whether they loop, how often they
+//! on the paths are then examined (`count`): how many there are, whether they loop, how often they
 //! read and write memory that other threads can reach, and which functions they call. This
 //! distinguishes a counter, for which an atomic would suffice, from a section that computes
 //! something, and a section that only reads from one that writes.

@@ -1,15 +1,15 @@
 //! Sleeps in loops of Python functions, read from the source.
 //!
 //! The blocks around a line are those of the lines above it that are indented less. A `while` loop
-//! looks again after each sleep, unless it hands something over in each round. A `for` loop may do a
-//! piece of work in each round, so it says nothing.
+//! looks again after each sleep, unless it hands something over in each round. A `for` loop may do
+//! a piece of work in each round, so it says nothing.
 
 use std::fs;
 use std::path::Path;
 
 use super::again::Around;
 
-/// A larger file is not read, in bytes.
+/// A file with more bytes than this is not read.
 const LARGEST: u64 = 4 << 20;
 /// Calls that hand something over, or wait for it.
 const HAND_OVER: [&str; 7] =
@@ -40,7 +40,7 @@ fn around(source: &str, line: u32) -> Around {
             "while" => return round(&lines[above..]),
             "for" => return Around::Unknown,
             "def" | "class" => return Around::Once,
-            // Also `async for` and `async def`.
+            // `async for`, `async def` and `async with` are not distinguished.
             "async" => return Around::Unknown,
             _ => {}
         }
@@ -62,8 +62,8 @@ fn is_code(line: &str) -> bool {
     !text.is_empty() && !text.starts_with('#')
 }
 
-/// How far a line is indented. Python lets a file indent its blocks by spaces or by tabs, but not by
-/// both in a way that would matter here.
+/// How far a line is indented. Python lets a file indent its blocks by spaces or by tabs, but not
+/// by both in a way that would matter here.
 fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }

@@ -22,8 +22,8 @@ use super::state::{reads, writes};
 /// Loops of at most this many instructions are examined.
 const LONGEST: usize = 48;
 
-/// Whether an address is at a `pause` or right behind one: `pause` takes many cycles, so a sample of
-/// a thread in a loop with it is mostly there.
+/// Whether an address is at a `pause` or right behind one: `pause` takes many cycles, so a sample
+/// of a thread in a loop with it is mostly there.
 pub fn is_at_pause(code: &Code, address: u64) -> bool {
     let is_pause = |at| code.instruction(at).is_some_and(|i| i.mnemonic() == Mnemonic::Pause);
     is_pause(address) || is_pause(address.wrapping_sub(2))
@@ -34,7 +34,8 @@ pub fn only_waits(function: &[Instruction], address: u64) -> bool {
     loops_around(function, address).any(looks_only)
 }
 
-/// The loops around an address: the instructions from the target of a jump back to that jump.
+/// The loops around an address: the instructions from the target of a backward jump to the jump
+/// itself.
 fn loops_around(function: &[Instruction], address: u64) -> impl Iterator<Item = &[Instruction]> {
     let here = function.partition_point(|instruction| instruction.ip() < address);
     let upto = function.len().min(here + LONGEST);

@@ -2,9 +2,9 @@
 //!
 //! Memory is a map from addresses to values. Addresses that were computed differently count as
 //! different words, so a store through a pointer of unknown origin invalidates nothing. A compiler
-//! may not assume this, but it is good enough for finding what a lock protects. A call may change
-//! all memory that is not the caller's own. It may also change numbers on the caller's stack whose
-//! addresses the called function got.
+//! may not assume this, but the assumption is good enough for finding what a lock protects. A call
+//! may change all memory that is not the caller's own. It may also change numbers on the caller's
+//! stack whose addresses the called function got.
 
 use std::collections::BTreeMap;
 

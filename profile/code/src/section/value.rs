@@ -76,8 +76,8 @@ impl Value {
         }
     }
 
-    /// Whether two addresses are known to differ. They are not if they are pointers from different
-    /// sources, which may be equal.
+    /// Whether two addresses are known to differ. Pointers from different sources are not, since
+    /// they may be equal.
     pub fn differs(self, other: Value) -> bool {
         let unknown = |value: Value| matches!(value.base, Base::Some(_) | Base::Array);
         let same = self.base == other.base && self.base != Base::Array;

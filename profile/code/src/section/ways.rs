@@ -36,8 +36,8 @@ pub struct Ways {
 
 /// The acquisition whose section is followed.
 pub struct Acquisition {
-    /// The first argument of the function that acquires, which is the lock or a guard; `None` if
-    /// unknown.
+    /// The first argument of the function that acquires, which is the lock or a guard. `None` if
+    /// unknown, or for OpenMP's critical sections.
     pub lock: Option<Value>,
     /// Whether that argument is a guard, an object that has the lock.
     pub guard: bool,

@@ -57,8 +57,8 @@ impl Symbols {
         }
     }
 
-    /// Gives names to the addresses from [`SampledProcess::PYTHON`] on, which stand for positions in
-    /// Python functions.
+    /// Gives names to the addresses from [`SampledProcess::PYTHON`] on, which stand for positions
+    /// in Python functions.
     pub fn add_python(&mut self, functions: &[PythonFrame]) {
         for (n, PythonFrame { function, file, line }) in functions.iter().enumerate() {
             let (function, file) = (function.clone(), Some(file.clone()));

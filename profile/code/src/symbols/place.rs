@@ -110,7 +110,7 @@ pub fn users_own<'a>(
     last_resort
 }
 
-/// The index of the Python function to show, of a stack's: the innermost one that is not in Python's
+/// The index of the Python function to show for a stack: the innermost one that is not in Python's
 /// standard library, or else the innermost one. `None` if there is none.
 pub fn pythons_own<'a>(frames: impl Iterator<Item = &'a Frame>) -> Option<usize> {
     let mut any = None;

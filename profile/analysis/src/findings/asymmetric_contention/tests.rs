@@ -97,8 +97,8 @@ fn locks_that_were_never_taken_count_as_quiet() {
     assert_eq!(found(&drawn).len(), 1, "a quarter of those that were made");
 }
 
-/// A class of tables has one line that creates locks and one that takes them. A table with one lock is
-/// not a table whose other locks are hardly used.
+/// A class of tables has one line that creates locks and one that takes them. A table with one lock
+/// is not a table whose other locks are hardly used.
 #[test]
 fn locks_of_different_tables_are_no_family() {
     let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();

@@ -1,7 +1,7 @@
-//! Holders that do not run while others wait for them. For such a lock, it matters less what a
-//! section does than what happens to the thread in it, or on the way into it: it sleeps
-//! ([`sleeping`], and [`turns`] for locks that are not the C library's), it is preempted
-//! ([`preempted`]), or it has yet to be woken ([`convoy`]).
+//! Holders that do not run while others wait for them. For such a lock, what a section does matters
+//! less than what happens to the thread in it, or on the way into it. The thread sleeps
+//! ([`sleeping`], and [`turns`] for locks that are not the C library's), is preempted
+//! ([`preempted`]), or has yet to be woken ([`convoy`]).
 
 mod convoy;
 pub mod holder;

@@ -3,8 +3,7 @@
 //!
 //! The threads that wait for such a resource also give it back, so nearly all of them wake others.
 //! If they mostly sleep when they don't wait (for a device, for an answer, or for a given time),
-//! processors are idle meanwhile, and if there were more of the resource, more threads could sleep
-//! at a time.
+//! processors are idle meanwhile. With more of the resource, more threads could sleep at a time.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +47,7 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
         return None;
     }
     let mut wakes = wakes(process, &objects);
-    // A thread that gives back what it took wakes about as often as it waits.
+    // A thread that gives back what it took wakes others at least half as often as it waits.
     let takes: BTreeMap<usize, u64> = called_by(site).collect();
     wakes.retain(|thread, &mut wakes| takes.get(thread).is_some_and(|takes| 2 * wakes >= *takes));
     let peers = are_peers(threads.iter().copied(), &wakes);

@@ -12,9 +12,10 @@ use crate::model::{Atomics, Finding, Process, Remedy, Rule, Site};
 /// The atomic instructions of one function, and its loops that only wait, must take at least this
 /// share of the processor time.
 const LEAST_SHARE: f64 = 0.1;
-/// If they take less than this, in seconds, that rests on some ten samples.
+/// If the atomic instructions take less than this, in seconds, their time rests on some ten
+/// samples.
 const FLOOR: f64 = 0.05;
-/// A thread takes part if it has at least this share of the function's time; two threads must.
+/// At least two threads must each have at least this share of the function's time.
 const PART: f64 = 0.1;
 
 /// The findings about functions with atomic instructions, except those functions in which `others`
@@ -25,8 +26,8 @@ pub fn find(process: &Process, others: &[Finding]) -> Vec<Finding> {
     busy.filter(|atomics| !said(atomics)).map(|atomics| finding(process, atomics)).collect()
 }
 
-/// The share of the processor time that a function's atomic instructions take, and its loops that
-/// only wait: a thread that does not get a lock at once may spin before it sleeps.
+/// The share of the processor time that a function's atomic instructions and its loops that only
+/// wait take: a thread that does not get a lock at once may spin before it sleeps.
 pub fn share_of(process: &Process, atomics: &Atomics) -> f64 {
     let used = process.times.running + process.times.spinning;
     (atomics.seconds + spun(process, atomics)) / used.max(1e-12)
@@ -86,8 +87,8 @@ mod tests {
     use crate::model::{Atomics, Rule};
     use crate::options::Thresholds;
 
-    /// Two threads of ten seconds, which run for 16 seconds together. At the atomic instructions of
-    /// `count` they spend these seconds.
+    /// Two threads of ten seconds, which run for 16 seconds together. `seconds` has the time that
+    /// each spends at the atomic instructions of `count`.
     fn counting(seconds: [f64; 2]) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("serve", 2, 10.0);
@@ -142,7 +143,8 @@ mod tests {
         assert!(found(&drawn).is_empty());
     }
 
-    /// The same lock: threads that do not get it at once sleep in its futex.
+    /// The function's lock has a futex, in which those threads sleep that do not get the lock at
+    /// once.
     #[test]
     fn a_busy_futex_in_the_same_function_says_more() {
         let mut drawn = counting([2.0, 2.0]);

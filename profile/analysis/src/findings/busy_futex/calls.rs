@@ -23,8 +23,9 @@ pub struct Called<'a> {
     share: f64,
 }
 
-/// The system calls that take most time of those that the function of a call site makes behind the
-/// line of the site.
+/// The system call that takes most time of those that a call site's function makes in the site's
+/// line or behind it. `None` if its share of the run is too small, or so large that threads make it
+/// at the same time.
 pub fn made_with_lock(process: &Process, site: usize) -> Option<Called<'_>> {
     let here = &process.frames[process.sites[site].frame?];
     let mut calls: BTreeMap<&str, (f64, &Frame)> = BTreeMap::new();
@@ -74,7 +75,7 @@ mod tests {
     use crate::options::Thresholds;
 
     /// Four threads wait for a futex at one line for a second each, in ten seconds. They call
-    /// `write` at another line, for these seconds.
+    /// `write` at `line`, for `seconds` in all.
     fn logging(line: &str, seconds: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("serve", 4, 10.0);

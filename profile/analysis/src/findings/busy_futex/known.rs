@@ -1,5 +1,5 @@
-//! What threads wait for in a futex or by yielding, judged by the names of the functions that wait on
-//! behalf of the call site.
+//! What threads wait for in a futex or by yielding, judged by the names of the functions that wait
+//! on behalf of the call site.
 
 use crate::model::{Process, Site};
 

@@ -10,11 +10,11 @@
 //!
 //! If a program has many locks, such as one for each table, threads occasionally wait for one of
 //! them too, above all while a holder has lost its processor. So if there are more futexes than
-//! threads, the waiting in a single futex has to reach the threshold. (Locks may wait in a futex of
-//! each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
+//! threads, the waiting in a single futex has to reach the threshold. (A lock may let each thread
+//! wait in a futex of its own, as `parking_lot`'s do: then there are as many futexes as threads.)
 //!
-//! Words that threads only change, and never sleep for, are found by `atomics`. System calls that may
-//! be made with the lock held are named by `calls`.
+//! Words that threads only change, and never sleep for, are found by `atomics`. System calls that
+//! may be made with the lock held are named by `calls`.
 
 mod atomics;
 mod calls;
@@ -73,8 +73,8 @@ fn waited_here(futex: &Lock, number: usize) -> f64 {
     futex.sites.iter().filter(|used| used.site == number).map(|used| used.waited).sum()
 }
 
-/// Whether threads that wait at a site also wake each other: as many threads wake others through
-/// these futexes as wait, and there are fewer futexes than threads.
+/// Whether threads that wait at a site also wake each other: at least as many threads wake others
+/// through these futexes as wait, and there are fewer futexes than threads that wait.
 fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool {
     let waiting = process.sites[number].threads;
     let wakes = |used: &SiteUse| used.op.class() == Class::Notify;

@@ -3,8 +3,8 @@
 //!
 //! The data that a lock protects may well lie next to it: the next thread that takes the lock needs
 //! that line as well. So a neighbour counts only if no section of the lock touches it, as far as
-//! the sections' instructions say. If these can't be read, the rule does not apply. The recording
-//! does not say which threads use the neighbours, so the finding asks.
+//! the sections' instructions say. If these can't be read, or call functions, the rule does not
+//! apply. The recording does not say which threads use the neighbours, so the finding asks.
 
 use syncline_recording::Class;
 

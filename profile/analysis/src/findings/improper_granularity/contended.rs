@@ -71,9 +71,9 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
-/// If sections last longer, all together, than this many times the time in which any thread had or
-/// wanted a processor, their holders mostly sleep. So does a thread that waits for a request while
-/// idle threads wait for their turn to do that.
+/// If sections last longer, all together, than this many times the sum of the times in which
+/// threads had or wanted a processor, their holders mostly sleep. An example is a thread that waits
+/// for a request while idle threads wait for their turn to do that.
 const LONGER_THAN_WORK: f64 = 2.0;
 
 /// If a section takes this share of the threads' working time, the rest of their work hardly
@@ -213,8 +213,8 @@ impl<'a> Hot<'a> {
 
     fn too_long(self, longest: usize, movable: Option<&Movable<'_>>) -> Finding {
         let mut evidence = self.evidence();
-        // The terminal shows the first four: how long the section is belongs to them, and the share
-        // of the working time does not.
+        // The terminal shows the first four. The length of the section belongs to them, and the
+        // share of the working time does not.
         evidence.swap(2, 4);
         for call in movable.iter().flat_map(|movable| &movable.calls) {
             evidence.push(count(&format!("calls of {call} in the section's code"), 1));

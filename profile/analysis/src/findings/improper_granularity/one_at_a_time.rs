@@ -1,7 +1,7 @@
 //! One thread does pieces of work that sleep, one after the other, while several other threads
 //! wait: a pool of one worker, or an event loop that a request blocks.
 //!
-//! The rule looks for one thread that sleeps during most of the run, while hardly any thread has a
+//! The rule looks for one thread that sleeps during much of the run, while hardly any thread has a
 //! processor, and at least two threads of one kind wait during most of their time. If only one
 //! thread waited, there would be nothing to do at the same time. The waiting threads must also use
 //! some processor time for each sleep: the threads of an idle server, whose housekeeping sleeps, do

@@ -18,9 +18,9 @@
 //! thread at a time waits for the condition, and holds the second mutex meanwhile. The line is part
 //! of the lock.
 //!
-//! A thread may also hand such a lock over and wait in line for it again, in one function that locks the
-//! mutex once, as OCaml's `yield` does. It signals the condition and waits for it as often as it locks
-//! the mutex. (At a barrier a thread does only one of these.)
+//! A thread may also hand such a lock over and wait in line for it again, in one function that
+//! locks the mutex once, as OCaml's `yield` does. It signals the condition and waits for it as
+//! often as it locks the mutex. (At a barrier a thread does only one of these.)
 
 pub mod semaphore;
 

@@ -1,4 +1,4 @@
-//! Queues that are full and empty by turns.
+//! Queues that are alternately full and empty.
 //!
 //! While the queue is full, producers wait for a condition that consumers signal; while it is
 //! empty, consumers wait for a condition that producers signal. If one side is faster, that side
@@ -194,7 +194,7 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
         rule: Rule::ShortQueue,
         title: match one_by_one {
             true => "Threads pass on one element at a time, and sleep for each".to_owned(),
-            false => "A queue is full and empty by turns".to_owned(),
+            false => "A queue is full and empty in turn".to_owned(),
         },
         place: process.sites[more.site].place.clone(),
         locks: few(&locks),

@@ -1,5 +1,5 @@
-//! A lock inside the C library: a function that many threads call, such as `rand` or `malloc`, takes
-//! a lock that all its callers share.
+//! A lock inside the C library: a function that many threads call, such as `rand` or `malloc`,
+//! takes a lock that all its callers share.
 //!
 //! No recorded call takes such a lock. Threads that wait for it sleep in the C library's own
 //! `__lll_lock_wait`, and samples of sleeping threads show that function, the library's function
@@ -247,8 +247,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// Four threads of ten seconds that sleep for `seconds` in all in the system call `call`. It is
-    /// made by the functions `inside` of the C library, the innermost first.
+    /// Four threads of ten seconds that sleep for `seconds` in all in the system call `call`. The
+    /// functions `inside` of the C library make the call, the innermost first.
     fn sleeping(call: &str, seconds: f64, inside: &[&str]) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("draw", 4, 10.0);

@@ -69,8 +69,8 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
     })
 }
 
-/// Whether the section's instructions are known and only read data. Calls that take or release
-/// locks are allowed.
+/// Whether the section's instructions are known, are few and without a loop, and only read a few
+/// words. Calls that take or release locks are allowed.
 pub fn is_look(site: &Site) -> bool {
     let looks = |section: &Section| {
         let changes = section.writes + section.atomics > 0 || section.loops;

@@ -1,10 +1,10 @@
 //! Threads that poll a word in a loop.
 //!
-//! There is no call that would show which thread ends their wait, or how often they wait; samples
-//! show where they spin and for how long. Such a loop is the quickest way to wait while the other
-//! thread runs, but if there are more threads than processors, it takes the processor that the
-//! other thread needs. A runtime library may spin for the program, as OpenMP's does between two
-//! parallel regions.
+//! No call shows which thread ends the wait of such a thread, or how often it waits. Samples show
+//! where it spins and for how long. Such a loop is the quickest way to wait while the other thread
+//! runs, but if there are more threads than processors, it takes the processor that the other
+//! thread needs. A runtime library may spin for the program, as OpenMP's does between two parallel
+//! regions.
 
 use syncline_recording::Op;
 
@@ -14,7 +14,7 @@ use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// Such loops must take at least this share of all threads' processor time. (Time without a
+/// Loops that poll must take at least this share of all threads' processor time. (Time without a
 /// processor does not count.)
 const LEAST_SHARE: f64 = 0.2;
 /// The least processor time in such loops as a share of the run time: a thread that waits

@@ -14,7 +14,7 @@ const HARDLY_ANY: f64 = 0.01;
 /// Seconds that a mutex saves for each acquisition and its release.
 const SAVED: f64 = 8e-9;
 
-/// The findings about families of such locks.
+/// The findings about families of locks that only writers take.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()

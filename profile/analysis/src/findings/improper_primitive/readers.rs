@@ -18,7 +18,7 @@ const READ_MOSTLY: f64 = 0.9;
 /// Below this mean time held, an acquisition to read takes as long as the section
 /// (`docs/locks.md`: "A read lock is not free").
 const LONG_ENOUGH: f64 = 100e-9;
-/// Readers must be holders for at least this share of the readers' waiting.
+/// For at least this share of the readers' waiting, the holder must be a reader too.
 const BEHIND_READERS: f64 = 0.5;
 
 /// The findings about families whose sections mostly read.

@@ -3,10 +3,10 @@
 //! The loop notices the event that it waits for half a sleep too late on average, and the whole
 //! program stands still in the meantime. The rule requires three facts: the sleeps are much of the
 //! critical path, no other thread runs during much of them, and the function that sleeps does so in
-//! a loop. A sleep that is a part of a piece of work (for a device, say) is not in a
-//! loop of its own function. If other threads run while one sleeps in such a loop, that thread
-//! waits for them, and would wait as long without the loop. If a thread holds a lock while it
-//! sleeps, [`Rule::SleepingHolder`] applies instead.
+//! a loop. A sleep that is a part of a piece of work (for a device, say) is not in a loop of its own
+//! function. If other threads run while a thread sleeps in such a loop, the sleeping thread waits
+//! for them, and would wait as long without the loop. If a thread holds a lock while it sleeps,
+//! [`Rule::SleepingHolder`] applies instead.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule};

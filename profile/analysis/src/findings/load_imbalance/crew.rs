@@ -28,8 +28,8 @@ const ON_CPU: f64 = 0.5;
 
 /// A thread with less work than this, in seconds, only began and ended.
 const HARDLY_RAN: f64 = 1e-3;
-/// An idle thread waits for at least this share of the time for which its pool lives. The first
-/// thread belongs to a pool if it takes part in this share of the pool's work.
+/// An idle thread waits for at least this share of the time from its start to its pool's end. The
+/// first thread belongs to a pool if it takes part in this share of the pool's work.
 const NEARLY_ALL: f64 = 0.9;
 
 /// At least two threads of one start function and one pool that lived at the same time.
@@ -191,8 +191,8 @@ fn shares_with_first(process: &Process, threads: &[usize]) -> bool {
 }
 
 /// The processor time that the first thread spent on the work of these threads. `None` if the first
-/// thread is not one of them, or if that time is unknown. In the latter case, its work includes
-/// what it did alone.
+/// thread is not one of them. Also `None` if that time is unknown; then the first thread's work
+/// includes what it did alone.
 fn first_part(process: &Process, threads: &[usize]) -> Option<f64> {
     let parts = threads.iter().filter_map(|&t| process.threads[t].first.as_ref());
     let part = parts.map(|part| part.seconds).reduce(f64::max)?;

@@ -13,7 +13,8 @@ use super::crew::{Crew, FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
 use crate::model::{Finding, Process, Remedy, Rule};
 
-/// The threads of the busiest group must not wait for at least this share of their time.
+/// The threads of the busiest group must be active, that is, not wait, during at least this share
+/// of their time.
 const BUSY: f64 = 0.7;
 /// At least this share of the busiest group's work must be processor time, or sleeps of given
 /// lengths. A server's thread that sleeps in the kernel until a request comes looks like a thread

@@ -10,7 +10,8 @@ use crate::findings::evidence::{count, seconds, share, times};
 use crate::findings::family::descending;
 use crate::model::{Finding, Process, Remedy, Rule};
 
-/// The busiest thread must not wait for at least this share of the time for which the group lived.
+/// The busiest thread must be active, that is, not wait, during at least this share of the time for
+/// which the group lived.
 const BUSY: f64 = 0.7;
 /// The busiest thread's active time must be at least this many times the mean. Active time is less
 /// exact than processor time: threads that wait for a processor count as active.
@@ -92,8 +93,8 @@ mod tests {
     use crate::model::{Finding, Rule, TakingPart};
     use crate::options::Thresholds;
 
-    /// The findings for threads on `processors` processors. Each works for its number of `work` of
-    /// ten seconds, and waits at a barrier for the rest.
+    /// The findings for threads on `processors` processors. `work` has for each thread the seconds,
+    /// of ten, for which it works. For the rest the thread waits at a barrier.
     fn threads(work: &[f64], processors: usize) -> Vec<Finding> {
         find(&drawn(work, processors), &Thresholds::default())
     }

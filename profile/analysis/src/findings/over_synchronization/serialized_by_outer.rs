@@ -24,8 +24,8 @@ use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
 use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// A lock counts as always taken under another one if that was held in this share of its sampled
-/// acquisitions.
+/// A lock counts as always taken under another one if the other one was held in this share of the
+/// lock's sampled acquisitions.
 const ALWAYS: f64 = 0.99;
 /// With fewer sampled acquisitions of a family's locks, the rule concludes nothing.
 const FEWEST_SEEN: u64 = 10;

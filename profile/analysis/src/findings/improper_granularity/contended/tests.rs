@@ -103,7 +103,8 @@ fn on_a_busy_machine_long_holds_show_a_rarely_contended_lock() {
     assert!(rules(&held(11.0).0).is_empty(), "1.1 of them at once");
 }
 
-/// RocksDB's cache of one shard: four threads read, and others wait for work to do in the background.
+/// RocksDB's cache of one shard: four threads read, and others wait for work to do in the
+/// background.
 #[test]
 fn only_threads_that_use_the_lock_count() {
     let found_of = |waits, waited, held| {

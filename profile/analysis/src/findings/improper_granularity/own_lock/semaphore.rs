@@ -1,12 +1,12 @@
 //! Semaphores that are used as locks: each thread posts as often as it waits.
 //!
-//! If a semaphore counts elements or free slots, one side waits for it and the other posts it. Each
-//! thread may also post a semaphore that begins with a count above 1 as often as it waits for it,
-//! but such a semaphore limits how many threads use a resource. So only a semaphore that began with
-//! 1 is a lock; if its initial value was not recorded, the rule does not apply. A thread may take
-//! the semaphore on behalf of another thread, which gives it back. In h5py's lock, a holder without
-//! waiters only marks the lock; the first thread that has to wait takes the semaphore twice, once
-//! for the holder.
+//! If a semaphore counts elements or free slots, one side waits for it and the other posts it.
+//! Threads may also post a semaphore as often as they wait for it if it begins with a count above
+//! 1, but such a semaphore limits how many threads use a resource. So only a semaphore that began
+//! with 1 is a lock; if its initial value was not recorded, the rule does not apply. A thread may
+//! take the semaphore on behalf of another thread, which gives it back. In h5py's lock, a holder
+//! without waiters only marks the lock; the first thread that has to wait takes the semaphore
+//! twice, once for the holder.
 
 use syncline_recording::{Class, Primitive};
 

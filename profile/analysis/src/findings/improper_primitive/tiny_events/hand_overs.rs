@@ -135,8 +135,8 @@ impl HandOver {
     }
 }
 
-/// Whether broadcasts wake threads, most of which find nothing to do. Fewer should be woken, which
-/// is another rule's advice.
+/// Whether broadcasts wake threads that mostly find nothing to do. Fewer should be woken, which is
+/// another rule's advice.
 fn is_herd(process: &Process, site: &Site, objects: &[usize]) -> bool {
     let mut uses = objects.iter().flat_map(|&object| &process.locks[object].sites);
     mostly_futile(site) && uses.any(|used| used.op == Op::CondBroadcast)
