@@ -143,7 +143,7 @@ impl Locator {
             for range in search::functions(&file.image, of) {
                 let call = range.start.saturating_add(offset);
                 if same {
-                    spans.push(file.span(call..call + 1));
+                    spans.push(file.span(call..call.saturating_add(1)));
                 } else {
                     wider = Some(Wider::Changed);
                     spans.push(file.span(range));
