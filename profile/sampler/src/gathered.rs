@@ -89,12 +89,13 @@ impl Gathered {
         process.mapped.stack(thread.0, &sample, &mut self.files, &mut self.cache, &mut self.stack);
         let mut python_futex = 0;
         if let Some(python) = process.mapped.python()
-            && let Some(at) = self.stack.iter().position(|&address| python.evaluates(address))
-            && let Some(functions) = python.frames(own)
+            && let Some(functions) = python.frames(own).filter(|functions| !functions.is_empty())
             // The thread has not run while its functions were read.
             && asleep.goes_on(thread)
         {
-            self.stack.truncate(at);
+            // If the interpreter's function is not found, the stack ends before it.
+            let inside = self.stack.iter().position(|&address| python.evaluates(address));
+            self.stack.truncate(inside.unwrap_or(self.stack.len()));
             for function in functions {
                 self.stack.push(process.python(function)?);
             }

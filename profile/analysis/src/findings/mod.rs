@@ -49,7 +49,9 @@ const ALL: &[Rules] = &[
 
 /// All findings of a process, with predicted gains, those with most to gain first.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
-    let findings = ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
+    let mut findings: Vec<Finding> =
+        ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
+    improper_granularity::thread_each::leave_waits_out(process, &mut findings);
     let mut findings = precedence::one_for_each_problem(findings);
     if findings.is_empty() {
         // Replaying the run is most of the work, and of no use without findings.

@@ -37,9 +37,7 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
     let cost = calls as f64 * A_THREAD;
     let of_run = cost / process.seconds;
     let matters = cost >= FLOOR * process.ran().min(process.seconds) && of_run >= FLOOR_OF_RUN;
-    let stacks: BTreeSet<usize> = site.stacks.iter().copied().collect();
-    let made = |thread: &&Thread| thread.created_at.is_some_and(|at| stacks.contains(&at));
-    let threads = || process.threads.iter().filter(made);
+    let threads = || process.threads.iter().filter(|thread| is_made_at(site, thread));
     let lives: u64 = threads().map(|thread| u64::from(thread.lifetimes)).sum();
     let ran: f64 = threads().filter_map(|thread| thread.cpu).sum();
     let work = ran / lives.max(1) as f64;
@@ -64,10 +62,32 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
     })
 }
 
+fn is_made_at(site: &Site, thread: &Thread) -> bool {
+    thread.created_at.is_some_and(|at| site.stacks.contains(&at))
+}
+
+/// Leaves out the findings about waits of threads that are made for each piece of work: with a pool
+/// these threads don't exist.
+pub fn leave_waits_out(process: &Process, findings: &mut Vec<Finding>) {
+    let made = |finding: &Finding| finding.rule == Rule::ThreadForEachTask;
+    let sites = findings.iter().filter(|finding| made(finding)).flat_map(|made| &made.sites);
+    let sites: BTreeSet<usize> = sites.copied().collect();
+    let is_short = |thread: usize| {
+        sites.iter().any(|&site| is_made_at(&process.sites[site], &process.threads[thread]))
+    };
+    findings.retain(|finding| {
+        let threads = process.threads_at(finding.sites.iter().copied());
+        let all = !threads.is_empty() && threads.into_iter().all(is_short);
+        made(finding) || !finding.rule.about().shares_waits || !all
+    });
+}
+
 #[cfg(test)]
 mod tests {
+    use syncline_recording::Primitive;
+
     use super::*;
-    use crate::findings::testing::{Drawn, process};
+    use crate::findings::testing::{Drawn, Use, finding, process};
 
     /// A process of ten seconds with `threads` threads, one after the other, each of which runs for
     /// `each` seconds.
@@ -114,5 +134,23 @@ mod tests {
             found(&drawn)
         };
         assert_eq!((short(99), short(100)), (0, 1));
+    }
+
+    /// Modelled on exa, which makes a pool of threads for each folder.
+    #[test]
+    fn waits_of_the_threads_that_are_made_are_left_out() {
+        let left = |waits_in_first: bool| {
+            let mut drawn = made(10_000, 50e-6);
+            let futex = drawn.lock(Primitive::Futex, "jobs");
+            let site = drawn.site(Op::FutexWait, "run at pool.rs:121");
+            drawn.uses(futex, site, Use { calls: 9_000, waits: 9_000, ..Use::default() });
+            let threads = [0, 1].into_iter().skip(usize::from(!waits_in_first));
+            drawn.by_thread(site, threads.map(|thread| (thread, 4_500)));
+            let mut findings = find(&drawn, &Thresholds::default());
+            findings.push(finding(Rule::BusyFutex, &[site]));
+            leave_waits_out(&drawn, &mut findings);
+            findings.len()
+        };
+        assert_eq!((left(false), left(true)), (1, 2));
     }
 }
