@@ -137,8 +137,8 @@ fn parse(path: &Path, text: &str) -> List {
     list
 }
 
-/// The source with the mutant's lines replaced. They must occur exactly once; indentation is
-/// ignored.
+/// The source with the mutant's lines replaced. The lines to replace must occur exactly once;
+/// indentation is ignored.
 fn replaced(text: &str, mutant: &Mutant) -> Result<String, String> {
     let lines: Vec<&str> = text.lines().collect();
     let old = &mutant.old;

@@ -1,5 +1,5 @@
-//! The generation of this process, which counts the forks of processes with several threads that
-//! led to it.
+//! The generation of this process. Of the forks that led to this process, the generation counts
+//! those of processes with several threads.
 //!
 //! In a forked child only the forking thread continues. A lock that it holds may have waiters that
 //! no longer exist, and handing over to one of them would lose the lock. So the holder of a lock

@@ -1,9 +1,9 @@
 //! The sizes of delays, and the results of measurements with them.
 //!
-//! With the longest size, all delays of a run together would make it longer by a given share if
-//! each delay lengthened the run in full. The other sizes are a half and a quarter of that. So the
-//! effect of a call site that matters is larger than the noise of runs, and the shortest delay is
-//! near zero.
+//! With the longest size, all delays of a run together would make the run longer by a given share
+//! if each delay lengthened the run by its full length. The other sizes are a half and a quarter of
+//! that. So the effect of a call site that matters is larger than the noise of runs, and the
+//! shortest delay is near zero.
 
 use syncline_analysis::model::{Delay, Delayed, Follows, Range, Shape, WhatIf};
 use syncline_statistics::Interval;

@@ -152,7 +152,8 @@ impl Experiment {
         Ok(self.outcome(all, cut, complete))
     }
 
-    /// Gives verdicts that are certain, and stops variants that need not continue.
+    /// Gives verdicts that are certain, or at the last look all verdicts, and stops variants that
+    /// need not continue.
     fn look(&self, all: &mut [Series], cut: Option<usize>, complete: usize) {
         let (own, others) = all.split_at_mut(1);
         let is_last = complete >= self.looks.most();

@@ -24,7 +24,7 @@ pub enum Measure {
         /// Whether a smaller number is better.
         less: bool,
     },
-    /// The number that a shell command prints, which reads the program's output.
+    /// The number that a shell command prints after it has read the program's output.
     Made {
         /// The command.
         command: String,

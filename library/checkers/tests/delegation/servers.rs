@@ -60,7 +60,7 @@ pub(crate) use serving;
 
 serving! { [W: Wait, M: Engine] Server<u32, W, M>, Client<u32, W, M>, M }
 
-/// The threads' roles: the first thread has the server, each other one a client.
+/// The threads' roles: the first thread has the server, and each other thread has a client.
 struct Crew<S: Serving> {
     server: Mutex<Option<S>>,
     clients: Vec<Mutex<Option<S::Client>>>,
