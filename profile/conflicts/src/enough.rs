@@ -20,7 +20,7 @@ pub const ENOUGH: u64 = 200;
 /// Only this many locks are considered, those with the longest total waits. Locks that are acquired
 /// at one call site count as one.
 const MOST_WAITED: usize = 3;
-/// Only locks matter for which threads waited at least this share of their time.
+/// A lock only matters if threads waited for it for more than this share of their time.
 const WORTH_TRACING: f64 = 1e-3;
 /// The share of the budget that is always left for tracing, however much counting costs.
 const LEAST: f64 = 1.0 / 8.0;

@@ -38,7 +38,7 @@ pub struct Overall {
     /// How many of the machine's processors could be kept busy if sections ran optimistically, with
     /// that independence; `None` if `independence` is `None`.
     pub busy: Option<f64>,
-    /// The same for the 15 processors of Syncchar's machine.
+    /// How many of the 15 processors of Syncchar's machine could be kept busy in this way.
     pub busy_of_15: Option<f64>,
     /// The number of acquisitions of the locks that were traced.
     pub acquisitions: u64,

@@ -71,7 +71,7 @@ impl LockFacts {
     }
 }
 
-/// What the facts of each lock are computed from.
+/// The data from which the facts of each lock are computed.
 pub struct All<'a> {
     pub trace: &'a Trace,
     pub sets: &'a Sets,

@@ -85,7 +85,7 @@ pub struct Report {
     /// How many of these processors could be kept busy if sections ran optimistically, with this
     /// independence.
     pub processors_busy: Option<f64>,
-    /// The same for 15 processors.
+    /// How many of 15 processors could be kept busy in this way.
     pub processors_busy_of_15: Option<f64>,
     /// With how many earlier sections of its lock each section was compared.
     pub window: usize,

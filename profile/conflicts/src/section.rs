@@ -43,7 +43,7 @@ impl Distribution {
     }
 }
 
-/// What is known about an instruction from all sections of a call site.
+/// The facts about an instruction from all sections of a call site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepFacts {
     /// The instruction's address.

@@ -333,8 +333,8 @@ pub struct SystemCallRecord {
     pub times: u32,
 }
 
-/// The acquisitions of one lock by one thread at one call site, whether or not they were traced. If
-/// there are several records of the same, they have to be added up.
+/// The acquisitions of one lock by one thread at one call site, whether or not they were traced.
+/// Several records of the same lock, thread and call site have to be added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CountRecord {

@@ -20,8 +20,8 @@ pub fn heading(process: &Process) -> String {
     )
 }
 
-/// Time spent polling, or otherwise in the kernel, has a card only from this share of the threads'
-/// time on.
+/// Time spent polling has a card only if it is at least this share of the threads' time. The same
+/// is true of other time in the kernel.
 const LEAST: f64 = 0.001;
 
 /// The cards with the main figures of a process.

@@ -15,7 +15,7 @@ pub(crate) struct Arrays {
     pub system_calls: Box<[SystemCallRecord]>,
 }
 
-/// What has to be remembered of a chunk while its sections are read.
+/// The state that is kept for a chunk while its sections are read.
 #[derive(Default)]
 pub(crate) struct Reading {
     before: Before,
