@@ -1,5 +1,5 @@
-//! Breaks the library on purpose: for each mutant in `broken/`, writes the real file with one change
-//! as a module, and a test that the checkers reject it.
+//! Breaks the library on purpose: for each mutant in `broken/`, writes the real file with one
+//! change as a module, and a test that the checkers reject it.
 
 use std::env;
 use std::fmt::Write;

@@ -2,8 +2,8 @@
 //! run time.
 //!
 //! The first run has no delays and shows how often each call site is reached, which determines the
-//! sizes of the delays. After it, runs with each size at each call site take turns with runs without
-//! a delay.
+//! sizes of the delays. After it, runs with each size at each call site take turns with runs
+//! without a delay.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -104,8 +104,8 @@ impl Slowed {
     /// run's name and the total number of runs.
     ///
     /// # Errors
-    /// If the program without delays fails or does not load the delay library, if the counts can't be
-    /// read, or if an interrupt came before a round was complete.
+    /// If the program without delays fails or does not load the delay library, if the counts can't
+    /// be read, or if an interrupt came before a round was complete.
     pub fn measure(
         &self,
         targets: Vec<Target>,
@@ -231,9 +231,9 @@ impl Slowed {
     }
 
     /// For each size, the length of all delays of a run together, as a share of a run without
-    /// delays. It is the elapsed length if runs are compared by elapsed time and all runs were
-    /// made; otherwise the nominal one. (On a machine with other work, both the delays and the run
-    /// take longer.)
+    /// delays. The elapsed length is used if runs are compared by elapsed time and all runs were
+    /// made; otherwise the nominal length is used. (On a machine with other work, both the delays
+    /// and the run take longer.)
     fn added(
         &self,
         one: &Reached,

@@ -62,10 +62,10 @@ pub enum Subject {
 /// The reason why a file is not a policy.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// It can't be read.
+    /// The file can't be read.
     #[error("can't read {}: {}", .0.display(), .1)]
     Unreadable(PathBuf, std::io::Error),
-    /// It has the format of another version of Syncline.
+    /// The file has the format of another version of Syncline.
     #[error("{}: the policy has version {version}, but this Syncline reads version {VERSION}", .path.display())]
     Version {
         /// The file.
@@ -73,7 +73,7 @@ pub enum Error {
         /// Its version.
         version: i64,
     },
-    /// A part of it is not valid.
+    /// A part of the file is not valid.
     #[error("{}:{line}: {what}", .path.display())]
     Wrong {
         /// The file.

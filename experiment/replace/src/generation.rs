@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Rel
 
 use syncline_interpose::{definition, preserving_errno};
 
-/// The first generation. It is not 0, which in a lock means that no thread holds it.
+/// The first generation. It is not 0, because 0 in a lock means that no thread holds the lock.
 const FIRST: u32 = 1;
 static NOW: AtomicU32 = AtomicU32::new(FIRST);
 static HAD_THREADS: AtomicBool = AtomicBool::new(true);

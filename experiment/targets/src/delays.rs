@@ -16,8 +16,8 @@ pub const COUNT: usize = 3;
 const SHORTEST: f64 = 40.0;
 
 /// The sizes, in nanoseconds, for operations that happen `rate` times a second; `longest` is the
-/// share of the run that all of the longest delays take. They take more if the shortest delay would
-/// otherwise be below `SHORTEST`.
+/// share of the run that all of the longest delays take. The delays take more if the shortest one
+/// would otherwise be below `SHORTEST`.
 pub fn sizes(rate: f64, longest: f64) -> Vec<f64> {
     let longest = longest / rate * 1e9;
     let shortest = (longest / 4.0).max(SHORTEST).round();

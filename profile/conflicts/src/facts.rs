@@ -154,7 +154,7 @@ pub fn facts_by(
     Facts { locks, overall, scarce }
 }
 
-/// What the locks of a family have in common.
+/// The property that the locks of a family have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Family {
     /// The number that the caller's function `family` returns for them.

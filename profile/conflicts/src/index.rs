@@ -233,7 +233,7 @@ impl Window {
     }
 }
 
-/// Those bytes of a word that one of two sections wrote and the other accessed, one bit each. One
+/// The bytes of a word that one of two sections wrote and the other accessed, one bit each. One
 /// section made this access; the other read and wrote the given bytes.
 fn conflicting(access: &Access, read: u8, written: u8) -> u8 {
     access.written & (read | written) | written & (access.read | access.written)
@@ -271,7 +271,7 @@ mod tests {
         Set { section: 0, thread, shared, accesses: accesses.iter().map(access).collect() }
     }
 
-    /// What `pair` should return, computed in the simplest way.
+    /// The result that `pair` should have, computed in the simplest way.
     fn by_hand(a: &Set, b: &Set) -> Vec<(u32, u8)> {
         let mut words = Vec::new();
         for x in &a.accesses {

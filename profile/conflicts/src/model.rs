@@ -52,7 +52,7 @@ pub struct Report {
     /// The name, or else the address, of the untraced lock with the longest total wait; `None` if
     /// no thread waited for any of them.
     pub untraced_longest: Option<String>,
-    /// Those of the three locks with the longest total waits of which too few sections were traced,
+    /// The locks with too few traced sections among the three locks with the longest total waits,
     /// the one with the longest wait first.
     pub too_few: Vec<TooFew>,
     /// The number of records that were lost because the trace had no room.

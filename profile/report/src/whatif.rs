@@ -65,7 +65,7 @@ pub fn arrives(whatif: &WhatIf) -> String {
     }
 }
 
-/// A share in percent, as text. It may be below zero or above one.
+/// A share in percent, as text. The share may be below zero or above one.
 pub fn share(share: f64) -> String {
     match (share * 100.0).abs() {
         percent if percent < 99.95 => format!("{:.1} %", share * 100.0),

@@ -135,8 +135,8 @@ pub fn keep<T>(value: T) -> *mut T {
     place
 }
 
-/// Fresh memory that is never freed. It does not come from the program's allocator, which may use a
-/// lock.
+/// Fresh memory that is never freed. The memory does not come from the program's allocator, which
+/// may use a lock.
 fn room<T>(count: usize) -> *mut T {
     const { assert!(align_of::<T>() <= 4096) };
     let size = (count * size_of::<T>()).max(1);

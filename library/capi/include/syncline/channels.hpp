@@ -197,8 +197,8 @@ class client {
 public:
     explicit client(syncline_client_t* made) noexcept : client_(made) {}
 
-    // Waits until the server has run the function, and returns or throws what it does. Throws
-    // EPIPE if the server is gone.
+    // Waits until the server has run the function, and returns its result or throws its exception.
+    // Throws EPIPE if the server is gone.
     template <class Function>
     auto call(Function function) {
         detail::section<Function> section(std::move(function));

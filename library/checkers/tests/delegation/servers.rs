@@ -1,7 +1,7 @@
 //! The cases of the server, which is not a lock of the catalogue. They run over any server and its
 //! clients, in any checker's memory.
 //!
-//! The checkers watch plain data of each client, which the client and its sections use in turns.
+//! The checkers watch plain data of each client, which the client and its sections use in turn.
 //! Every other section fits into a message; the rest are too large, and stay with the client.
 
 use std::sync::{Arc, Mutex};

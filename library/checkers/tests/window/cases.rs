@@ -44,10 +44,10 @@ pub(crate) use is_whole;
 is_whole! { Global<Spin, Loom>, Loom }
 is_whole! { Global<Spin, Shuttle>, Shuttle }
 
-/// Numbers that threads use in turns.
+/// Numbers that threads use in turn.
 struct Plain<M: Memory, T>(T, [M::Data<u32>; 2]);
 
-// SAFETY: numbers that threads use in turns, which the checkers verify.
+// SAFETY: numbers that threads use in turn, which the checkers verify.
 unsafe impl<M: Memory, T: Sync> Sync for Plain<M, T> {}
 // SAFETY: as above.
 unsafe impl<M: Memory, T: Send> Send for Plain<M, T> {}

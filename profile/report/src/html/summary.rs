@@ -62,7 +62,7 @@ pub fn cards(process: &Process) -> String {
     html + "</div>\n"
 }
 
-/// What could not be recorded; empty if there are no notes.
+/// A section about what could not be recorded; empty if there are no notes.
 pub fn notes(notes: &[Note], id: &str) -> String {
     if notes.is_empty() {
         return String::new();

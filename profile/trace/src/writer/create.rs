@@ -85,8 +85,8 @@ unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     h.arena_offset = next;
     h.arena_capacity = (size - next) / CHUNK * CHUNK;
     describe_program(&mut h.arguments, &mut h.executable);
-    // This pairs with nothing in this process. It ensures that a reader of the file which sees the
-    // magic also sees the stores before it.
+    // This fence pairs with nothing in this process. It ensures that a reader of the file which
+    // sees the magic also sees the stores before the fence.
     fence(Ordering::Release);
     h.magic = MAGIC;
 }
