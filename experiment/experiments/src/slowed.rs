@@ -252,7 +252,8 @@ impl Slowed {
         one.sizes.iter().enumerate().map(added).collect()
     }
 
-    /// The result for a call site, which is the one with this number of those that are reached.
+    /// The result for a call site. `number` is its index among the call sites that the first run
+    /// reaches.
     fn outcome(
         &self,
         one: &Reached,

@@ -107,8 +107,9 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
         let too_few = proposal(Advice::TooFewSections, 0.0);
         return shorten.into_iter().chain([too_few]).collect();
     };
-    // The share of waiting that was needless. If there are enough pairs in which one section waited
-    // for the other, it is their share that is independent, otherwise that of all pairs.
+    // The share of waiting that was needless, which is the share of independent pairs: among the
+    // pairs in which one section waited for the other if there are enough, otherwise among all
+    // pairs.
     let needless = match lock.waited_for.pairs >= ENOUGH_PAIRS {
         true => 1.0 - lock.waited_for.share(),
         false => independence,

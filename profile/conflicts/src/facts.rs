@@ -109,8 +109,9 @@ pub fn facts_with(
 
 /// Like [`facts_with`], but the caller decides which locks belong together: `family` returns the
 /// same number for them. If it returns `None`, the lock belongs together with the other locks of
-/// its main call site, which has most of its sections that can be compared (or most of all, if none
-/// can). If that call site is unknown, the lock stays alone.
+/// its main call site. That is the call site with most of the lock's sections that can be compared,
+/// or with most of all its sections if none can. If the main call site is unknown, the lock stays
+/// alone.
 pub fn facts_by(
     trace: &Trace,
     options: &Options,

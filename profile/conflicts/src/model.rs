@@ -198,8 +198,8 @@ pub struct Lock {
     pub pieces_without_first_cause: u64,
     /// Whether some sections held the lock as readers.
     pub shared_mode: bool,
-    /// The number of sections that were left out because they were ended by another thread than the
-    /// one that began them.
+    /// The number of sections that were left out because one thread began them and another ended
+    /// them.
     pub handed_over: u64,
     /// The call sites that acquire the lock, those with the most acquisitions first.
     pub sites: Vec<Site>,

@@ -68,8 +68,8 @@ pub struct LockSections {
     /// The number of sections that can't be compared because tracing stopped in them, so that their
     /// sets are incomplete.
     pub stopped: u64,
-    /// The number of sections that can't be compared because another thread ended them than the one
-    /// that began them, so that their accesses belong to both.
+    /// The number of sections that can't be compared because one thread began them and another
+    /// ended them, so that their accesses belong to both threads.
     pub handed_over: u64,
 }
 

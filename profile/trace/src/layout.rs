@@ -177,7 +177,7 @@ pub const HANDLER: u32 = 1 << 2;
 pub const AFTER_WAIT: u32 = 1 << 3;
 /// [`SectionRecord::flags`]: the section ends at the beginning of a wait for a condition.
 pub const BEFORE_WAIT: u32 = 1 << 4;
-/// [`SectionRecord::flags`]: another thread released the lock than the one that acquired it.
+/// [`SectionRecord::flags`]: one thread acquired the lock, and another released it.
 pub const RELEASED_BY_OTHER: u32 = 1 << 5;
 /// [`SectionRecord::flags`]: the section was traced because it was one of the first of its call
 /// site, so it was not drawn at random like others.

@@ -1,5 +1,5 @@
-//! The functions for mutexes under a policy: each calls that of the lock whose number the mutex
-//! stores.
+//! The functions for mutexes under a policy: each calls the function of the lock whose number the
+//! mutex stores.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};

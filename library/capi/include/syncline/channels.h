@@ -36,8 +36,8 @@ enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2
  *     syncline_receiver_destroy(receiver);
  *
  * Messages arrive once and in order. The receiver sees everything that the sending thread did
- * before. Destroying an end disconnects: a receiver still gets all messages that were sent; messages
- * that no thread receives are dropped.
+ * before. Destroying an end disconnects it. A receiver still gets all messages that were sent;
+ * messages that no thread receives are dropped.
  *
  *     create     EINVAL     a size or capacity out of range, or an unknown way to wait; the
  *                           capacity is 1 to 2^28

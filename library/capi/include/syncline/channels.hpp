@@ -6,9 +6,9 @@
 //     while (auto order = receiver.recv()) serve(*order);     // another
 //
 // Messages are copied as bytes, so their type is trivially copyable. An end can be moved, not
-// copied; its destructor disconnects. If the other end is gone, that is a result of calls that wait
-// without a limit, and no error: send() returns false, recv() nothing. The other calls throw EPIPE,
-// as does client::call().
+// copied; its destructor disconnects. For calls that wait without a limit, a missing other end is a
+// result and not an error: send() returns false, recv() nothing. The other calls throw EPIPE, as
+// does client::call().
 
 #ifndef SYNCLINE_CHANNELS_HPP
 #define SYNCLINE_CHANNELS_HPP
