@@ -132,7 +132,7 @@ impl Window {
         }
     }
 
-    /// The number of last sections with which this one is compared at most.
+    /// The largest number of last sections with which this one is compared.
     fn reach(&self, set: &Set) -> usize {
         self.size.min((MOST / set.accesses.len().max(1)).max(1))
     }

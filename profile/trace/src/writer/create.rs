@@ -18,7 +18,7 @@ const MODULES: u32 = 1024;
 const THREADS: u32 = 65_536;
 const EM_X86_64: u32 = 62;
 
-/// The limits and the header's fields with which a new file begins.
+/// The folder, the size limit and the header's fields of a new file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The folder in which the file is made.

@@ -167,7 +167,7 @@ fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) ->
 }
 
 /// The shares of the time between a thread's waits, in thousandths: on a processor, then ready
-/// without one. The moments of these are not recorded.
+/// without one. The moments at which the thread did these are not recorded.
 fn between(times: &Times) -> String {
     let running = times.running + times.spinning;
     let all = running + times.ready + times.kernel + times.unknown;
