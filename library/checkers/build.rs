@@ -1,5 +1,5 @@
-//! Breaks the library on purpose: for each mutant in `broken/`, writes the real file with one change
-//! as a module, and a test that the checkers reject it.
+//! Breaks the library on purpose: for each mutant in `broken/`, writes the real file with one
+//! change as a module, and a test that the checkers reject it.
 
 use std::env;
 use std::fmt::Write;
@@ -137,8 +137,8 @@ fn parse(path: &Path, text: &str) -> List {
     list
 }
 
-/// The source with the mutant's lines replaced. They must occur exactly once; indentation is
-/// ignored.
+/// The source with the mutant's lines replaced. The lines to replace must occur exactly once;
+/// indentation is ignored.
 fn replaced(text: &str, mutant: &Mutant) -> Result<String, String> {
     let lines: Vec<&str> = text.lines().collect();
     let old = &mutant.old;

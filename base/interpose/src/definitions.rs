@@ -17,7 +17,7 @@ const DT_VERDEF: i64 = 0x6fff_fffc;
 const SHN_UNDEF: u16 = 0;
 const STT_TLS: u8 = 6;
 const STT_GNU_IFUNC: u8 = 10;
-/// Marks a version that only objects get that ask for it by name.
+/// Marks a version that an object only gets if it requests the version by name.
 const HIDDEN: u16 = 0x8000;
 
 /// The tables of one object. Only valid while it stays loaded.

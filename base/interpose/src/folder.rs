@@ -154,7 +154,7 @@ fn make(folder: &Handle, pid: u32, ending: &str) -> Result<(Handle, Name), Errno
     }
 }
 
-/// A file that this process has just made: so it is a plain file, empty, and its own.
+/// A file that this process has just made. So it is a plain, empty file that the process owns.
 pub(crate) struct Created {
     file: Handle,
     folder: Handle,

@@ -1,5 +1,5 @@
-//! What Syncline's preloaded libraries need to interpose the C library's functions.
-//! The main parts:
+//! Common parts of Syncline's preloaded libraries, for interposing the C library's functions. The
+//! main ones:
 //!
 //! ```text
 //!   entry!         exports a function, whose body learns where the program called it
@@ -18,10 +18,11 @@
 //!   for_each_frame the calls that led here
 //! ```
 //!
-//! Except for the last, and for the C library's own functions that are called by `real!` or by
-//! their second names, nothing here allocates, takes a lock, changes `errno` or calls functions
-//! that a program may have interposed itself. So it may be used while the program holds a lock, in
-//! a signal handler, before the program's constructors and after a fork.
+//! There are three exceptions: the last part, the C library's own functions that are called by
+//! `real!` or by their second names, and the functions of `go_around!`, which set `errno` if they
+//! fail. Nothing else here allocates, takes a lock, changes `errno` or calls functions that a
+//! program may have interposed itself. So it may be used while the program holds a lock, in a
+//! signal handler, before the program's constructors and after a fork.
 
 #![no_std]
 #![cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -16,7 +16,7 @@ use core::ffi::{c_char, c_int};
 /// The public part of the loader's `struct link_map`, at its beginning.
 #[repr(C)]
 pub struct LinkMap {
-    /// What is added to an address in the file to get the address in memory.
+    /// The number that is added to an address in the file to get the address in memory.
     pub bias: u64,
     /// The path by which it was loaded; empty for the program.
     pub name: *const c_char,

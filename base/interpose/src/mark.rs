@@ -5,7 +5,8 @@
 //! `siglongjmp`: then the interrupted function never removes the mark, and the data would be left
 //! alone for ever. So the mark is the stack pointer of the function that set it. A handler runs
 //! below the frame that it interrupts, by at least the bytes that the kernel puts between them. A
-//! function that finds a mark below itself has found one that was left behind.
+//! mark that a function finds below itself, or above itself by fewer than these bytes, was left
+//! behind.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};

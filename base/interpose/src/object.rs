@@ -17,7 +17,7 @@ pub struct Object {
     pub start: u64,
     /// One past its last address.
     pub end: u64,
-    /// What is subtracted from an address to get the address in the file.
+    /// The number that is subtracted from an address in memory to get the address in the file.
     pub bias: u64,
     pub(crate) headers: &'static [ProgramHeader],
     name: *const c_char,

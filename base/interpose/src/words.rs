@@ -5,8 +5,8 @@
 ///
 /// The library has to be loaded when the program starts, so that its thread-local words can be of
 /// the *initial-exec* kind: they are reached by two moves, without a call. Rust has no stable way
-/// to ask for that, hence the assembly. The words start as zero, outlive all destructors, and
-/// survive `fork` in the thread that forked.
+/// to request that, so the words are declared and accessed in assembly. The words start as zero,
+/// outlive all destructors, and survive `fork` in the thread that forked.
 #[macro_export]
 macro_rules! thread_words {
     (

@@ -15,9 +15,9 @@
 //! with their linear spending; repeated confidence intervals: Jennison and Turnbull, "Interim
 //! analyses: the repeated confidence interval approach" (J. R. Statist. Soc. B 1989).
 
-/// The number of rounds from one look to the next is that before the first look, divided by this.
-/// So there are few enough looks that each gets a useful share, and enough looks that few rounds
-/// are run for nothing.
+/// The number of rounds from one look to the next is the number before the first look, divided by
+/// this. So there are few enough looks that each gets a useful share, and enough looks that few
+/// rounds are run for nothing.
 const STEPS: usize = 2;
 
 /// The rounds at which an experiment's results are judged.
@@ -58,8 +58,7 @@ impl Looks {
         self.at.last().map_or(0, |&(rounds, _)| rounds)
     }
 
-    /// The looks of a measurement that ended after `rounds` rounds, which are those of its last
-    /// look.
+    /// The looks of a measurement that ended after `rounds` rounds, when its last look is made.
     #[must_use]
     pub fn ended(&self, rounds: usize) -> Looks {
         let before = self.at.iter().copied().filter(|&(at, _)| at < rounds);

@@ -57,9 +57,9 @@ fn hundredths<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Err
     serializer.serialize_f64((value * 100.0).round() / 100.0)
 }
 
-/// The mean of the middle half. It is nearly as robust as the median: almost a quarter of the
-/// samples may be disturbed. Unlike the median, it can fall between two ticks of a coarse clock.
-/// `None` if there are no samples.
+/// The mean of the middle half. This mean is nearly as robust as the median: almost a quarter of
+/// the samples may be disturbed. Unlike the median, it can fall between two ticks of a coarse
+/// clock. `None` if there are no samples.
 pub fn middle_mean(samples: &[f64]) -> Option<f64> {
     let of = Summary::of(samples)?;
     let middle = samples.iter().filter(|sample| (of.low..=of.high).contains(sample));

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A line has 16 words of 64 bits. The file is mapped and shared, so that it has all counts of a
-//! process that is killed, and of all processes of several runs. Threads beyond the last line share
-//! that one.
+//! process that is killed, and of all processes of several runs. If there are more threads than
+//! lines, the last line is shared.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};

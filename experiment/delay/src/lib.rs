@@ -1,8 +1,8 @@
 //! The library that `syncline whatif` preloads into a program to slow down one of its call sites.
 //!
 //! It interposes the C library's functions that acquire a lock or wait, and passes every call on.
-//! Calls from some call sites are counted, and those of one kind from one of these take a given
-//! time longer:
+//! It counts the calls from the named call sites. At one of these, it makes the operations of one
+//! kind take a given time longer:
 //!
 //! ```text
 //! program --> interpose   one function for each of the C library's

@@ -9,7 +9,8 @@
 //!   l START                so is any call from a library whose name begins with START
 //! ```
 //!
-//! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.
+//! Addresses are those of the module's file, in hexadecimal. The address of a call is that of its
+//! last byte.
 //!
 //! **Return addresses are looked up once.** The meaning of each is kept in a lock-free table, so
 //! that a call costs one access to an entry. For a return address into a wrapper, the table has the

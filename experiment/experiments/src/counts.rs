@@ -19,7 +19,8 @@ const PASSED: usize = 15;
 pub struct Counts(PathBuf);
 
 impl Counts {
-    /// Makes the file. The program may go on as another user, so that all users may write to it.
+    /// Makes the file. The program may continue as another user, so all users may write to the
+    /// file.
     pub fn create(path: PathBuf) -> io::Result<Counts> {
         let file = File::create(&path)?;
         file.set_len((LINES * WORDS * size_of::<u64>()) as u64)?;

@@ -7,8 +7,8 @@
 //!   document   the results of `whatif`, as they are saved in a recording's folder
 //! ```
 //!
-//! `syncline-targets` chooses the targets that are worth an experiment, and `syncline-try` makes the
-//! runs. The caller finds the preloaded libraries and shows the progress.
+//! `syncline-targets` chooses the targets that are worth an experiment, and `syncline-try` makes
+//! the runs. The caller finds the preloaded libraries and shows the progress.
 
 mod counts;
 mod document;

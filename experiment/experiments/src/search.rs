@@ -48,9 +48,9 @@ pub struct Tried {
 }
 
 impl<'a> Search<'a> {
-    /// A search at these targets, with a policy that has no rules yet. `program` has no variant except
-    /// the program with its own locks; its `miss` is the probability that any interval of the whole
-    /// search is wrong.
+    /// A search for locks for these targets, with a policy that has no rules yet. `program` has no
+    /// variant except the program with its own locks; its `miss` is the probability that any
+    /// interval of the whole search is wrong.
     pub fn new(
         program: Experiment,
         policy: Policy,

@@ -2,8 +2,8 @@
 //! run time.
 //!
 //! The first run has no delays and shows how often each call site is reached, which determines the
-//! sizes of the delays. After it, runs with each size at each call site take turns with runs without
-//! a delay.
+//! sizes of the delays. After it, runs with each size at each call site take turns with runs
+//! without a delay.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -71,13 +71,13 @@ pub struct Slowed {
 
 /// The results of a measurement.
 pub struct Measured {
-    /// The targets that a run reaches, each with the response of the run time.
+    /// The targets that the first run reaches, each with the response of the run time.
     pub reached: Vec<(Target, WhatIf)>,
-    /// The targets that no run reaches.
+    /// The targets that the first run does not reach.
     pub unreached: Vec<Target>,
 }
 
-/// A call site that a run reaches, with the operations that are delayed there.
+/// A call site that the first run reaches, with the operations that are delayed there.
 struct Reached {
     /// The number of the call site, from 0.
     place: usize,
@@ -100,12 +100,12 @@ impl Slowed {
         Ok(Slowed { how, own, others })
     }
 
-    /// Measures the targets that a run reaches. `begun` is called before each run, with the run's
-    /// name and the total number of runs.
+    /// Measures the targets that the first run reaches. `begun` is called before each run, with the
+    /// run's name and the total number of runs.
     ///
     /// # Errors
-    /// If the program without delays fails or does not load the delay library, if the counts can't be
-    /// read, or if an interrupt came before a round was complete.
+    /// If the program without delays fails or does not load the delay library, if the counts can't
+    /// be read, or if an interrupt came before a round was complete.
     pub fn measure(
         &self,
         targets: Vec<Target>,
@@ -157,7 +157,7 @@ impl Slowed {
         once(&mut command, self.how.load.as_ref(), None, interrupted)
     }
 
-    /// The call sites that a run reaches, and the targets that it does not reach.
+    /// The call sites that the first run reaches, and the targets that it does not reach.
     fn reached(
         &self,
         targets: Vec<Target>,
@@ -226,14 +226,14 @@ impl Slowed {
         if rounds < self.how.runs {
             return Ok(one.times as f64);
         }
-        // These are the first run, and one run of each round.
+        // The counts are those of the first run, and of one run of each round.
         Ok(self.own.of(one.place, one.delayed)? as f64 / (1 + rounds) as f64)
     }
 
     /// For each size, the length of all delays of a run together, as a share of a run without
-    /// delays. It is the elapsed length if runs are compared by elapsed time and all runs were
-    /// made; otherwise the nominal one. (On a machine with other work, both the delays and the run
-    /// take longer.)
+    /// delays. The elapsed length is used if runs are compared by elapsed time and all runs were
+    /// made; otherwise the nominal length is used. (On a machine with other work, both the delays
+    /// and the run take longer.)
     fn added(
         &self,
         one: &Reached,
@@ -252,7 +252,8 @@ impl Slowed {
         one.sizes.iter().enumerate().map(added).collect()
     }
 
-    /// The result for a call site, which has this number among those that are reached.
+    /// The result for a call site. `number` is its index among the call sites that the first run
+    /// reaches.
     fn outcome(
         &self,
         one: &Reached,

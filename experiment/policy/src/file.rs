@@ -16,7 +16,7 @@ pub(crate) const VERSION: i64 = 1;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// The program that the names refer to, if it is not the one that is run: its path, or a name
-    /// that is searched for like a shell does.
+    /// that is searched for as a shell does.
     pub program: Option<String>,
     /// The locks of all objects that no rule matches; `None` leaves these objects to the C library.
     pub default: Option<String>,
@@ -62,10 +62,10 @@ pub enum Subject {
 /// The reason why a file is not a policy.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// It can't be read.
+    /// The file can't be read.
     #[error("can't read {}: {}", .0.display(), .1)]
     Unreadable(PathBuf, std::io::Error),
-    /// It has the format of another version of Syncline.
+    /// The file has the format of another version of Syncline.
     #[error("{}: the policy has version {version}, but this Syncline reads version {VERSION}", .path.display())]
     Version {
         /// The file.
@@ -73,7 +73,7 @@ pub enum Error {
         /// Its version.
         version: i64,
     },
-    /// A part of it is not valid.
+    /// A part of the file is not valid.
     #[error("{}:{line}: {what}", .path.display())]
     Wrong {
         /// The file.
@@ -137,7 +137,8 @@ impl Policy {
     ) -> Result<Policy, Error> {
         let line_of = |at: usize| text[..at.min(text.len())].lines().count().max(1);
         let wrong = |at: usize, what: String| {
-            // An offset at the start of a line counts the lines before it.
+            // For an offset at the start of a line, `line_of` counts only the lines before that
+            // line.
             let starts = at == 0 || text[..at.min(text.len())].ends_with('\n');
             let line = line_of(at) + usize::from(starts && at != 0);
             Error::Wrong { path: path.to_owned(), line, what }

@@ -1,7 +1,7 @@
 //! The files of a program: the program itself, and the libraries that it is linked with.
 //!
 //! The program's own loader lists these libraries, as for `ldd`. Files that a program loads later
-//! are not among them. Names in these files can't be looked up, but offsets can be used.
+//! are not among them: names in such files can't be looked up, but offsets can be used.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,13 @@
 //! Policy files: which lock of the catalogue each object of a program gets, by the call site that
 //! creates or acquires it, by its name, or by its address. `docs/policy.md` describes the file.
 //!
-//! Three steps, each in a module of its own:
+//! The three steps:
 //!
 //! 1. a [`Policy`] is the content of a file. It is read with [`Policy::read`] and written, with
 //!    comments, with [`Policy::text`];
 //! 2. [`Files`] are the program's files, which may have changed since the policy was written;
 //! 3. a [`Plan`] is the policy in the form for the library in the program, with addresses instead
-//!    of names, and with [`Remark`]s on names that no longer match.
+//!    of names, and with [`Remark`]s on names that no longer match as before.
 //!
 //! This crate does not know the locks: its caller checks their names.
 

@@ -11,10 +11,10 @@ use crate::file::{Policy, Rule, Subject};
 use crate::files::Files;
 use crate::remark::{Remark, Why};
 
-/// The most different locks of a policy, whose number an object has to store.
+/// The most different locks of a policy: an object has to store the number of its lock.
 const MOST_LOCKS: usize = 30;
-/// The longest value: the kernel accepts no longer variables (`MAX_ARG_STRLEN`), and the name needs
-/// some room.
+/// The longest value. The kernel accepts no longer variables (`MAX_ARG_STRLEN`), and the variable's
+/// name needs some room.
 const LONGEST: usize = 131_072 - 64;
 
 /// A policy in the form for one build of a program.
@@ -97,7 +97,8 @@ impl Subject {
 impl Composer {
     fn rule(&mut self, rule: &Rule, policy: &Policy, files: &Files) {
         let number = self.number(&rule.locks);
-        // A file without a build-id counts as unchanged.
+        // A file counts as unchanged if the policy has no build-id for it, or if it is not one of
+        // the program's files.
         let unchanged = |file: &str| {
             policy.build_ids.get(file).is_none_or(|noted| match files.names.build_id(file) {
                 Some(id) => id == noted,

@@ -1,4 +1,4 @@
-//! Messages about rules of a policy that no longer match.
+//! Messages about rules that no longer match as they did when the policy was written.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The generation of this process, which counts the forks of processes with several threads that
-//! led to it.
+//! The generation of this process. Of the forks that led to this process, the generation counts
+//! those of processes with several threads.
 //!
 //! In a forked child only the forking thread continues. A lock that it holds may have waiters that
 //! no longer exist, and handing over to one of them would lose the lock. So the holder of a lock
@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Rel
 
 use syncline_interpose::{definition, preserving_errno};
 
-/// The first generation. It is not 0, which in a lock means that no thread holds it.
+/// The first generation. It is not 0, because 0 in a lock means that no thread holds the lock.
 const FIRST: u32 = 1;
 static NOW: AtomicU32 = AtomicU32::new(FIRST);
 static HAD_THREADS: AtomicBool = AtomicBool::new(true);

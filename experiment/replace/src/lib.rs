@@ -22,7 +22,7 @@
 //! program may reuse the object's memory in any way. Locks that are too large for the object are
 //! allocated when they are first used, up to a limit.
 //!
-//! **Objects that can't be replaced are left to the C library completely**: objects shared between
+//! **Locks that can't be replaced are left to the C library completely**: locks shared between
 //! processes, robust mutexes, and those with a priority protocol. No object is ever handled by both
 //! libraries at the same time.
 //!

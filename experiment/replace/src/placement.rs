@@ -6,9 +6,9 @@
 //!   each 0,2,1,3   the first thread on the first of them, the next thread on the next, in turn
 //! ```
 //!
-//! A thread inherits the processors of the thread that creates it, which therefore moves to the new
-//! thread's processor for the time of the creation. A thread that chooses processors itself keeps
-//! its choice.
+//! A thread inherits the processors of the thread that creates it. So the creating thread moves to
+//! the new thread's processor for the time of the creation. A thread that chooses processors itself
+//! keeps its choice.
 
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, size_of};

@@ -1,6 +1,7 @@
 //! Reports which objects were replaced and which were not, if the user asks for it. Objects are
-//! counted when they are initialised, and when the C library is called in place of this library.
-//! Uses of replaced locks are not counted.
+//! counted when they are initialised. Acquisitions of mutexes and reader-writer locks are counted
+//! if they are left to the C library, because of the object's kind or for lack of memory.
+//! Acquisitions of replaced locks are not counted.
 
 use core::ffi::c_int;
 use core::fmt::{self, Write};

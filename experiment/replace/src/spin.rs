@@ -22,7 +22,7 @@ use crate::{generation, report};
 /// The C library's `pthread_spinlock_t`.
 pub type Word = AtomicI32;
 
-/// The bit of a word that is ours. The bits below it are the number of the lock in a policy, if
+/// The bit that marks a word as ours. The bits below it are the number of the lock in a policy, if
 /// there is one, and the lock's position.
 pub const OURS: c_int = 1 << 30;
 /// The lowest bit of the number.

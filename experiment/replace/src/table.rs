@@ -1,4 +1,4 @@
-//! A table of functions that is exchanged at run time, so that one load finds the function to call.
+//! A table of functions that is exchanged at run time, so that one load finds the table to use.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};

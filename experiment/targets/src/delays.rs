@@ -1,9 +1,9 @@
 //! The sizes of delays, and the results of measurements with them.
 //!
-//! With the longest size, all delays of a run together would make it longer by a given share if
-//! each delay lengthened the run in full. The other sizes are a half and a quarter of that. So the
-//! effect of a call site that matters is larger than the noise of runs, and the shortest delay is
-//! near zero.
+//! With the longest size, all delays of a run together would make the run longer by a given share
+//! if each delay lengthened the run by its full length. The other sizes are a half and a quarter of
+//! that. So the effect of a call site that matters is larger than the noise of runs, and the
+//! shortest delay is near zero.
 
 use syncline_analysis::model::{Delay, Delayed, Follows, Range, Shape, WhatIf};
 use syncline_statistics::Interval;
@@ -16,8 +16,8 @@ pub const COUNT: usize = 3;
 const SHORTEST: f64 = 40.0;
 
 /// The sizes, in nanoseconds, for operations that happen `rate` times a second; `longest` is the
-/// share of the run that all of the longest delays take. They take more if the shortest delay would
-/// otherwise be below `SHORTEST`.
+/// share of the run that all of the longest delays take. The delays take more if the shortest one
+/// would otherwise be below `SHORTEST`.
 pub fn sizes(rate: f64, longest: f64) -> Vec<f64> {
     let longest = longest / rate * 1e9;
     let shortest = (longest / 4.0).max(SHORTEST).round();

@@ -3,8 +3,8 @@
 //!
 //! Objects with one name in a policy are one target: an array, or all objects that one call
 //! initialises. Targets with a predicted gain come first, then those with the most waiting. A lock
-//! that the report lists among the remaining costs, without a finding, is a target too: it costs time
-//! by its calls or refused tries, if not by its waits.
+//! that the report lists among the remaining costs, without a finding, is a target too: it costs
+//! time by its calls or refused tries, if not by its waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -124,7 +124,7 @@ pub fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) ->
         .filter(|site| is_named(&site.place))
         .filter(|site| suits(site, wanted))
         .collect();
-    // The report's prediction for the call site is that of its finding there.
+    // The prediction for the call site is that of the report's first finding there.
     let finding = process.and_then(|process| process.findings.iter().find(|f| is_named(&f.place)));
     Target {
         place: finding.map_or_else(|| name.to_owned(), |finding| finding.place.clone()),

@@ -11,8 +11,8 @@ use crate::measure::Measure;
 use crate::run::{Failed, Sample, run};
 use crate::verdict::{Verdict, give_up, judge, middle};
 
-/// A run of another variant fails if it takes more than this many times as long as the longest run of
-/// the first variant.
+/// A run of another variant fails if it takes more than this many times as long as the longest run
+/// of the first variant.
 const PATIENCE: u32 = 10;
 /// The least time after which a run fails, since short runs may be slow for other reasons.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
@@ -152,7 +152,8 @@ impl Experiment {
         Ok(self.outcome(all, cut, complete))
     }
 
-    /// Gives verdicts that are certain, and stops variants that need not continue.
+    /// Gives verdicts that are certain, or at the last look all verdicts, and stops variants that
+    /// need not continue.
     fn look(&self, all: &mut [Series], cut: Option<usize>, complete: usize) {
         let (own, others) = all.split_at_mut(1);
         let is_last = complete >= self.looks.most();

@@ -39,9 +39,9 @@ pub struct Load {
 /// How to see that a server is ready.
 #[derive(Clone, Debug)]
 pub enum Ready {
-    /// It answers at this address (`host:port`), or at this path of a socket.
+    /// The server answers at this address (`host:port`), or at this path of a socket.
     Answers(String),
-    /// It prints this, on either channel.
+    /// The server prints this, on standard output or standard error.
     Prints(Regex),
 }
 

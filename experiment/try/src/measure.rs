@@ -24,7 +24,7 @@ pub enum Measure {
         /// Whether a smaller number is better.
         less: bool,
     },
-    /// The number that a shell command prints, which reads the program's output.
+    /// The number that a shell command prints after it has read the program's output.
     Made {
         /// The command.
         command: String,
@@ -93,7 +93,7 @@ impl Measure {
     }
 }
 
-/// Parses a number above zero, of which ratios can be computed.
+/// Parses a number above zero. Ratios can be computed only of such numbers.
 fn number(text: &[u8]) -> Option<f64> {
     let number: f64 = std::str::from_utf8(text).ok()?.trim().parse().ok()?;
     (number.is_finite() && number > 0.0).then_some(number)

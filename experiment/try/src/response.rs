@@ -41,9 +41,9 @@ pub struct Response {
 pub enum Shape {
     /// No bend is certain.
     Straight,
-    /// It gets steeper: longer additions have more effect.
+    /// The curve gets steeper: longer additions have more effect.
     Upwards,
-    /// It gets flatter: longer additions have less effect.
+    /// The curve gets flatter: longer additions have less effect.
     Downwards,
 }
 

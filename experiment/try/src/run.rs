@@ -38,13 +38,13 @@ pub enum Failed {
     /// The program could not be started.
     #[error("can't be run: {0}")]
     Start(#[from] io::Error),
-    /// It could not be prepared.
+    /// The run could not be prepared.
     #[error("was not run: {0}")]
     Prepare(String),
-    /// It ended with an error or a signal.
+    /// The program ended with an error or a signal.
     #[error("ended with {0}{1}")]
     Status(String, String),
-    /// It took too long, and was ended.
+    /// The run took too long, and was ended.
     #[error("took more than {} s and was ended", .0.as_secs())]
     TooLong(Duration),
     /// The server of a load was not ready in time.
@@ -53,10 +53,10 @@ pub enum Failed {
     /// The load failed.
     #[error("ran, but its load {0}")]
     Load(Box<Failed>),
-    /// Another server answers at its address.
+    /// Another server already answers at the server's address.
     #[error("was not started: something else already answers at {0}")]
     Taken(String),
-    /// The user interrupted it.
+    /// The user interrupted the run.
     #[error("was interrupted")]
     Interrupted,
 }

@@ -29,7 +29,7 @@ pub enum Verdict {
 /// Why a variant was given up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Why {
-    /// It is unlikely to have a gain that matters.
+    /// The variant is unlikely to have a gain that matters.
     TooLittle,
     /// The variant of this name is certainly better, with at least the same gain.
     Behind(String),

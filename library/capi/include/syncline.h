@@ -107,7 +107,7 @@ int syncline_cond_destroy(syncline_cond_t *cond);
  *
  * A name consists of the lock's name and the way in which its waiters wait: "mcs-spin",
  * "mcs-yield", "mcs-park". A lock's name alone means that its waiters park, as with the types, or
- * that they yield if they can't sleep. A lock chosen by name costs an indirect call more. */
+ * that they yield if they can't sleep. A lock chosen by name costs one more indirect call. */
 
 typedef struct syncline_lock { uint64_t opaque[3]; } syncline_lock_t;
 
@@ -191,9 +191,9 @@ typedef struct syncline_pending { uint64_t opaque[5]; } syncline_pending_t;
 /* Waits until the section has run. The functions of the locks:
  *
  *     run        lets a section run, in this thread or another, and waits for it
- *     delegate   queues a section and returns at once, or when there is room in the queue; or, if
- *                the lock is free, runs it and those of other threads. With a null pointer for
- *                `pending`, it can't be waited for. */
+ *     delegate   queues a section and returns, after a wait for room if the queue is full. If the
+ *                lock is free, runs the section instead, and those of other threads. With a null
+ *                pointer for `pending`, the section can't be waited for. */
 int syncline_pending_wait(syncline_pending_t *pending);
 
 SYNCLINE_LAYOUT(syncline_pending_t, 40, 8);

@@ -6,8 +6,8 @@
 //     std::lock_guard guard(lock);
 //     total += 1;
 //
-// Each lock of syncline.h is a class: syncline::mcs, syncline::rw_fair, ... They meet the
-// standard's requirements as far as the lock can:
+// Each lock of syncline.h is a class: syncline::mcs, syncline::rw_fair, ... A class meets the
+// standard's requirements as far as its lock can:
 //
 //     all                            BasicLockable
 //     locks that can be tried        Lockable
@@ -140,7 +140,7 @@ public:
     }
 };
 
-// `Base`, and its counterpart for readers.
+// `Base`, with the functions for readers.
 template <class Calls, class Base>
 class basic_shared : public Base {
 public:
@@ -356,7 +356,7 @@ using timed_rwlock = shared_timed_lockable<Calls, timed_lockable<Calls>>;
 // ---- Locks chosen by name ----------------------------------------------------------------------
 
 // A lock by its name, such as "mcs-park". The constructor throws std::system_error with EINVAL if
-// no lock has this name. Operations that the lock lacks throw it with ENOTSUP.
+// no lock has this name. Operations that the lock lacks throw std::system_error with ENOTSUP.
 class any_lock : public detail::timed_lockable<detail::lock_calls> {
 public:
     explicit any_lock(const char* name) { detail::expect(syncline_lock_init(&lock_, name)); }

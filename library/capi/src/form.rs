@@ -221,8 +221,8 @@ pub(crate) static RWLOCKS: &[Form] = &{
     list
 };
 
-/// Finds the form with this name. A lock's name alone means its last form: the parking one, or its
-/// only one.
+/// Finds the form with this name. A lock's name alone means its last form: the parking one, or the
+/// yielding one of a lock that never sleeps.
 pub(crate) fn find(forms: &'static [Form], name: &CStr) -> Option<&'static Form> {
     let name = name.to_bytes();
     forms.iter().rfind(|f| f.name.to_bytes() == name || f.lock.as_bytes() == name)

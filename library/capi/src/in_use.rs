@@ -1,7 +1,7 @@
-//! Uses the interface as C does, with a few threads: small enough for Miri, which detects data
-//! races, uses after free, leaks and uninitialized memory behind it. Covers every lock that is
-//! chosen by name, a delegation lock, a channel, and transactions. The remaining functions of the
-//! types are tested in C.
+//! Tests that use the interface as C does, with a few threads. They are small enough for Miri,
+//! which detects data races, uses after free, leaks and uninitialized memory. They cover every lock
+//! that is chosen by name, a delegation lock, a channel, and transactions. The remaining functions
+//! of the types are tested in C.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;

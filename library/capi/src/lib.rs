@@ -8,8 +8,8 @@
 //! locks chosen by name in [`named`]. The headers of locks can't disagree with the library, since a
 //! test compares them with it ([`header`]).
 //!
-//! All calls that can fail pass through [`boundary`](boundary::boundary), which turns an outcome into
-//! an error number, and aborts the program on a panic.
+//! All calls that can fail pass through [`boundary`](boundary::boundary), which turns an outcome
+//! into an error number, and aborts the program on a panic.
 
 mod boundary;
 mod calls;

@@ -117,7 +117,7 @@ unsafe extern "C" fn syncline_tx_set(handle: *mut Handle, word: *const Word, val
     }
 }
 
-/// Waits until a cell changes that the transaction has read.
+/// Ends the attempt. `syncline_atomically` repeats it when a cell has changed that it has read.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_tx_retry(handle: *mut Handle) -> c_int {
     // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! What a case needs from a checker: threads, plain data, and the setup of a scene.
+//! The functions that a case needs from a checker: threads, plain data, and the setup of a scene.
 
 use std::time::Duration;
 

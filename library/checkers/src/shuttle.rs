@@ -91,7 +91,7 @@ fn config() -> Config {
     config
 }
 
-/// The table of one execution, whose threads run in turns on one system thread.
+/// The table of one execution, whose threads run in turn on one system thread.
 #[derive(Default)]
 struct Execution {
     nodes: Nodes,

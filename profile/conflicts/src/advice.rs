@@ -107,8 +107,9 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
         let too_few = proposal(Advice::TooFewSections, 0.0);
         return shorten.into_iter().chain([too_few]).collect();
     };
-    // The share of waiting that was needless. If there are enough pairs in which one section waited
-    // for the other, it is their share that is independent, otherwise that of all pairs.
+    // The share of waiting that was needless, which is the share of independent pairs: among the
+    // pairs in which one section waited for the other if there are enough, otherwise among all
+    // pairs.
     let needless = match lock.waited_for.pairs >= ENOUGH_PAIRS {
         true => 1.0 - lock.waited_for.share(),
         false => independence,
@@ -135,8 +136,8 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
 fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     let shared_max = lock.sites.iter().map(|site| site.shared_max).max().unwrap_or(0);
     let sum = |part: fn(&SiteFacts) -> u64| lock.sites.iter().map(part).sum::<u64>();
-    // If so many sections do input or output, the lock keeps that in order, whatever data its
-    // sections touch.
+    // If at least half of the sections do input or output, the lock keeps that in order, whatever
+    // data its sections touch.
     let for_io = 2 * sum(|site| site.doing_io) >= lock.traced;
     let locks = lock.locks as u64;
     if shared_max == 0 && would_have_met(lock) {

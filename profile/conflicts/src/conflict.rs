@@ -2,13 +2,13 @@
 //!
 //! There are two comparisons, both from the paper on Syncchar. The first compares each section with
 //! those sections of other threads that are among the last 128 of the same lock, the window
-//! (section 4.2, Table 3). It shows how much concurrency the lock prevents. The second compares
-//! each section that had to wait with those that it waited for (section 4.1, Table 2). It shows how
-//! much of the waiting was needless.
+//! (section 4.2, Table 3). This comparison shows how much concurrency the lock prevents. The second
+//! compares each section that had to wait with those that it waited for (section 4.1, Table 2).
+//! This comparison shows how much of the waiting was needless.
 //!
-//! Most traced sections were drawn at random. Those that were traced because they were the first of
-//! their call site ([`EARLY`]) would over-represent rare sites. So the window excludes them if
-//! enough sections were drawn.
+//! Most traced sections were drawn at random. Sections that were traced because they were the first
+//! of their call site ([`EARLY`]) would over-represent rare sites. So the window excludes such
+//! sections if enough others were drawn.
 //!
 //! The result is the share of the compared pairs that conflict. How many sections conflict with any
 //! section of the window is counted too, but says little about the lock, because it grows with the
@@ -133,12 +133,12 @@ impl Field {
     }
 }
 
-/// A field on which pairs conflict, and how many do.
+/// A field on which pairs conflict, and how many pairs do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The field.
     pub field: Field,
-    /// Those of its bytes on which any pair conflicts, one bit each.
+    /// The bytes of the field on which any pair conflicts, one bit each.
     pub bytes: u8,
     /// The number of pairs that conflict on it.
     pub pairs: u64,

@@ -14,13 +14,13 @@ use syncline_trace::Trace;
 use crate::lock::LockFacts;
 use crate::totals::UntracedLock;
 
-/// So many sections of a lock are enough. The share of conflicting pairs is then known to within 10
-/// percentage points ([`Comparison::uncertainty`](crate::Comparison::uncertainty)).
+/// This many sections of a lock are enough. The share of conflicting pairs is then known to within
+/// 10 percentage points ([`Comparison::uncertainty`](crate::Comparison::uncertainty)).
 pub const ENOUGH: u64 = 200;
 /// Only this many locks are considered, those with the longest total waits. Locks that are acquired
 /// at one call site count as one.
 const MOST_WAITED: usize = 3;
-/// Only locks matter for which threads waited at least this share of their time.
+/// A lock only matters if threads waited for it for more than this share of their time.
 const WORTH_TRACING: f64 = 1e-3;
 /// The share of the budget that is always left for tracing, however much counting costs.
 const LEAST: f64 = 1.0 / 8.0;
@@ -95,8 +95,8 @@ impl Scarce {
     }
 }
 
-/// Those of the three locks with the longest total waits that have too few traced sections, the one
-/// with the longest wait first. If only some locks were selected for tracing, only these are
+/// The locks with too few traced sections among the three locks with the longest total waits, the
+/// one with the longest wait first. If only some locks were selected for tracing, only these are
 /// considered.
 pub fn scarce(
     trace: &Trace,

@@ -38,7 +38,7 @@ pub struct Overall {
     /// How many of the machine's processors could be kept busy if sections ran optimistically, with
     /// that independence; `None` if `independence` is `None`.
     pub busy: Option<f64>,
-    /// The same for the 15 processors of Syncchar's machine.
+    /// How many of the 15 processors of Syncchar's machine could be kept busy in this way.
     pub busy_of_15: Option<f64>,
     /// The number of acquisitions of the locks that were traced.
     pub acquisitions: u64,
@@ -109,8 +109,9 @@ pub fn facts_with(
 
 /// Like [`facts_with`], but the caller decides which locks belong together: `family` returns the
 /// same number for them. If it returns `None`, the lock belongs together with the other locks of
-/// its main call site, which has most of its sections that can be compared (or most of all, if none
-/// can). If that call site is unknown, the lock stays alone.
+/// its main call site. That is the call site with most of the lock's sections that can be compared,
+/// or with most of all its sections if none can. If the main call site is unknown, the lock stays
+/// alone.
 pub fn facts_by(
     trace: &Trace,
     options: &Options,
@@ -154,7 +155,7 @@ pub fn facts_by(
     Facts { locks, overall, scarce }
 }
 
-/// What the locks of a family have in common.
+/// The property that the locks of a family have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Family {
     /// The number that the caller's function `family` returns for them.

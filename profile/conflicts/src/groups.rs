@@ -3,8 +3,8 @@
 //! Two sections belong to one piece if they access the same word and any section writes it. So a
 //! piece is a connected component of the graph of sections and written words. Words that are only
 //! read join nothing, since sections could read them at the same time. For example, a table of 512
-//! entries, of which each section changes one, is 512 pieces. If each section also adds to a
-//! counter, all is one piece, but without the counter there are 512.
+//! entries is 512 pieces if each section changes one entry. If each section also adds to a counter,
+//! all is one piece, but without the counter there are 512.
 
 use rustc_hash::FxHashMap;
 

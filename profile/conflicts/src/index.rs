@@ -51,8 +51,8 @@ impl Rows {
     }
 }
 
-/// Calls `each` with each slot whose bit is set in a bitmap of so many words, the `n`th of which
-/// `word(n)` computes.
+/// Calls `each` with each slot whose bit is set in a bitmap. The bitmap has `words` words, and
+/// `word(n)` computes the `n`th of them.
 fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut(usize)) {
     for n in 0..words {
         let mut bits = word(n);
@@ -63,8 +63,8 @@ fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut
     }
 }
 
-/// What the index has for a word: the numbers of the bitmaps of the sections that read it and of
-/// those that wrote it.
+/// The index's entry for a word: the numbers of the bitmaps of the sections that read the word and
+/// of those that wrote it.
 struct Entry {
     readers: u32,
     writers: u32,
@@ -132,20 +132,20 @@ impl Window {
         }
     }
 
-    /// With at most how many of the last sections this one is compared.
+    /// The largest number of last sections with which this one is compared.
     fn reach(&self, set: &Set) -> usize {
         self.size.min((MOST / set.accesses.len().max(1)).max(1))
     }
 
-    /// The slots of so many last sections, the last one first.
+    /// The slots of this many last sections, the last one first.
     fn last(&self, sections: usize) -> impl Iterator<Item = usize> {
         let sections = sections.min(self.slots.len());
         (1..=sections).map(|ago| (self.added - ago) % self.size)
     }
 
-    /// With how many sections of the window this one is compared. These are the sections of other
-    /// threads, except those that held the lock as readers if this one did too. A section of very
-    /// many words is compared only with the last ones.
+    /// The number of sections of the window with which this one is compared. These are the sections
+    /// of other threads, except those that held the lock as readers if this one did too. A section
+    /// of very many words is compared only with the last ones.
     pub fn comparable(&self, set: &Set) -> u64 {
         let others = self.last(self.reach(set)).map(|slot| &self.slots[slot]);
         others.filter(|slot| slot.thread != set.thread && !(slot.shared && set.shared)).count()
@@ -233,7 +233,7 @@ impl Window {
     }
 }
 
-/// Those bytes of a word that one of two sections wrote and the other accessed, one bit each. One
+/// The bytes of a word that one of two sections wrote and the other accessed, one bit each. One
 /// section made this access; the other read and wrote the given bytes.
 fn conflicting(access: &Access, read: u8, written: u8) -> u8 {
     access.written & (read | written) | written & (access.read | access.written)
@@ -271,7 +271,7 @@ mod tests {
         Set { section: 0, thread, shared, accesses: accesses.iter().map(access).collect() }
     }
 
-    /// What `pair` should return, computed in the simplest way.
+    /// The result that `pair` should have, computed in the simplest way.
     fn by_hand(a: &Set, b: &Set) -> Vec<(u32, u8)> {
         let mut words = Vec::new();
         for x in &a.accesses {

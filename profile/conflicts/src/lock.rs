@@ -58,7 +58,7 @@ pub struct LockFacts {
     pub groups_without: Groups,
     /// The call sites that acquire the lock, those with the most acquisitions first.
     pub sites: Vec<SiteFacts>,
-    /// The number of sections that were ended by another thread than the one that began them.
+    /// The number of sections that one thread began and another ended.
     pub handed_over: u64,
     /// Whether some sections held the lock as readers.
     pub shared_mode: bool,
@@ -71,7 +71,7 @@ impl LockFacts {
     }
 }
 
-/// What the facts of each lock are computed from.
+/// The data from which the facts of each lock are computed.
 pub struct All<'a> {
     pub trace: &'a Trace,
     pub sets: &'a Sets,

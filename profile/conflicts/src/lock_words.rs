@@ -23,7 +23,7 @@ type WordOfKind = (u64, u64, u64);
 pub struct LockWords {
     /// The words in which there ever was a lock, by address.
     ever: FxHashMap<u64, u8>,
-    /// Those in which there may be a lock whatever the memory is used for, by address.
+    /// The words in which there may be a lock whatever the memory is used for, by address.
     anywhere: FxHashMap<u64, u8>,
     of_kinds: FxHashMap<WordOfKind, u8>,
 }

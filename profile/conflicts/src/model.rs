@@ -52,7 +52,7 @@ pub struct Report {
     /// The name, or else the address, of the untraced lock with the longest total wait; `None` if
     /// no thread waited for any of them.
     pub untraced_longest: Option<String>,
-    /// Those of the three locks with the longest total waits of which too few sections were traced,
+    /// The locks with too few traced sections among the three locks with the longest total waits,
     /// the one with the longest wait first.
     pub too_few: Vec<TooFew>,
     /// The number of records that were lost because the trace had no room.
@@ -85,7 +85,7 @@ pub struct Report {
     /// How many of these processors could be kept busy if sections ran optimistically, with this
     /// independence.
     pub processors_busy: Option<f64>,
-    /// The same for 15 processors.
+    /// How many of 15 processors could be kept busy in this way.
     pub processors_busy_of_15: Option<f64>,
     /// With how many earlier sections of its lock each section was compared.
     pub window: usize,
@@ -198,8 +198,8 @@ pub struct Lock {
     pub pieces_without_first_cause: u64,
     /// Whether some sections held the lock as readers.
     pub shared_mode: bool,
-    /// The number of sections that were left out because they were ended by another thread than the
-    /// one that began them.
+    /// The number of sections that were left out because one thread began them and another ended
+    /// them.
     pub handed_over: u64,
     /// The call sites that acquire the lock, those with the most acquisitions first.
     pub sites: Vec<Site>,

@@ -2,7 +2,7 @@
 //! instructions touch shared data (SyncPerf, section 3.2 and Figure 5).
 //!
 //! When the program calls a function of a library for the first time, the dynamic loader executes
-//! some 700 instructions. Those are left out.
+//! some 700 instructions. These instructions are left out.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Distribution {
     }
 }
 
-/// What is known about an instruction from all sections of a call site.
+/// The facts about an instruction from all sections of a call site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepFacts {
     /// The instruction's address.

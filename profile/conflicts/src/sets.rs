@@ -1,9 +1,9 @@
 //! The address sets of the sections, prepared for comparison.
 //!
-//! Several kinds of recorded accesses are left out. Those to the thread's own stack are, because
-//! each call uses the same addresses again. So are those to the words of all locks in the trace
-//! ([`LockWords`]), because every section changes its lock, and other synchronization would do
-//! without it (Syncchar, section 3).
+//! Several kinds of recorded accesses are left out. Accesses to the thread's own stack are left out
+//! because each call uses the same addresses again. Accesses to the words of all locks in the trace
+//! ([`LockWords`]) are left out because every section changes its lock, and other synchronization
+//! would do without it (Syncchar, section 3).
 //!
 //! The work of the dynamic loader at the first call of a function is left out too: it writes the
 //! function's address into a word that is never changed again, and that all callers read. Reads of
@@ -68,8 +68,8 @@ pub struct LockSections {
     /// The number of sections that can't be compared because tracing stopped in them, so that their
     /// sets are incomplete.
     pub stopped: u64,
-    /// The number of sections that can't be compared because another thread ended them than the one
-    /// that began them, so that their accesses belong to both.
+    /// The number of sections that can't be compared because one thread began them and another
+    /// ended them, so that their accesses belong to both threads.
     pub handed_over: u64,
 }
 

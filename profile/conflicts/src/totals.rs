@@ -97,8 +97,8 @@ impl Totals {
 
     /// The counts of each family of locks. If an address had locks of several families, one after
     /// the other, the counts of each call site go to the family with the most traced sections of
-    /// that address and call site; if none was traced there, to the one with the most of that
-    /// address.
+    /// that address and call site; if none was traced there, they go to the family with the most
+    /// traced sections of that address.
     pub fn of_families(&self, trace: &Trace, families: &[Vec<&LockSections>]) -> Vec<BySite> {
         let mut at: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (number, family) in families.iter().enumerate() {

@@ -70,8 +70,8 @@ fn details(process: &Process, part: &PathPart) -> String {
     }
 }
 
-/// A text for the threads of a part. They have the same start function, and names that differ only
-/// in a number at the end.
+/// A text for the threads of a part. These threads have the same start function, and names that
+/// differ only in a number at the end.
 fn threads_label(process: &Process, part: &PathPart) -> String {
     let thread = &process.threads[part.threads[0]];
     let named = !process.name().starts_with(thread.name.as_str());

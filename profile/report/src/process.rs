@@ -75,7 +75,7 @@ enum Had {
     /// The run had a part of the processors, and its threads could have used more than there are.
     /// It is unknown which threads had the rest.
     TooFew,
-    /// None: processors were idle, and woken threads got a processor late.
+    /// No thread: processors were idle, and woken threads got a processor late.
     Nothing,
     /// Threads of other programs.
     Others,

@@ -9,7 +9,7 @@ pub fn sentence(whatif: &WhatIf) -> String {
     said.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// What was delayed, how often it happens in a run, and how long each takes.
+/// The operations that were delayed, as text: how many there are in a run, and how long each takes.
 pub fn what(whatif: &WhatIf) -> String {
     let what = match whatif.delayed {
         Delayed::Section => "critical sections",
@@ -65,7 +65,7 @@ pub fn arrives(whatif: &WhatIf) -> String {
     }
 }
 
-/// A share in percent, as text. It may be below zero or above one.
+/// A share in percent, as text. The share may be below zero or above one.
 pub fn share(share: f64) -> String {
     match (share * 100.0).abs() {
         percent if percent < 99.95 => format!("{:.1} %", share * 100.0),
@@ -73,7 +73,8 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// Whether that share is the same for delays of all sizes, as text; `None` if unknown.
+/// Whether the run gets longer by the same share of the added time for delays of all sizes, as
+/// text; `None` if unknown.
 pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
     Some(match whatif.follows?.shape {
         Shape::Straight => "the run time follows the delay linearly",
@@ -82,7 +83,7 @@ pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
     })
 }
 
-/// What the result means for the run, as text; `None` if there is nothing to say.
+/// The meaning of the result for the run, as text; `None` if there is nothing to say.
 pub fn consequence(whatif: &WhatIf) -> Option<String> {
     let nothing = is_nothing(whatif.follows?.arrives);
     match (whatif.delayed, whatif.saves_at_most) {

@@ -92,14 +92,14 @@ pub struct Header {
     /// How many ticks (estimated) inspecting has cost otherwise: for its start, for threads that
     /// begin, and for acquisitions and allocations that were only counted.
     pub besides_ticks: u64,
-    /// The processor time of the process, including these costs, in ticks. It was read at the
-    /// process's end, or at [`Header::alive`] if there is no end.
+    /// The processor time of the process, including these costs, in ticks. This time was read at
+    /// the process's end, or at [`Header::alive`] if there is no end.
     pub processor_ticks: u64,
     /// Why the program was left alone, ended by a zero byte; empty if it was not left alone.
     pub left_alone: [u8; 256],
     /// The path of the executable, ended by a zero byte.
     pub executable: [u8; 1024],
-    /// The arguments, each ended by a zero byte. What does not fit is cut off.
+    /// The arguments, each ended by a zero byte. Text that does not fit is cut off.
     pub arguments: [u8; 2048],
     /// 1 if only some call sites and locks were to be traced. (This field and those below are 0 in
     /// traces that are older than the fields.)
@@ -151,7 +151,7 @@ pub const RECORD_SECTION: u32 = 1;
 pub const RECORD_COUNT: u32 = 2;
 /// [`RecordHeader::kind`]: a [`StackRecord`] and the words behind it.
 pub const RECORD_STACK: u32 = 3;
-/// So many acquisitions of a thread at a call site are counted one by one even if there is a
+/// This many acquisitions of a thread at a call site are counted one by one even if there is a
 /// budget. After that, only a sample of them is counted.
 pub const COUNTED_ONE_BY_ONE: u64 = 1 << 14;
 
@@ -177,7 +177,7 @@ pub const HANDLER: u32 = 1 << 2;
 pub const AFTER_WAIT: u32 = 1 << 3;
 /// [`SectionRecord::flags`]: the section ends at the beginning of a wait for a condition.
 pub const BEFORE_WAIT: u32 = 1 << 4;
-/// [`SectionRecord::flags`]: another thread released the lock than the one that acquired it.
+/// [`SectionRecord::flags`]: one thread acquired the lock, and another released it.
 pub const RELEASED_BY_OTHER: u32 = 1 << 5;
 /// [`SectionRecord::flags`]: the section was traced because it was one of the first of its call
 /// site, so it was not drawn at random like others.
@@ -333,8 +333,8 @@ pub struct SystemCallRecord {
     pub times: u32,
 }
 
-/// The acquisitions of one lock by one thread at one call site, whether or not they were traced. If
-/// there are several records of the same, they have to be added up.
+/// The acquisitions of one lock by one thread at one call site, whether or not they were traced.
+/// Several records of the same lock, thread and call site have to be added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CountRecord {

@@ -64,8 +64,8 @@ fn read(folder: &Path) -> Trace {
     Trace::open(&files[0]).expect("a trace")
 }
 
-/// A process that is read while it runs, or was killed, may have claimed a module record that it has
-/// not filled in.
+/// A process that is read while it runs, or was killed, may have claimed a module record that it
+/// has not filled in.
 #[test]
 fn a_module_that_is_not_filled_in_is_left_out() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,6 @@
-//! Barriers and semaphores. A passed semaphore counts as a wait that has ended, whether or not the
-//! thread had to wait; a try of a semaphore counts like that of a lock.
+//! Barriers and semaphores. When a call that waits for a semaphore returns, it counts as a wait
+//! that has ended, whether or not the thread had to wait. A try of a semaphore counts like a try of
+//! a lock.
 
 use core::ffi::{c_int, c_void};
 

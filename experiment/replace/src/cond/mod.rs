@@ -1,14 +1,14 @@
 //! `pthread_cond_*`.
 //!
 //! If a lock replaces mutexes, a condition variable is ours from its first wait on, with any mutex.
-//! Until then it is as the C library made it, and has no waiters. A mark in a word that neither
-//! library otherwise changes says which of the two holds.
+//! Until then it is as the C library made it, and has no waiters. The bit `OURS` in one of its
+//! words says whether it is ours.
 //!
 //! A condition variable that processes share stays the C library's if it is used with mutexes that
-//! are left to the C library: another process may not have this library. If the process uses a
-//! shared condition variable with a replaced mutex, this library handles it for as long as a thread
-//! waits that way; meanwhile a thread with a mutex of the other kind is refused (EINVAL, as POSIX
-//! allows for different mutexes).
+//! are left to the C library: another process may not have this library. If the process waits for a
+//! shared condition variable with a replaced mutex, this library handles the condition variable
+//! until the next wait with a mutex that is not replaced. While a thread waits with a mutex of one
+//! kind, a wait with the other kind is refused (EINVAL, as POSIX allows for different mutexes).
 //!
 //! ```text
 //!   bytes   the C library's              ours

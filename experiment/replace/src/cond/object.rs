@@ -10,7 +10,7 @@ use syncline_interpose::preserving_errno;
 /// The C library's `pthread_cond_t`.
 #[repr(C)]
 pub struct Cond {
-    /// Changed by each notification that a thread might sleep through.
+    /// Changed by each notification that finds a waiter.
     pub sequence: AtomicU32,
     /// The number of threads that wait or are about to, and the flag [`DESTROYING`].
     pub waiters: AtomicU32,
@@ -26,8 +26,8 @@ const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
 const SHARED: u32 = 1;
 /// Absolute times are on the monotonic clock.
 const MONOTONIC: u32 = 2;
-/// The condition variable is ours. The C library counts waiters in the upper bits, but never as
-/// many as this bit means.
+/// The condition variable is ours. The C library counts waiters in the upper bits, but never so
+/// many that this bit is set.
 const OURS: u32 = 1 << 31;
 
 /// One waiter, as the C library counts waiters in the mode.
@@ -45,8 +45,8 @@ impl Cond {
 
     /// Whether processes may share it.
     pub fn is_shared(&self) -> bool {
-        // Relaxed, like all loads of the mode: a waiter holds the mutex, and a notifier has held it
-        // later, or need not be noticed by the waiter.
+        // Relaxed, like all loads of the mode: a waiter holds the mutex. A notifier that must not
+        // miss the waiter has held the mutex after that.
         self.mode.load(Relaxed) & SHARED != 0
     }
 

@@ -89,8 +89,8 @@ pub unsafe fn wait(
 }
 
 /// Sleeps until the sequence has changed or the deadline has passed. A cancellation may end the
-/// thread anywhere in this function, so nothing here has to be undone except by `cancelled`;
-/// `errno` is of no use to a cancelled thread.
+/// thread anywhere in this function. So the function does nothing that would have to be undone,
+/// except what `cancelled` undoes. A cancelled thread has no use for `errno`.
 #[inline(never)]
 unsafe fn sleep(cond: &Cond, sequence: u32, until: Option<(clockid_t, *const timespec)>) -> c_int {
     let (clock, time) = until.unwrap_or((CLOCK_MONOTONIC, ptr::null()));

@@ -1,9 +1,9 @@
 //! The library's own memory, which is cut into lines. Freed pieces are never returned to the arena,
 //! but are kept for reuse ([`Cells`](super::Cells)).
 //!
-//! It is mapped chunk by chunk, as needed: a program may limit its address space, and only mapped
-//! memory counts. A line has a number of 25 bits, which consists of the chunk's number and the
-//! line's number in the chunk:
+//! The memory is mapped chunk by chunk, as needed: a program may limit its address space, and only
+//! mapped memory counts. A line has a number of 25 bits, which consists of the chunk's number and
+//! the line's number in the chunk:
 //!
 //! ```text
 //!   number -> line     the table of chunks says where the chunk is
@@ -143,8 +143,8 @@ fn chunk(number: usize) -> Option<*mut u8> {
     }
 }
 
-/// Maps a chunk, all zero, at a multiple of its size. Twice as much memory is mapped, of which the
-/// last aligned chunk is kept. The kernel maps downwards, so the next chunk is just below, and the
+/// Maps a chunk, all zero, at a multiple of its size. Twice as much memory is mapped, and its last
+/// aligned chunk is kept. The kernel maps downwards, so the next chunk is just below, and the
 /// kernel merges both mappings.
 fn map() -> Option<*mut u8> {
     const TWICE: usize = 2 * CHUNK;

@@ -5,8 +5,9 @@ use syncline_interpose::ThreadEnds;
 
 use crate::tls::{ENDED, NOTICED, set_stage, stage};
 
-/// Whether this thread's end will be noticed. If a thread gets `true` shortly before the program
-/// takes the key, its lines are lost when it ends.
+/// Whether this thread's end will be noticed. If the library gives its key up to the program (see
+/// [`ThreadEnds`]) shortly after a thread got `true`, the thread's lines are lost when the thread
+/// ends.
 #[inline]
 pub(super) fn is_noticed(ends: &'static ThreadEnds) -> bool {
     ends.are_noticed() && (stage() == NOTICED || notice(ends))

@@ -1,5 +1,5 @@
-//! Lines for queue nodes. Each thread keeps the lines that it frees, and takes them from there
-//! again. At its end, they go to a list for all threads.
+//! Lines for queue nodes. Each thread keeps the lines that it frees, and reuses them. When the
+//! thread ends, its lines go to a list for all threads.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -17,7 +17,7 @@ static LINES: Cells = Cells::new(u32::MAX);
 
 syncline_interpose::thread_ends!(ENDS, thread_ends);
 
-/// Takes the key by which ends of threads are noticed, early in the program, when keys are still
+/// Makes the key by which ends of threads are noticed, early in the program, when keys are still
 /// free.
 pub(super) fn prepare() {
     ENDS.prepare();

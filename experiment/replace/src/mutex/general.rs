@@ -58,7 +58,8 @@ unsafe fn enter<L: TryLock<Memory = Own>>(
     let result = attempt(lock, node);
     if result == 0 {
         shown.room.hold::<L>(node);
-        // Relaxed, also below: only holders write these words, and only the owner compares them.
+        // Relaxed, also below: only holders write these words, and a thread finds its own number in
+        // `owner` only if it is the owner.
         shown.generation.store(generation::now(), Relaxed);
         if kind != Kind::Normal {
             shown.owner.store(this_thread(), Relaxed);

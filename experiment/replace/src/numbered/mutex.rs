@@ -1,5 +1,5 @@
-//! The functions for mutexes under a policy: each calls that of the lock whose number the mutex
-//! stores.
+//! The functions for mutexes under a policy: each calls the function of the lock whose number the
+//! mutex stores.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -147,8 +147,8 @@ unsafe fn unlock(mutex: *const Mutex) -> c_int {
     unsafe { (of_used(mutex).unlock)(mutex) }
 }
 
-/// Acquires a mutex that may have any lock of a policy, of which `L` is the first. The first lock,
-/// which is the only one if a single call site was tuned, is called without a second jump.
+/// Acquires a mutex that may have any lock of a policy; `L` is the policy's first one. The first
+/// lock, which is the only one if a single call site was tuned, is called without a second jump.
 ///
 /// # Safety
 ///

@@ -1,5 +1,5 @@
-//! The functions for reader-writer locks under a policy: each calls that of the lock whose number
-//! the object stores.
+//! The functions for reader-writer locks under a policy: each calls the function of the lock whose
+//! number the object stores.
 
 use core::sync::atomic::Ordering::Relaxed;
 

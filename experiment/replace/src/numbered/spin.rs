@@ -72,8 +72,8 @@ unsafe fn init(word: *const Word, shared: c_int) -> c_int {
     0
 }
 
-/// Chooses a lock and makes it, unless another thread is first. If the policy leaves the spinlock to
-/// the C library, or there is no room for a lock, the spinlock becomes the C library's.
+/// Chooses a lock and makes it, unless another thread is first. If the policy leaves the spinlock
+/// to the C library, or there is no room for a lock, the spinlock becomes the C library's.
 #[cold]
 unsafe fn choose(word: *const Word, moment: Moment) -> &'static Ops {
     let number = match decide(SPINLOCK, word.addr(), moment) {

@@ -53,8 +53,8 @@ pub struct Lock {
     pub names: &'static [u8],
 }
 
-/// Reads a policy. `have` is called for each of its locks, and returns the kinds of objects that the
-/// lock replaces. The functions in effect don't change until this returns.
+/// Reads a policy. `have` is called for each of its locks, and returns the kinds of objects that
+/// the lock replaces. The functions in effect don't change until this returns.
 pub fn start(text: &'static [u8], mut have: impl FnMut(Lock) -> u8) {
     let mut policy = Policy { rules: &[], suits: [0; NUMBERS] };
     policy.suits[usize::from(LEFT)] = MUTEX | SPINLOCK | RWLOCK;

@@ -11,17 +11,17 @@
 //!   l START                so is any call from a library whose name begins with START
 //! ```
 //!
-//! Numbers and addresses are hexadecimal. Addresses are those of the module's file; a call's is that
-//! of its last byte. A module is a file's name without its folders.
+//! Numbers and addresses are hexadecimal. Addresses are those of the module's file. The address of
+//! a call is that of its last byte. A module is a file's name without its folders.
 
 use core::mem::{align_of, size_of};
 use core::ptr::null_mut;
 
 use syncline_interpose::{Position, Span, fail, number, preserving_errno};
 
-/// The number of different numbers that objects can store; 0 means that an object has no lock yet.
+/// How many different numbers objects can store. The number 0 means that an object has no lock yet.
 pub const NUMBERS: usize = 32;
-/// The number of objects that are left to the C library.
+/// The number that an object stores if it is left to the C library.
 pub const LEFT: u16 = NUMBERS as u16 - 1;
 
 /// The kind of thing that a rule matches.
@@ -135,8 +135,8 @@ pub fn keep<T>(value: T) -> *mut T {
     place
 }
 
-/// Fresh memory that is never freed. It does not come from the program's allocator, which may use a
-/// lock.
+/// Fresh memory that is never freed. The memory does not come from the program's allocator, which
+/// may use a lock.
 fn room<T>(count: usize) -> *mut T {
     const { assert!(align_of::<T>() <= 4096) };
     let size = (count * size_of::<T>()).max(1);

@@ -17,7 +17,8 @@ enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2
 
 /* Makes a channel for messages of `size` bytes, 1 to 1016, with room for `capacity` of them at
  * least. Messages are copied; for larger objects send pointers. Up to 56 bytes travel in one cache
- * line, several messages together if they fit. An end that waits parks, or as `waiting` says:
+ * line, several messages together if they fit. The ends park when they wait, unless `waiting` says
+ * otherwise:
  *
  *     SYNCLINE_PARK   polls for a few microseconds, yields for a while, then sleeps
  *     SYNCLINE_YIELD  polls, and yields in between: for more threads than processors, if none
@@ -35,8 +36,8 @@ enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2
  *     syncline_receiver_destroy(receiver);
  *
  * Messages arrive once and in order. The receiver sees everything that the sending thread did
- * before. Destroying an end disconnects: a receiver still gets all messages that were sent; messages
- * that no thread receives are dropped.
+ * before. Destroying an end disconnects it. A receiver still gets all messages that were sent;
+ * messages that no thread receives are dropped.
  *
  *     create     EINVAL     a size or capacity out of range, or an unknown way to wait; the
  *                           capacity is 1 to 2^28
@@ -82,8 +83,8 @@ typedef struct syncline_inbox syncline_inbox_t;
 
 /* Makes an inbox for `senders` senders, each with room for `capacity` messages of `size` bytes at
  * least; the limits are those of channels. `slot`, if it is not null, is set to the number
- * of the sender, from 0; a sender's number is free again when it is destroyed and its messages were
- * received.
+ * of the sender, from 0; this number is free again when the sender is destroyed and its messages
+ * were received.
  *
  *     create     EINVAL     as for channels, or no senders, or more than 2^28
  *     connect    EAGAIN     all slots are taken

@@ -6,9 +6,9 @@
 //     while (auto order = receiver.recv()) serve(*order);     // another
 //
 // Messages are copied as bytes, so their type is trivially copyable. An end can be moved, not
-// copied; its destructor disconnects. For calls that wait without a limit, ends that are gone are no
-// errors but results: send() returns false, recv() nothing. The others throw EPIPE, as does
-// client::call().
+// copied; its destructor disconnects. For calls that wait without a limit, a missing other end is a
+// result and not an error: send() returns false, recv() nothing. The other calls throw EPIPE, as
+// does client::call().
 
 #ifndef SYNCLINE_CHANNELS_HPP
 #define SYNCLINE_CHANNELS_HPP
@@ -197,8 +197,8 @@ class client {
 public:
     explicit client(syncline_client_t* made) noexcept : client_(made) {}
 
-    // Waits until the server has run the function, and returns or throws what it does. Throws
-    // EPIPE if the server is gone.
+    // Waits until the server has run the function, and returns its result or throws its exception.
+    // Throws EPIPE if the server is gone.
     template <class Function>
     auto call(Function function) {
         detail::section<Function> section(std::move(function));

@@ -24,9 +24,9 @@ typedef struct syncline_tx syncline_tx_t;
  *                the function is then run again
  *     else       to give up: nothing is written, and syncline_atomically returns this value
  *
- * It may run several times, so it must have no other lasting effects. In every run it sees the cells
- * as they were at one moment, even in runs that are repeated. It must wait for other threads only by
- * syncline_tx_retry, and must return: no exception, no longjmp.
+ * The function may run several times, so it must have no other lasting effects. In every run, even
+ * in one that is repeated, it sees the cells as they were at one moment. It must wait for other
+ * threads only by syncline_tx_retry, and must return: no exception, no longjmp.
  *
  *     static int transfer(syncline_tx_t *tx, void *argument) {
  *         struct order *order = argument;

@@ -39,7 +39,7 @@ macro_rules! happens {
 
 happens!(RawOnce);
 
-/// What a function that returns adds to `done`; `SOME` is what a function that panics adds.
+/// The number that a function which returns adds to `done`. A function that panics adds `SOME`.
 const ALL: u32 = 10;
 const SOME: u32 = 1;
 
@@ -68,7 +68,8 @@ impl<M: Engine, O: Happens> Deed<M, O> {
         unsafe { self.done.with(|done| *done += part) };
     }
 
-    /// What was done; only for threads that know that the initialization is completed.
+    /// The sum of the parts that were done; only for threads that know that the initialization is
+    /// completed.
     fn seen(&self) -> u32 {
         M::read(&self.done)
     }

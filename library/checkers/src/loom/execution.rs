@@ -1,6 +1,6 @@
 //! The table of one execution: its words, nodes, threads and sleepers.
 //!
-//! Loom runs the threads of an execution in turns on one system thread, and switches only at
+//! Loom runs the threads of an execution in turn on one system thread, and switches only at
 //! accesses to its own atomics and when a thread yields. So the table needs no lock, and everything
 //! done to it between two such points is one step.
 

@@ -14,7 +14,7 @@
 //! - **A read-modify-write sees the latest store**, as in C11. In loom, so does a compare-exchange
 //!   that fails.
 //!
-//! What this memory adds:
+//! In addition, this memory has these properties:
 //!
 //! - **Barriers**, light and heavy, are both loom's fences. That is a little stronger than
 //!   promised: here, two light barriers order each other.

@@ -6,9 +6,9 @@
 //! Loom treats SeqCst accesses as AcqRel, but supports SeqCst fences. Therefore, a thread that has
 //! changed a word with SeqCst executes a fence before its next SeqCst load of a word. So if two
 //! threads each change a word and then load the other's, at least one sees the other's change, as
-//! in C11. If one of the four accesses is not SeqCst, neither has to. A fence is a little stronger
-//! than C11's accesses: it also orders accesses that are not SeqCst. Other guarantees that C11 has
-//! for SeqCst accesses are missing here.
+//! in C11. If one of the four accesses is not SeqCst, it may happen that neither thread sees the
+//! other's change. A fence is a little stronger than C11's accesses: it also orders accesses that
+//! are not SeqCst. Other guarantees that C11 has for SeqCst accesses are missing here.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -75,7 +75,8 @@ impl<M: Engine> Segments<M> {
     }
 }
 
-// SAFETY: words and links are the checker's; a reference leads to the address that it was made from.
+// SAFETY: words and links are the checker's; a reference leads to the address that it was made
+// from.
 unsafe impl<M: Engine> Memory for Segments<M> {
     type Word = SegmentWord<M>;
     type Link<T> = SegmentLink<M, T>;

@@ -1,6 +1,6 @@
-//! The cases of channels whose ends are tasks, and their runners. What holds for threads must also
-//! hold if one side or both are tasks, whether a task polls only when it is woken or at other times
-//! too.
+//! The cases of channels whose ends are tasks, and their runners. The requirements for threads must
+//! also be met if one side or both are tasks, whether a task polls only when it is woken or at
+//! other times too.
 
 use std::future::{Future, poll_fn};
 use std::mem::forget;
@@ -25,7 +25,7 @@ pub enum As {
     Restless,
     /// As a task that drops each future after its first poll, and then waits in another way.
     Dropping,
-    /// As a task and as a thread by turns. The task's waker is still registered while the thread
+    /// Alternately as a task and as a thread. The task's waker is still registered while the thread
     /// waits.
     Changing,
 }

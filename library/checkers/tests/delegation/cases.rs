@@ -2,7 +2,7 @@
 //! memory.
 //!
 //! The checkers watch the plain counter that the lock protects, and plain data of each thread, its
-//! slate, which the thread and its sections use in turns. They report unordered accesses. A section
+//! slate, which the thread and its sections use in turn. They report unordered accesses. A section
 //! increments the counter as its last step. So if a section fails, the counter is too low, even if
 //! no thread waits for the section.
 
@@ -12,10 +12,10 @@ use syncline::delegation::{Delegated, Pending, RawDelegation};
 use syncline::memory::{Data, Memory};
 use syncline_checkers::Engine;
 
-/// Plain data that a thread and its sections use in turns.
+/// Plain data that a thread and its sections use in turn.
 pub struct Slate<M: Memory>(Arc<M::Data<u32>>);
 
-// SAFETY: a number that threads use in turns, which the checkers verify.
+// SAFETY: a number that threads use in turn, which the checkers verify.
 unsafe impl<M: Memory> Sync for Slate<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Slate<M> {}

@@ -1,7 +1,7 @@
 //! The cases of the server, which is not a lock of the catalogue. They run over any server and its
 //! clients, in any checker's memory.
 //!
-//! The checkers watch plain data of each client, which the client and its sections use in turns.
+//! The checkers watch plain data of each client, which the client and its sections use in turn.
 //! Every other section fits into a message; the rest are too large, and stay with the client.
 
 use std::sync::{Arc, Mutex};
@@ -60,7 +60,7 @@ pub(crate) use serving;
 
 serving! { [W: Wait, M: Engine] Server<u32, W, M>, Client<u32, W, M>, M }
 
-/// The threads' roles: the first thread has the server, each other one a client.
+/// The threads' roles: the first thread has the server, and each other thread has a client.
 struct Crew<S: Serving> {
     server: Mutex<Option<S>>,
     clients: Vec<Mutex<Option<S::Client>>>,

@@ -1,7 +1,7 @@
 //! The library's stress tests under ThreadSanitizer, which detects missing orderings even if this
-//! processor does not need them. It doesn't understand standalone fences. A release build of the
-//! library, as tested here, has them only in its memories' barriers (in `memory/barrier.rs` and
-//! `memory/interface.rs`).
+//! processor does not need them. The sanitizer doesn't understand standalone fences. A release
+//! build of the library, as tested here, has such fences only in its memories' barriers (in
+//! `memory/barrier.rs` and `memory/interface.rs`).
 //!
 //! The sanitizer needs an unstable compiler flag, which the tests enable by `RUSTC_BOOTSTRAP`. If
 //! the compiler lacks the sanitizer's runtime, the tests say so and fail.

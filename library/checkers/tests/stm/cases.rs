@@ -20,7 +20,7 @@ use crate::history::{CELLS, Recorder, Step, Time};
 /// Plain data that the checkers watch.
 struct Plain<S: Setup>(<<S::Engine as Engine>::Memory as Memory>::Data<u32>);
 
-// SAFETY: a number that threads use in turns, which the checkers verify.
+// SAFETY: a number that threads use in turn, which the checkers verify.
 unsafe impl<S: Setup> Sync for Plain<S> {}
 // SAFETY: as above.
 unsafe impl<S: Setup> Send for Plain<S> {}

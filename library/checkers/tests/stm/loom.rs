@@ -69,7 +69,7 @@ engine!(turns, Alone<Shared<Park, Loom, 1>>);
 
 engine!(serial, Begun<Shared<Park, Loom, 2, Serial>>);
 
-/// Cases of an engine whose transactions run side by side and one after the other, by turns.
+/// Cases of an engine whose transactions alternately run side by side and one after the other.
 macro_rules! alternating {
     ($name:ident, $Setup:ty) => {
         mod $name {

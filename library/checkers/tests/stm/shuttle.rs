@@ -49,7 +49,7 @@ engine!(alternating, Begun<Shared<Park, Shuttle, 2, Alternating>>);
 engine!(served, WithServers<Spin, Shuttle, 1>);
 engine!(served_by_two, WithServers<Park, Shuttle, 2>);
 
-/// The engine whose transactions run side by side and one after the other, by turns.
+/// The engine whose transactions alternately run side by side and one after the other.
 mod changing {
     use super::*;
     type S = Alone<Shared<Park, Shuttle, 2, Alternating>>;

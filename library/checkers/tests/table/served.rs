@@ -25,8 +25,8 @@ pub trait Asks: Send + 'static {
     fn remove(&mut self, key: u64) -> Option<u64>;
 }
 
-/// Implements [`Asks`] for a client's type. Its functions call those of the same name that the
-/// client, its table and its servers have.
+/// Implements [`Asks`] for a client's type. The functions call those of the same name of the
+/// client, its table and its servers.
 macro_rules! asks {
     ([$($generics:tt)*] $Table:ty, $Server:ty, $Client:ty, $Memory:ty) => {
         impl<$($generics)*> $crate::served::Asks for $Client {

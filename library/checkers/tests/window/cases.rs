@@ -44,10 +44,10 @@ pub(crate) use is_whole;
 is_whole! { Global<Spin, Loom>, Loom }
 is_whole! { Global<Spin, Shuttle>, Shuttle }
 
-/// Numbers that threads use in turns.
+/// Numbers that threads use in turn.
 struct Plain<M: Memory, T>(T, [M::Data<u32>; 2]);
 
-// SAFETY: numbers that threads use in turns, which the checkers verify.
+// SAFETY: numbers that threads use in turn, which the checkers verify.
 unsafe impl<M: Memory, T: Sync> Sync for Plain<M, T> {}
 // SAFETY: as above.
 unsafe impl<M: Memory, T: Send> Send for Plain<M, T> {}
@@ -67,8 +67,8 @@ impl<M: Engine, T> Plain<M, T> {
     }
 }
 
-/// One writer, and readers of all parts. There is only one writer, since writers would be kept
-/// apart by a part's lock, and there is none.
+/// One writer, and readers of all parts. There is only one writer, since only a part's lock would
+/// keep writers apart, and this case has no such lock.
 pub fn whole<G: Whole>(writers: usize, readers: usize, rounds: u32) {
     assert_eq!(writers, 1, "writers are kept apart by their part's lock");
     let scene = Plain::<G::Memory, G>::new(G::default());

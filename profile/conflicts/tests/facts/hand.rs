@@ -109,8 +109,8 @@ impl Made {
         made
     }
 
-    /// Adds an instruction that is executed so many times. With a `range`, it accesses memory
-    /// outside of the stack in that range each time.
+    /// Adds an instruction that is executed this many times. With a `range`, the instruction
+    /// accesses memory outside of the stack in that range each time.
     pub fn step(mut self, address: u64, times: u32, range: Option<(u64, u64)>) -> Made {
         let (low, high) = range.unwrap_or_default();
         let accesses = if range.is_some() { times } else { 0 };

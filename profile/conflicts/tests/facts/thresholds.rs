@@ -10,8 +10,8 @@ fn of(sections: Vec<Made>) -> LockFacts {
     facts_of(&trace(sections)).locks.remove(0)
 }
 
-/// The same for 400 sections, which four threads execute in turn. `make(thread, n)` makes the `n`th
-/// section.
+/// The facts of the first lock of 400 sections. Four threads execute them in turn, and
+/// `make(thread, n)` makes the `n`th section.
 fn of_400(make: impl Fn(u32, u64) -> Made) -> LockFacts {
     of((0..400).map(|n| make(1 + n as u32 % 4, n)).collect())
 }

@@ -5,7 +5,7 @@
 //! quadrants, and draw the timeline. The report of a process is a list of [`Section`]s; a new view
 //! is one more entry of the list.
 //!
-//! Names come from programs and may have any content. They are escaped when they are written
+//! Names come from programs and may have any content. All names are escaped when they are written
 //! ([`syncline_present::page::Escaped`]), and the shell of the page ([`syncline_present`]) forbids
 //! scripts and styles other than its own.
 

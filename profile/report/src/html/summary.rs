@@ -20,8 +20,8 @@ pub fn heading(process: &Process) -> String {
     )
 }
 
-/// Time spent polling, or otherwise in the kernel, has a card only from this share of the threads'
-/// time on.
+/// Time spent polling has a card only if it is at least this share of the threads' time. The same
+/// is true of other time in the kernel.
 const LEAST: f64 = 0.001;
 
 /// The cards with the main figures of a process.
@@ -62,7 +62,7 @@ pub fn cards(process: &Process) -> String {
     html + "</div>\n"
 }
 
-/// What could not be recorded; empty if there are no notes.
+/// A section about what could not be recorded; empty if there are no notes.
 pub fn notes(notes: &[Note], id: &str) -> String {
     if notes.is_empty() {
         return String::new();

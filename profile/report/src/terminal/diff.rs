@@ -15,10 +15,10 @@ use syncline_present::terminal::{Style, table};
 /// The most findings, and the most sites, that are shown. Together they fit one screen.
 const FINDINGS: usize = 10;
 const SITES: usize = 10;
-/// A site is shown only if the seconds waited there, or held, changed by at least this in each
-/// second of run time.
+/// A change of the seconds waited, or held, at a site only counts if it is at least this much in
+/// each second of run time.
 const LEAST_WAITED: f64 = 1e-4;
-/// A count, or a time held, must have changed by more than this share.
+/// A change of a number of calls, or of a time held, only counts if it is more than this share.
 const LEAST_SHARE: f64 = 0.1;
 
 /// Writes the differences between two recordings.

@@ -1,5 +1,5 @@
-//! Critical sections read from programs that the tests compile, without and with optimisation. What
-//! each section does is known from its source.
+//! Critical sections read from programs that the tests compile, without and with optimisation. The
+//! content of each section is known from its source.
 
 use std::process::Command;
 

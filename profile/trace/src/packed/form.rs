@@ -36,7 +36,7 @@ impl Before {
     }
 }
 
-/// A form may be replaced by its number if it is at most so many times as long as the rest of the
+/// A form may be replaced by its number if it is at most this many times as long as the rest of the
 /// section.
 pub const LONGER: usize = 4;
 /// The number of bytes of a form's number.

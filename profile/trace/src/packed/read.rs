@@ -15,7 +15,7 @@ pub(crate) struct Arrays {
     pub system_calls: Box<[SystemCallRecord]>,
 }
 
-/// What has to be remembered of a chunk while its sections are read.
+/// The state that is kept for a chunk while its sections are read.
 #[derive(Default)]
 pub(crate) struct Reading {
     before: Before,
@@ -215,8 +215,8 @@ fn unzigzag(number: u64) -> u64 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }
 
-/// Adds up the steps of each instruction, of which there may be several because an instruction may
-/// be in several blocks of code.
+/// Adds up the steps of each instruction. There may be several, because an instruction may be in
+/// several blocks of code.
 fn added_up(mut steps: Vec<StepRecord>) -> Box<[StepRecord]> {
     steps.sort_unstable_by_key(|step| step.address);
     steps.dedup_by(|later, kept| {

@@ -8,7 +8,7 @@ use super::form::{
 };
 use crate::layout::{PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, WordRecord};
 
-/// What has to be remembered of a chunk while sections are written to it.
+/// The state that is kept for a chunk while sections are written to it.
 #[derive(Clone)]
 pub struct Writing {
     before: Before,

@@ -18,7 +18,7 @@ const MODULES: u32 = 1024;
 const THREADS: u32 = 65_536;
 const EM_X86_64: u32 = 62;
 
-/// What a new file begins with.
+/// The folder, the size limit and the header's fields of a new file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The folder in which the file is made.
@@ -85,8 +85,8 @@ unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     h.arena_offset = next;
     h.arena_capacity = (size - next) / CHUNK * CHUNK;
     describe_program(&mut h.arguments, &mut h.executable);
-    // This pairs with nothing in this process. It ensures that a reader of the file which sees the
-    // magic also sees the stores before it.
+    // This fence pairs with nothing in this process. It ensures that a reader of the file which
+    // sees the magic also sees the stores before the fence.
     fence(Ordering::Release);
     h.magic = MAGIC;
 }

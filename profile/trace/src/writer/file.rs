@@ -9,8 +9,9 @@ use syncline_recording::layout::{ModuleRecord, Region};
 
 use crate::layout::{CHUNK, Header, ThreadRecord};
 
-/// The arena's size divided by this is reserved for counts and parts of stacks. These are few and
-/// small, and without counts it would be unknown of how many sections the traced ones are a sample.
+/// The arena's size divided by this is reserved for counts and parts of stacks. Counts and parts of
+/// stacks are few and small. Without counts, the number of sections from which the traced ones were
+/// drawn would be unknown.
 const KEPT: u64 = 16;
 
 /// A process's file, mapped for the rest of the process's life. All copies of this value refer to

@@ -17,8 +17,8 @@ pub fn note_loaded(file: File) {
 }
 
 /// Adds the object of the code at this address, if the file has no object there yet: one that was
-/// opened after tracing began. Without `_dl_find_object` (glibc before 2.35), [`note_loaded`] adds it
-/// when the process ends.
+/// opened after tracing began. Without `_dl_find_object` (glibc before 2.35), [`note_loaded`] adds
+/// it when the process ends.
 ///
 /// The calling thread executes this code, so the object stays loaded meanwhile.
 pub fn note_object_at(file: File, address: u64) {

@@ -18,7 +18,7 @@ use syncline_trace::{Error, Trace, trace_files};
 
 use crate::sample::{last_chunk, sample};
 
-/// At most so many times the file's size may be allocated. A section without words takes 32 bytes
+/// At most this many times the file's size may be allocated. A section without words takes 32 bytes
 /// in the file, and ten times as many after it was read. An instruction takes one byte in the file,
 /// or a quarter of one if the form is that of an earlier section, and 32 bytes after it was read.
 /// While a list grows, it takes up to three times the size of its elements.

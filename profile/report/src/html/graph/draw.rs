@@ -16,7 +16,7 @@ const ROW: f64 = HEIGHT + 44.0;
 const MARGIN: f64 = 8.0;
 /// The space above the first row, for the arrow from a call site to itself.
 const ABOVE: f64 = 40.0;
-/// How far below the boxes an arrow passes that skips columns.
+/// How far below the boxes an arrow that skips columns passes.
 const DETOUR: f64 = HEIGHT + 26.0;
 /// The width of the widest arrow.
 const WIDEST: f64 = 9.0;

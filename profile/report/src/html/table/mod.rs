@@ -69,7 +69,7 @@ pub type Column = (&'static str, &'static str, Format);
 
 /// A table.
 pub struct Table<'a> {
-    /// What the table lists.
+    /// A caption that says what the table lists.
     pub caption: &'a str,
     /// A noun for a row of the table, in the singular.
     pub one: &'a str,

@@ -116,9 +116,10 @@ fn lanes(process: &Process, pieces: &[Vec<Piece>]) -> Vec<usize> {
 
 /// The data for the script. Each thread has its name, its start and end, what it did between waits,
 /// and eight numbers for each piece. These are the nanoseconds from the start of the previous piece
-/// to the start of this one, the piece's length in nanoseconds, its kind, the number of spans that
-/// it represents, the share of its time that these spans take, in thousandths, and three indexes of
-/// the list of texts, 0 for none: the names of the lock, of the site and of the other thread.
+/// to the start of this one; the piece's length in nanoseconds; its kind; the number of spans that
+/// it represents; the share of its time that these spans take, in thousandths; and three indexes of
+/// the list of texts. The three texts are the name of the lock, the operation with its call site,
+/// and the name of the other thread; index 0 stands for none.
 fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) -> String {
     let mut texts = Texts { places: HashMap::from([(String::new(), 0)]), list: "\"\"".to_owned() };
     let mut threads = Vec::new();
@@ -165,8 +166,8 @@ fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) ->
     )
 }
 
-/// What a thread did between its waits, in thousandths of that time: on a processor, then ready
-/// without one. It is not recorded at which moments it did these.
+/// The shares of the time between a thread's waits, in thousandths: on a processor, then ready
+/// without one. The moments at which the thread did these are not recorded.
 fn between(times: &Times) -> String {
     let running = times.running + times.spinning;
     let all = running + times.ready + times.kernel + times.unknown;

@@ -16,7 +16,7 @@ pub const MOST: usize = 50_000;
 /// times shorter.
 const FINER: f64 = 64.0;
 
-/// What a thread did, apart from running.
+/// The activity of a thread, apart from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
     /// The thread waited for an object of this kind.
