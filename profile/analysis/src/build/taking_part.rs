@@ -12,6 +12,7 @@ use super::clock::Clock;
 use super::seen::whole;
 use super::stacks::Stacks;
 use crate::model::TakingPart;
+use syncline_code::model::Doing;
 use syncline_code::symbols::Symbols;
 
 /// The least share of a thread's samples that are in the function that it runs.
@@ -27,17 +28,21 @@ const ALIKE: f64 = 0.25;
 /// samples with this stack stand for.
 type Seen = (Vec<u64>, f64);
 
-/// Where a thread was seen. Stacks without a known function are left out.
+/// Where a thread was seen. Stacks without a known function are left out, and loops that only wait.
 fn seen(process: &SampledProcess, thread: &SampledThread, symbols: &mut Symbols) -> Vec<Seen> {
-    let mut functions = |&(frame, nanoseconds): &(u32, u64)| {
+    let functions = |&(frame, nanoseconds): &(u32, u64), symbols: &mut Symbols| {
         // All but the innermost are return addresses, which lie behind the calls.
         let instructions = process.stack(frame).into_iter().enumerate();
         let starts = instructions
             .map(|(depth, address)| symbols.start_of(address.saturating_sub(depth.min(1) as u64)));
         (starts.flatten().collect::<Vec<u64>>(), nanoseconds as f64)
     };
-    let all = thread.seen.iter().map(&mut functions);
-    all.filter(|(starts, _)| !starts.is_empty()).collect()
+    let leaf = |frame: u32| process.stack(frame).first().copied().unwrap_or(0);
+    let leaves: Vec<u64> = thread.seen.iter().map(|&(frame, _)| leaf(frame)).collect();
+    let doing = symbols.doing(&leaves);
+    let works = thread.seen.iter().zip(doing).filter(|(_, doing)| *doing != Doing::Waits);
+    let all: Vec<Seen> = works.map(|(seen, _)| functions(seen, symbols)).collect();
+    all.into_iter().filter(|(starts, _)| !starts.is_empty()).collect()
 }
 
 /// The time by function. `within` has the time in a function and in what it calls, `own` only that

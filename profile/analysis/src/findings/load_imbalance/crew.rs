@@ -6,7 +6,7 @@
 //! or another object that threads wait for, which no other thread but the process's first uses.
 //! Sleeping and yielding are not such objects.
 //!
-//! A thread's work is its processor time. But consider the time in which the threads waited neither
+//! A thread's work is its processor time without polling. But consider the time in which the threads waited neither
 //! for recorded objects nor for a processor. If they had a processor for less than half of it, they
 //! sleep or wait for devices; then a thread's work is the time that it did not wait.
 
@@ -47,7 +47,7 @@ pub struct Crew {
     /// The work of the process's first thread for this pool; `None` if it does not belong to the
     /// pool, or if that work is unknown.
     pub first: Option<f64>,
-    /// The seconds for which each thread did not wait.
+    /// The seconds for which each thread neither waited nor polled.
     pub active: Vec<f64>,
     /// Seconds from the start of the first of the threads to the end of the last.
     pub lived: f64,
@@ -133,9 +133,13 @@ pub fn crews(process: &Process) -> Vec<Crew> {
             continue;
         }
         let first = first_part(process, threads);
-        let active = |&t: &usize| match first {
-            Some(part) if t == 0 => thread(0).active() * part / thread(0).ran().max(1e-12),
-            _ => thread(t).active(),
+        let without_polls = |t: usize, seconds: f64| (seconds - thread(t).spun).max(0.0);
+        let active = |&t: &usize| without_polls(t, thread(t).active());
+        let active = |t: &usize| match first {
+            Some(part) if *t == 0 => {
+                active(t) * part / without_polls(0, thread(0).ran()).max(1e-12)
+            }
+            _ => active(t),
         };
         let active: Vec<f64> = threads.iter().map(active).collect();
         // A group whose own processor times are known can be measured by these even if those of
@@ -143,7 +147,9 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         let known = known(threads);
         let by_cpu = all_by_cpu || known && by_cpu(threads);
         let work = |&t: &usize| match thread(t).cpu {
-            Some(cpu) if by_cpu => first.filter(|_| t == 0).unwrap_or(cpu),
+            Some(cpu) if by_cpu => {
+                first.filter(|_| t == 0).unwrap_or_else(|| without_polls(t, cpu))
+            }
             _ => thread(t).worked(),
         };
         crews.push(Crew {
