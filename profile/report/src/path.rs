@@ -61,7 +61,14 @@ fn kind_label(process: &Process, part: &PathPart) -> &'static str {
 }
 
 fn details(process: &Process, part: &PathPart) -> String {
-    let Some(site) = part.site else { return threads_label(process, part) };
+    let Some(site) = part.site else {
+        let threads = threads_label(process, part);
+        let function = process.mostly_in(part).filter(|_| part.kind == OnPath::Running);
+        return match function {
+            Some(function) => format!("{threads}, mostly in {}", name::function(function)),
+            None => threads,
+        };
+    };
     let each = part.seconds / part.pieces.max(1) as f64;
     let site = name::site(process, &process.sites[site]);
     match part.pieces {

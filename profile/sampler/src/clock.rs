@@ -78,7 +78,6 @@ impl Clock {
 
     /// Opens the event. `in_kernel` says whether threads are sampled while they execute in the
     /// kernel.
-
     fn sampling(tid: u32, in_kernel: bool) -> io::Result<Clock> {
         let counter = Builder::new(Software::CPU_CLOCK)
             .exclude_kernel(!in_kernel)

@@ -15,6 +15,7 @@ mod nesting;
 mod notes;
 mod ops;
 mod processor;
+mod profile;
 mod python;
 mod sections;
 mod seen;

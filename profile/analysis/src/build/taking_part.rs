@@ -4,16 +4,13 @@
 //! which then calls the function that the others run. Samples of all threads' stacks show that
 //! function: another thread is in it nearly all the time, and the first thread is in it as well.
 
-use std::collections::{HashMap, HashSet};
-
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
 use super::clock::Clock;
+use super::profile::{Profile, Seen, seen};
 use super::seen::whole;
 use super::stacks::Stacks;
 use crate::model::TakingPart;
-use syncline_code::model::Doing;
-use syncline_code::symbols::Symbols;
 
 /// The least share of a thread's samples that are in the function that it runs.
 const NEARLY_ALL: f64 = 0.9;
@@ -23,63 +20,6 @@ const FEWEST: usize = 4;
 /// least this share of their time. An interpreter, or an event loop, runs other work in each
 /// thread.
 const ALIKE: f64 = 0.25;
-
-/// The functions (their starts) on a stack, innermost first, and the time in nanoseconds that the
-/// samples with this stack stand for.
-type Seen = (Vec<u64>, f64);
-
-/// Where a thread was seen. Stacks without a known function are left out, and loops that only wait.
-fn seen(process: &SampledProcess, thread: &SampledThread, symbols: &mut Symbols) -> Vec<Seen> {
-    let functions = |&(frame, nanoseconds): &(u32, u64), symbols: &mut Symbols| {
-        // All but the innermost are return addresses, which lie behind the calls.
-        let instructions = process.stack(frame).into_iter().enumerate();
-        let starts = instructions
-            .map(|(depth, address)| symbols.start_of(address.saturating_sub(depth.min(1) as u64)));
-        (starts.flatten().collect::<Vec<u64>>(), nanoseconds as f64)
-    };
-    let leaf = |frame: u32| process.stack(frame).first().copied().unwrap_or(0);
-    let leaves: Vec<u64> = thread.seen.iter().map(|&(frame, _)| leaf(frame)).collect();
-    let doing = symbols.doing(&leaves);
-    let works = thread.seen.iter().zip(doing).filter(|(_, doing)| *doing != Doing::Waits);
-    let all: Vec<Seen> = works.map(|(seen, _)| functions(seen, symbols)).collect();
-    all.into_iter().filter(|(starts, _)| !starts.is_empty()).collect()
-}
-
-/// The time by function. `within` has the time in a function and in what it calls, `own` only that
-/// in the function itself.
-#[derive(Default)]
-struct Profile {
-    all: f64,
-    within: HashMap<u64, f64>,
-    own: HashMap<u64, f64>,
-}
-
-impl Profile {
-    fn new<'a>(seen: impl Iterator<Item = &'a Seen>) -> Profile {
-        let mut profile = Profile::default();
-        for (starts, time) in seen {
-            profile.all += time;
-            *profile.own.entry(starts[0]).or_default() += time;
-            for &start in starts.iter().collect::<HashSet<_>>() {
-                *profile.within.entry(start).or_default() += time;
-            }
-        }
-        profile
-    }
-
-    /// The profile of what was seen in a function.
-    fn inside(seen: &[Seen], function: u64) -> Profile {
-        Profile::new(seen.iter().filter(|(starts, _)| starts.contains(&function)))
-    }
-
-    /// The share of the time for which two profiles are alike.
-    fn alike(&self, other: &Profile) -> f64 {
-        let share = |profile: &Profile, start| {
-            profile.own.get(start).copied().unwrap_or(0.0) / profile.all.max(1.0)
-        };
-        self.own.keys().map(|start| share(self, start).min(share(other, start))).sum()
-    }
-}
 
 /// The function in which a thread is nearly all the time and the first thread does the same work,
 /// with the first thread's nanoseconds in the function. `None` if there is no such function.
@@ -106,7 +46,7 @@ pub fn find(
     let Some(first) = process.threads.iter().find(is_first) else { return found };
     let whole = whole(first, &file.threads[0].record, clock);
     let symbols = stacks.symbols();
-    let first = seen(process, first, symbols);
+    let first = seen(process, &first.seen, symbols);
     for sampled in &process.threads {
         let Some(number) = file.place_of(sampled.tid).filter(|&number| number != 0) else {
             continue;
@@ -114,7 +54,7 @@ pub fn find(
         if sampled.seen.len() < FEWEST {
             continue;
         }
-        if let Some((function, time)) = shared(&first, &seen(process, sampled, symbols)) {
+        if let Some((function, time)) = shared(&first, &seen(process, &sampled.seen, symbols)) {
             found[number] = Some(TakingPart {
                 function: symbols.function(function),
                 seconds: time / 1e9 * whole,

@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::holds::Interruptions;
 use super::ops::takes_lock;
 use super::processor::{cpu, lifetime, ready};
+use super::profile;
 use super::seen::Spent;
 use super::stacks::Stacks;
 use super::tally::{Tally, waiting_op};
@@ -32,10 +33,14 @@ pub fn threads(
     let places: HashMap<u32, usize> =
         file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
     let mut slices: HashMap<usize, u64> = HashMap::new();
-    for sampled in samples.iter().flat_map(|process| &process.threads) {
-        if let Some(place) = file.place_of(sampled.tid).filter(|_| sampled.slices > 0) {
+    let mut mostly: HashMap<usize, String> = HashMap::new();
+    for (process, sampled) in samples.iter().flat_map(|p| p.threads.iter().map(move |t| (p, t))) {
+        let Some(place) = file.place_of(sampled.tid) else { continue };
+        if sampled.slices > 0 {
             *slices.entry(place).or_default() += sampled.slices;
         }
+        mostly
+            .extend(profile::mostly(process, sampled, stacks.symbols()).map(|most| (place, most)));
     }
     let mut threads = Vec::new();
     for ((number, thread), first) in file.threads.iter().enumerate().zip(taking_part) {
@@ -80,6 +85,7 @@ pub fn threads(
             cpu: cpu(record, clock).filter(|_| is_known),
             ready: ready(record).filter(|_| is_known),
             slices: slices.get(&number).copied(),
+            mostly: mostly.remove(&number),
             spun: clock.seconds(spun),
             times: Times::default(),
             first,

@@ -133,6 +133,7 @@ impl Drawn {
             cpu: Some(seconds),
             ready: Some(0.0),
             slices: None,
+            mostly: None,
             spun: 0.0,
             times: Times::default(),
             acquisitions: 0,

@@ -1,6 +1,6 @@
 //! A process.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -154,6 +154,21 @@ impl Process {
         let alone = slept.site.map_or(0.0, |site| path.alone(site));
         let idle = alone >= CERTAIN || path.share(slept) - meanwhile >= MUCH;
         (again_and_again && idle).then_some(slept)
+    }
+
+    /// The function in which the threads of a part of the critical path spend most of their time on
+    /// a processor; `None` if they differ, or if it is unknown.
+    pub fn mostly_in(&self, part: &PathPart) -> Option<&str> {
+        let threads = || part.threads.iter().map(|&thread| &self.threads[thread]);
+        let all: f64 = threads().map(Thread::ran).sum();
+        let mut functions: BTreeMap<&str, f64> = BTreeMap::new();
+        for thread in threads() {
+            if let Some(function) = &thread.mostly {
+                *functions.entry(function).or_default() += thread.ran();
+            }
+        }
+        let most = functions.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        most.filter(|(_, ran)| 2.0 * ran >= all).map(|(function, _)| function)
     }
 
     /// The call site at which threads take a lock that they hold while they sleep at the site

@@ -49,6 +49,9 @@ pub struct Thread {
     /// How often the thread got a processor while it was sampled: once more than it slept or was
     /// preempted. `None` if unknown.
     pub slices: Option<u64>,
+    /// The function in which samples saw the thread for at least half of its time on a processor
+    /// without polling; of several, the innermost. `None` if there is none, or too few samples.
+    pub mostly: Option<String>,
     /// Seconds that the thread spent polling, as [`super::Figures::spun`].
     pub spun: f64,
     /// How the thread spent its time.

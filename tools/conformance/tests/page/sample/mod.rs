@@ -157,6 +157,7 @@ pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> 
         cpu: Some(8.0 - waiting.locks - waiting.events),
         ready: Some(0.0),
         slices: None,
+        mostly: None,
         spun: 0.0,
         times: Times::default(),
         acquisitions: 600_000,
