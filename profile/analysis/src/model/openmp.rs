@@ -1,6 +1,9 @@
 //! The libraries of OpenMP's runtimes.
 
-use super::{InCall, Module, Process};
+use syncline_code::model::Module;
+
+use super::in_call::InCall;
+use super::process::Process;
 
 /// How the libraries' file names begin.
 const LIBRARIES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
