@@ -202,7 +202,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
 }
 
 /// Measures threads that handle requests and wait for locks as memcached does. For sections with
-/// [`Section::tries`], the threads try again and again to acquire the lock.
+/// `tries`, the threads try again and again to acquire the lock.
 pub fn run_with_own_waiting<W: World, L: TryLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,
