@@ -16,7 +16,8 @@ const MOST: f64 = 0.5;
 /// samples with this stack stand for.
 pub type Seen = (Vec<u64>, f64);
 
-/// Where a thread was seen, by its samples at frames of the process. Stacks without a known function are left out, and loops that only wait.
+/// Where a thread was seen, by its samples at frames of the process. Stacks without a known function
+/// are left out, and loops that only wait.
 pub fn seen(process: &SampledProcess, samples: &[(u32, u64)], symbols: &mut Symbols) -> Vec<Seen> {
     let functions = |&(frame, nanoseconds): &(u32, u64), symbols: &mut Symbols| {
         // All but the innermost are return addresses, which lie behind the calls.
