@@ -2,7 +2,7 @@
  * lock. But the count of references is atomic, and nothing else is accessed: the lock protects
  * what needs no protection. (Modelled on memcached's item_remove.)
  *
- * Fixed: no lock. */
+ * Fixed: no lock. The counts still move between the processors. */
 #include "workload.h"
 
 enum { ITEMS = 4096, LOCKS = 1024 };
@@ -17,7 +17,7 @@ static struct item items[ITEMS];
 static pthread_mutex_t item_locks[LOCKS];
 
 static void item_get(struct item *item) {
-    __atomic_add_fetch(&item->references, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&item->references, 1, __ATOMIC_RELAXED); /* REMAINS busy-atomics */
 }
 
 static void item_remove(struct item *item) {
@@ -29,7 +29,8 @@ static void item_remove(struct item *item) {
 }
 
 static void item_remove_without_lock(struct item *item) {
-    int left = __atomic_sub_fetch(&item->references, 1, __ATOMIC_ACQ_REL);
+    int left = __atomic_sub_fetch(&item->references, 1, /* REMAINS busy-atomics */
+                                  __ATOMIC_ACQ_REL);
     if (left == 0) item->free = true;
 }
 

@@ -3,6 +3,9 @@
 //! The line of the problem ends with `/* FINDING rule */`, or with `/* FINDING rule|other */` if
 //! more than one rule would be right. If several lines are marked, a finding at any of them
 //! suffices. A marked line that begins a function stands for the threads that start there.
+//!
+//! `/* REMAINS rule */` marks a line whose finding is true of the fixed variant too: its cost is
+//! another one than the problem's.
 
 use anyhow::Context;
 
@@ -19,14 +22,24 @@ pub struct Mark {
     pub function: Option<String>,
 }
 
-const BEGIN: &str = "/* FINDING ";
+const PROBLEM: &str = "/* FINDING ";
+const REMAINING: &str = "/* REMAINS ";
 const END: &str = " */";
 
-/// The marks of a source file, in the order of its lines.
+/// The marks of a program's problem, in the order of its lines.
 pub fn read(file: &str, text: &str) -> anyhow::Result<Vec<Mark>> {
+    beginning_with(PROBLEM, file, text)
+}
+
+/// The marks of what is true of the fixed variant too, in the order of its lines.
+pub fn remaining(file: &str, text: &str) -> anyhow::Result<Vec<Mark>> {
+    beginning_with(REMAINING, file, text)
+}
+
+fn beginning_with(begin: &str, file: &str, text: &str) -> anyhow::Result<Vec<Mark>> {
     let mut marks = Vec::new();
     for (place, line) in text.lines().enumerate() {
-        let Some((code, mark)) = line.split_once(BEGIN) else { continue };
+        let Some((code, mark)) = line.split_once(begin) else { continue };
         let rules = mark.strip_suffix(END);
         let rules = rules.with_context(|| format!("{file}:{}: a broken mark", place + 1))?;
         marks.push(Mark {
@@ -76,6 +89,14 @@ static void *rank(void *own) { /* FINDING unequal-groups */
         assert_eq!(marks[1].rules, ["too-much-data", "too-long-section"]);
         assert_eq!((marks[1].line, marks[1].function.as_deref()), (3, None));
         assert!(read("a.c", "x; /* FINDING too-much-data").is_err());
+    }
+
+    #[test]
+    fn what_remains_is_no_problem() {
+        let text = "a(); /* REMAINS busy-atomics */\nb(); /* FINDING already-exclusive */\n";
+        let of = |marks: Vec<Mark>| -> Vec<usize> { marks.iter().map(|m| m.line).collect() };
+        assert_eq!(of(read("a.c", text).unwrap()), [2]);
+        assert_eq!(of(remaining("a.c", text).unwrap()), [1]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use syncline_analysis::{Analysis, Options};
 
 use super::outcome::{Outcome, Problem};
-use super::verdict::{Seen, is_seen, judge};
+use super::verdict::{Seen, is_seen, judge, unmarked};
 use super::workloads::{self, Workload};
 use crate::compare::Side;
 use crate::lab::Lab;
@@ -92,7 +92,8 @@ impl Runs {
                 let seen = recorded(&stripped, Variant::Problem)?;
                 problem.stripped.push(is_seen(&workload.marks, &seen));
             }
-            outcome.false_alarms.push(recorded(&program, sound)?);
+            let seen = recorded(&program, sound)?;
+            outcome.false_alarms.push(unmarked(&workload.remaining, seen));
             outcome.runs += 1;
         }
         if let Some(problem) = &mut outcome.problem {

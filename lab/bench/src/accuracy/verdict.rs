@@ -24,9 +24,20 @@ pub struct Verdict {
 
 /// Judges the findings of a report, which are in descending order of gain.
 pub fn judge(marks: &[Mark], seen: Vec<Seen>) -> Verdict {
-    let is_right = |s: &Seen| marks.iter().any(|m| m.rules.contains(&s.rule) && m.is_at(&s.place));
+    let is_right = |s: &Seen| is_marked(marks, s);
     let (right, also): (Vec<Seen>, Vec<Seen>) = seen.into_iter().partition(is_right);
     Verdict { hit: right.into_iter().next(), also }
+}
+
+/// The findings that are at none of the marks.
+pub fn unmarked(marks: &[Mark], mut seen: Vec<Seen>) -> Vec<Seen> {
+    seen.retain(|s| !is_marked(marks, s));
+    seen
+}
+
+/// Whether one of the marks names the finding's rule and its position.
+fn is_marked(marks: &[Mark], seen: &Seen) -> bool {
+    marks.iter().any(|m| m.rules.contains(&seen.rule) && m.is_at(&seen.place))
 }
 
 /// Whether a run of the stripped program, which has no names and lines, showed the problem. The
@@ -52,6 +63,14 @@ mod tests {
         assert_eq!(verdict.hit, Some(all[2].clone()));
         assert_eq!(verdict.also, all[..2]);
         assert_eq!(judge(&marks, all[..2].to_vec()).hit, None);
+    }
+
+    #[test]
+    fn only_what_is_marked_may_remain() {
+        let marks = marks::remaining("a.c", "add(); /* REMAINS busy-atomics */").unwrap();
+        let all = vec![seen("busy-atomics", 1, 0.4), seen("busy-atomics", 2, 0.3)];
+        assert_eq!(unmarked(&marks, all.clone()), all[1..]);
+        assert_eq!(unmarked(&[], all.clone()), all);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Workload {
     source: PathBuf,
     /// The marks of the program's problem; empty for clean workloads.
     pub marks: Vec<Mark>,
+    /// The marks of what is true of the variant without the problem too.
+    pub remaining: Vec<Mark>,
 }
 
 /// The folder of this repository.
@@ -75,6 +77,7 @@ fn programs(folder: &Path, prefix: &str) -> anyhow::Result<Vec<Workload>> {
         programs.push(Workload {
             name: format!("{prefix}{stem}"),
             marks: marks::read(&file, &text)?,
+            remaining: marks::remaining(&file, &text)?,
             source,
         });
     }
