@@ -82,7 +82,8 @@ pub fn mostly(
     innermost_of_most(&seen_at).map(|function| symbols.function(function))
 }
 
-fn innermost_of_most(seen: &[Seen]) -> Option<u64> {
+/// The start of the function that [`mostly`] names.
+pub fn innermost_of_most(seen: &[Seen]) -> Option<u64> {
     let profile = Profile::new(seen.iter());
     let most = |start: &u64| profile.within[start] >= MOST * profile.all;
     let fits = |start: &&u64| most(start);

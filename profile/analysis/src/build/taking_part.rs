@@ -7,7 +7,7 @@
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
 use super::clock::Clock;
-use super::profile::{Profile, Seen, seen};
+use super::profile::{Profile, Seen, innermost_of_most, seen};
 use super::seen::whole;
 use super::stacks::Stacks;
 use crate::model::TakingPart;
@@ -55,9 +55,12 @@ pub fn find(
             continue;
         }
         if let Some((function, time)) = shared(&first, &seen(process, &sampled.seen, symbols)) {
+            let outside = first.iter().filter(|(starts, _)| !starts.contains(&function));
+            let otherwise = innermost_of_most(&outside.cloned().collect::<Vec<_>>());
             found[number] = Some(TakingPart {
                 function: symbols.function(function),
                 seconds: time / 1e9 * whole,
+                otherwise: otherwise.map(|start| symbols.function(start)),
             });
         }
     }

@@ -44,7 +44,7 @@ pub use nesting::{Nesting, Outer};
 pub use note::Note;
 pub(crate) use note::with_messages;
 pub use openmp::is_openmp;
-pub use path::{CriticalPath, OnPath, PathPart};
+pub use path::{CriticalPath, OnPath, PathPart, Stage};
 pub use process::{Process, State};
 pub use quadrant::{Quadrant, QuadrantCounts};
 pub use question::{Answer, OpenQuestion, Recorded};

@@ -24,6 +24,25 @@ pub struct CriticalPath {
     /// too.
     #[serde(skip)]
     pub alone: BTreeMap<usize, f64>,
+    /// What a thread did on the path while all other threads waited for events, by its index in
+    /// [`super::Process::threads`].
+    #[serde(skip)]
+    pub stages: BTreeMap<usize, Stage>,
+}
+
+/// What one thread did while all other threads waited for events or did not live, from the start of
+/// the first of them to the end of the last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stage {
+    /// Total seconds.
+    pub seconds: f64,
+    /// Seconds of the longest piece.
+    pub longest: f64,
+    /// The number of pieces, between which other threads did something too.
+    pub pieces: u64,
+    /// Seconds of the other threads' waits in these times, summed over the threads, by the site's
+    /// index in [`super::Process::sites`].
+    pub meanwhile: BTreeMap<usize, f64>,
 }
 
 /// Pieces of the critical path that are of one kind.

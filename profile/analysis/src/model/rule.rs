@@ -100,6 +100,8 @@ pub enum Rule {
     SpinlockInstead,
     /// A futex of the program's own with much waiting.
     BusyFutex,
+    /// Work that one thread does while all others wait, again and again.
+    SerialStage,
     /// Atomic instructions that take much of the processor time.
     BusyAtomics,
     /// A lock inside a function of the C library.
@@ -212,6 +214,7 @@ impl Rule {
             Rule::OnlyWriters             => shared(C::ImproperPrimitive,    Nothing, HandingOver, None),
             Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Nothing, Cheaper,     None),
             Rule::BusyFutex               => shared(C::ImproperGranularity,  AtLocks, No,          None),
+            Rule::SerialStage             => shared(C::LoadImbalance,        Nothing, No,          None),
             Rule::BusyAtomics             => alone(C::ImproperGranularity, Nothing),
             Rule::LibraryLock             => alone(C::ImproperPrimitive, AtLocks),
             Rule::ThreadForEachTask       => alone(C::ImproperGranularity, All),

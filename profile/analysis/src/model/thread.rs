@@ -120,6 +120,9 @@ pub struct TakingPart {
     /// Seconds of processor time that the first thread spent in that function, an estimate from
     /// samples.
     pub seconds: f64,
+    /// The function in which the first thread spends most of its other time on a processor, as
+    /// [`Thread::mostly`].
+    pub otherwise: Option<String>,
 }
 
 /// A wait that had not ended.

@@ -16,6 +16,7 @@
 //! total times are known. So a piece of the path in a thread is divided in the same proportions as
 //! the thread's whole life.
 
+mod alone;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::{Op, Primitive};
 
 use crate::findings::waking::{is_clock, wakes};
-use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span, State, Thread};
+use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span, State};
 use crate::name;
 
 /// The critical path of a process; empty if it did not exit by itself, or had only one thread.
@@ -107,7 +108,7 @@ impl<'a> Walk<'a> {
                         let kind = self.by_itself(wait);
                         if let (OnPath::Sleep, Some(site)) = (kind, wait.site) {
                             *self.path.alone.entry(site).or_default() +=
-                                self.all_others_wait(thread, began, now);
+                                self.seconds_alone(thread, began, now);
                         }
                         self.add(kind, thread, wait.site, seconds);
                         self.lead_through(wait, seconds);
@@ -120,6 +121,7 @@ impl<'a> Walk<'a> {
                     let began = last.map_or(started, |wait| wait.ended).min(now);
                     let seconds = now - began.max(from);
                     self.busy(thread, seconds);
+                    self.add_stage(thread, began.max(from), now);
                     if let Some(wait) = last {
                         self.lead_through(wait, seconds);
                     }
@@ -210,24 +212,6 @@ impl<'a> Walk<'a> {
         wakers.next().filter(|_| wakers.next().is_none())
     }
 
-    /// Seconds between two moments for which each thread other than `thread` waited, or did not live.
-    fn all_others_wait(&self, thread: usize, from: f64, to: f64) -> f64 {
-        let mut idle = vec![(from, to)];
-        for other in (0..self.waits.len()).filter(|&other| other != thread) {
-            let first = self.waits[other].partition_point(|wait| wait.ended <= from);
-            let waits = self.waits[other][first..].iter().take_while(|wait| wait.began < to);
-            let Thread { started, seconds, .. } = &self.process.threads[other];
-            let (before, after) = ((from, *started), (started + seconds, to));
-            let waits = waits.map(|wait| (wait.began, wait.ended));
-            let waits = [before].into_iter().chain(waits).chain([after]);
-            idle = in_both(&idle, waits);
-            if idle.is_empty() {
-                return 0.0;
-            }
-        }
-        idle.iter().map(|(from, to)| to - from).sum()
-    }
-
     /// The kind of a wait that no other thread is known to have ended.
     fn by_itself(&self, wait: &Span) -> OnPath {
         let clock = || wait.site.is_some_and(|site| is_clock(&self.process.sites[site]));
@@ -295,24 +279,4 @@ impl<'a> Walk<'a> {
         parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         CriticalPath { parts, ..self.path }
     }
-}
-
-/// The times that are in one of the intervals of each list. The intervals of a list are in order and
-/// do not overlap; those that end before they begin are empty.
-fn in_both(one: &[(f64, f64)], other: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
-    let mut both = Vec::new();
-    let mut rest = one;
-    for (from, to) in other {
-        while let [(began, ended), later @ ..] = rest {
-            let (start, end) = (began.max(from), ended.min(to));
-            if start < end {
-                both.push((start, end));
-            }
-            if *ended > to {
-                break;
-            }
-            rest = later;
-        }
-    }
-    both
 }

@@ -244,3 +244,29 @@ fn a_sleep_is_alone_while_all_other_threads_wait() {
     assert_eq!(alone(&[(4.0, 5.0)]), Some(0.0));
     assert_eq!(alone(&[]), Some(0.0), "a thread without logged waits may run");
 }
+
+/// The first thread works throughout; two workers wait three times at the same time, each a second
+/// longer than the other.
+#[test]
+fn a_stage_is_what_one_thread_does_while_all_others_wait_for_events() {
+    let stage = |op: Op, primitive: Primitive| {
+        let mut drawn = drawn(2);
+        let object = drawn.lock(primitive, "begin");
+        let site = drawn.site(op, "correct at main.c:20");
+        drawn.uses(object, site, Use { calls: 6, waits: 6, ..Use::default() });
+        for began in [0.0, 4.0, 7.0] {
+            wait(&mut drawn, 1, (began, began + 2.0), site, Some(0));
+            wait(&mut drawn, 2, (began, began + 1.5), site, Some(0));
+        }
+        // Before the workers begin, and after the last one ends, the thread is alone in any case.
+        drawn.threads[1].started = 0.5;
+        drawn.threads[2].started = 0.5;
+        drawn.threads[1].seconds = 8.0;
+        drawn.threads[2].seconds = 8.0;
+        critical_path(&drawn).stages.remove(&0)
+    };
+    let found = stage(Op::BarrierWait, Primitive::Barrier).unwrap();
+    assert_eq!((found.seconds, found.longest, found.pieces), (1.0 + 1.5 + 1.5, 1.5, 3));
+    assert_eq!(found.meanwhile, [(0, 2.0 * 4.0)].into());
+    assert_eq!(stage(Op::MutexLock, Primitive::Mutex), None, "a lock that the thread holds");
+}

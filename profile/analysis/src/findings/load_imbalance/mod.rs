@@ -2,11 +2,12 @@
 //! sections 2.1.5 and 4.4.5). Groups are threads with the same start function and of
 //! the same pool ([`crew`]). Either the groups have the wrong numbers of threads, as the
 //! stages of a pipeline ([`groups`]), or the threads of one group have unequal shares
-//! ([`threads`]).
+//! ([`threads`]). Or one thread works while all others wait ([`stage`]).
 
 mod assignment;
 mod crew;
 mod groups;
+mod stage;
 mod threads;
 
 use crate::model::{Finding, Process};
@@ -22,5 +23,6 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     }
     let crews = crew::crews(process);
     let unequal = crews.iter().filter_map(|crew| threads::unequal(process, crew));
-    groups::unequal(process, &crews).into_iter().chain(unequal).collect()
+    let stage = stage::serial(process);
+    groups::unequal(process, &crews).into_iter().chain(unequal).chain(stage).collect()
 }

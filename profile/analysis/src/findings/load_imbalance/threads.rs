@@ -216,8 +216,11 @@ mod tests {
             drawn.threads[0].cpu = Some(first);
             drawn.waited(worker, Primitive::Condvar, 9.9 - other);
             drawn.threads[worker].cpu = Some(other);
-            drawn.threads[worker].first =
-                part.map(|seconds| TakingPart { function: "encode".to_owned(), seconds });
+            drawn.threads[worker].first = part.map(|seconds| TakingPart {
+                function: "encode".to_owned(),
+                seconds,
+                otherwise: None,
+            });
             find(&drawn, &Thresholds::default()).len()
         };
         assert_eq!(found(Some(9.0), 9.9, 1.0), 1, "the other one is idle");
