@@ -12,7 +12,7 @@ const WORDS: usize = 16;
 const LINES: usize = 1 + 4096;
 /// The number of counters of each call site.
 const KINDS: usize = 3;
-/// The word of a line in which ticks are added up.
+/// The word of a line that has the sum of the ticks spent in delays.
 const PASSED: usize = 15;
 
 /// A file of counts.
@@ -33,7 +33,8 @@ impl Counts {
         &self.0
     }
 
-    /// The number of processes that had the library.
+    /// The number of times that a process loaded the library. A forked child inherits the library,
+    /// and does not count again.
     pub fn processes(&self) -> io::Result<u64> {
         Ok(self.words()?[1])
     }

@@ -9,7 +9,7 @@ use crate::memory::{self, Own};
 use crate::numbered::mutex::IfFirst;
 use crate::{mutex, rwlock, spin};
 
-/// A lock, for one kind of object.
+/// The functions of a lock: for mutexes and spinlocks, or for reader-writer locks.
 #[derive(Clone, Copy)]
 enum Chosen {
     Exclusive(Mutexes, &'static spin::Ops),
@@ -41,9 +41,10 @@ pub struct Set {
     pub rwlocks: Option<&'static rwlock::Ops>,
 }
 
-/// The locks of these names, joined by `+`. `libc` leaves everything to the C library. `libc-spin`
-/// is for mutexes only, and leaves these to the C library except that they spin before they sleep.
-/// A name that the catalogue does not have ends the program.
+/// The locks of these names, joined by `+`. `libc` leaves everything to the C library. With
+/// `libc-spin`, mutexes stay the C library's, but their waiters spin before they sleep; other
+/// objects are not affected. If no lock has a name, or the lock can't replace others, this ends the
+/// program.
 pub fn set(names: &[u8]) -> Set {
     let mut set = Set::default();
     if names == LIBC {

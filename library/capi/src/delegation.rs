@@ -86,7 +86,7 @@ impl<D: RawDelegation> Unused for Delegation<D> {
     }
 }
 
-/// A delegated section that is waited for later, or `syncline_pending_t`.
+/// `syncline_pending_t`: a delegated section that a later call waits for.
 #[repr(C)]
 pub(crate) struct Waiting {
     /// Shows that the rest is valid, and that this is not a copy.
@@ -142,8 +142,8 @@ impl Waiting {
         self.tag
             .compare_exchange(self.valid_tag(), 0, Relaxed, Relaxed)
             .map_err(|_| Refusal::Invalid)?;
-        // SAFETY: the tag has shown that the pending section is there, and now shows that it is
-        // not.
+        // SAFETY: the tag was valid, so `wait` and `pending` are initialized. This call has cleared
+        // the tag, so no other call takes the section.
         unsafe { self.wait.assume_init()(self.pending.as_ptr()) };
         Ok(())
     }

@@ -71,8 +71,8 @@ fn thousands_of_children_are_counted_exactly() {
     }
 }
 
-/// A parent that takes no lock has no file at first, so each child makes its own. After several
-/// children the parent gets a file, in which later children begin.
+/// A parent that takes no lock has no file at first, so each child makes its own. Once several
+/// children have done so, the parent gets a file, and later children write to that file.
 #[test]
 fn children_of_a_parent_that_counts_nothing() {
     let both = Case::new(&Program::compile("idle_parent.c")).arg("200").exact();

@@ -1,12 +1,13 @@
 //! Compares every lock of the catalogue, in all its forms, with the locks of other libraries.
 //!
-//! - [`uncontended`]: a pair of calls without contention, compared with the fastest peer of the
-//!   same [kind](contender::Kind) and with the same lock [written by hand](handwritten).
+//! - [`uncontended`]: a pair of calls without contention, compared with the fastest peer, usually
+//!   one of the same [kind](contender::Kind), and with the same lock
+//!   [written by hand](handwritten).
 //! - [`contended`]: throughput, durations of acquisitions, and fairness, under the [`load`]s.
 //! - [`memory`]: the memory of each lock.
 //!
-//! All locks run in the same loops. The loops of Rust locks are in [`arena`], and those of C locks
-//! are written in C ([`ck`]).
+//! All locks run in loops that are equal line by line: those of Rust locks are in [`arena`], and
+//! those of C locks are written in C ([`ck`]).
 
 mod arena;
 mod ck;
@@ -41,8 +42,10 @@ use memory::Footprint;
 /// means equal, more is better.
 #[derive(Serialize)]
 struct Summary {
-    /// The ratio without contention, over the fastest peer of the same kind. Each lock of the
-    /// catalogue counts with its best form, and the worst lock's ratio is shown.
+    /// The ratio without contention, over the fastest peer. A lock counts with its best form of
+    /// each kind, as a writer and as a reader, and the worst of these ratios is shown. Delegation
+    /// locks and reader-writer locks with queues do not count, since no peer does the same as they
+    /// do.
     uncontended_worst_ratio: f64,
     /// The ratio with two threads and one lock: the best recommended lock over the better of
     /// pthread's and parking_lot's mutex. It is a geometric mean over sections of several lengths.
@@ -61,14 +64,16 @@ pub const FIELDS: &str = "
   same run: 1 is equal, more is better. Each is the median over the rounds.
 
   uncontended_worst_ratio     one thread: the fastest peer's time for a pair over ours, the
-                              worst over all locks of the catalogue, as writer and as
-                              reader. The peer is of the same kind. If a lock has several
-                              forms of one kind, the best counts
+                              worst over the locks of the catalogue, as writer and as
+                              reader. If a lock has several forms of one kind, the best
+                              counts. Delegation locks and reader-writer locks with queues
+                              don't count: no peer does the same as they do
   contended_best_ratio        two threads, one lock, sections of four lengths: the geometric
                               mean over these of the ratio to the better of parking_lot's and
                               pthread's mutex; the best of the recommended locks (gate)
-  oversubscribed_best_ratio   the same with 8 and with 32 threads for each processor: the
-                              smaller of both, of the lock where that is best
+  oversubscribed_best_ratio   like contended_best_ratio, with 8 and with 32 threads for each
+                              processor: each recommended lock counts with the smaller of
+                              its two ratios, and the best lock is shown
   oversubscribed_worst_ratio  8 threads for each processor: the worst of all locks of the
                               catalogue in their parking forms, as a writer, over pthread's
                               mutex
@@ -113,7 +118,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&summary)?)
 }
 
-/// Measures all contenders that suit a load.
+/// Measures the contenders that take part in a load: in all rounds, or in a single slot if they
+/// starve there.
 fn under<'a>(
     load: &Load,
     all: &'a [Contender],

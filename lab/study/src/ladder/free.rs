@@ -45,7 +45,8 @@ pub fn own_word<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// A single thread only pauses, as threads of the tests of locks do between two operations.
+/// A single thread only pauses, for times like those between two operations of a lock's stress
+/// test.
 pub fn pause<W: World>(world: &W, size: &Size) -> f64 {
     let cycles = together(world, size, 1, |mine| {
         let mut away = away::<W>(world, size, mine);
@@ -54,8 +55,7 @@ pub fn pause<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// A function that pauses for a random time, from half of `size.pause` to one and a half times as
-/// long.
+/// A function that pauses for a random time, from 0.5 to 1.5 times `size.pause`.
 fn away<W: World>(world: &W, size: &Size, thread: u32) -> impl FnMut() + use<W> {
     let pause = (size.pause * world.hertz()).round() as u64;
     let mut chance = fastrand::Rng::with_seed(size.seed + u64::from(thread));

@@ -8,7 +8,7 @@ use syncline_recording::Op;
 use super::place::Place;
 use crate::model::{Figures, Kind, Process};
 
-/// A call site before and after: an operation in a function.
+/// A call site, which is an operation in a function, before and after a change of the program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SiteChange {
     /// The operation.
@@ -53,8 +53,9 @@ impl SiteChange {
     }
 }
 
-/// Compares the call sites of two processes. Locks come before futexes and events; within each
-/// kind, the order is by the change of waiting, then of holding, then of calls.
+/// Compares the call sites of two processes. Locks come before futexes and events. Within each
+/// kind, the call site whose waiting has changed most comes first, whether it grew or shrank; if
+/// these changes are equal, the change of holding decides, and then that of calls.
 pub fn changes(before: &Process, after: &Process) -> Vec<SiteChange> {
     let mut before = rates(before);
     let mut changes = Vec::new();

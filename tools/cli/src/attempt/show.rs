@@ -54,7 +54,11 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     let bound = experiment.matters * 100.0;
     let _ = writeln!(text, "\"No difference\" is less than {bound} % either way.");
     if undecided {
-        text.push_str("Undecided: the difference may be larger than that, or zero. More runs or a quieter machine would decide.\n");
+        let _ = writeln!(
+            text,
+            "\"Undecided\": the difference may be larger than {bound} %, or zero. More runs or a \
+             quieter machine would decide."
+        );
     }
     text.push_str(&if outcome.rounds < enough {
         format!("An interval needs {enough} rounds: --runs {enough} or more.\n")

@@ -197,7 +197,8 @@ fn all_locks(report: &Report) -> String {
     }
     format!(
         "  {} ± {} of pairs of sections are independent, weighted by {weight}: if sections ran \
-         optimistically, they could keep {busy:.1} of {} busy here, and {busy_of_15:.1} of 15\n",
+         optimistically, they could keep {busy:.1} of {} busy here, and {busy_of_15:.1} if there \
+         were 15\n",
         percent(mean),
         percent(uncertainty),
         counted(report.processors, "processor"),

@@ -127,7 +127,7 @@ fn failing_and_unreached_delays_are_reported() {
     let output = slowing("locks", &["--site", "nothing.c:1"]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(125));
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("`nothing.c:1` is not a call site"), "{errors}");
+    assert!(errors.contains("can't find the call site `nothing.c:1`"), "{errors}");
 }
 
 /// `whatif --from` chooses the call sites by a recording's findings and its other waiting, and then
