@@ -15,7 +15,7 @@ pub fn state(process: &Process) -> String {
         State::Exited { status: None } => "exited".to_owned(),
         State::Killed { signal } => format!("ended by signal {signal}"),
         State::Running => "still runs".to_owned(),
-        State::Unknown => "ended without notice, or still runs".to_owned(),
+        State::Unknown => "ended without notice or by exec, or still runs".to_owned(),
     }
 }
 

@@ -25,8 +25,8 @@ const NOBODY: u32 = 65534;
 const LIMIT: Duration = Duration::from_secs(20);
 const PRECIOUS: &[u8] = b"precious";
 
-/// Records a program that locks, waits, and locks once more in another process. `change` changes
-/// the folder while the program waits.
+/// Records a shell script that runs a program with a lock twice. Between the two runs the script
+/// waits until `change` has changed the folder.
 fn record_while_changing(folder: &Path, change: impl FnOnce(&Path) + Send) -> Outcome {
     run_while_changing(&["record"], folder, change)
 }
@@ -223,7 +223,7 @@ fn a_planted_fifo_hangs_nobody_and_planted_links_lead_nowhere() {
     reader(&["inspect", "--read"], &recording).assert_status(1);
 }
 
-/// Root's recording folder has a copy of a recording's file that belongs to another user.
+/// Root's recording folder has a copy of one of its files, and the copy belongs to another user.
 #[test]
 fn a_file_of_another_user_is_not_taken_for_a_recording() {
     if !is_root() {

@@ -11,7 +11,7 @@
 //! Not tested: page faults, since pages are buffers here; several threads in a node. There are at
 //! most six nodes and eight pages, and no node dies.
 
-#[allow(dead_code, reason = "some slips are those of the other check's node")]
+#[allow(dead_code, reason = "only `tests/carina` performs the slips")]
 #[path = "../carina/broken.rs"]
 mod broken;
 #[path = "../carina/program.rs"]

@@ -64,8 +64,9 @@ pub unsafe extern "C-unwind" fn pthread_mutex_init(
     mutex: *const Mutex,
     attributes: *const c_void,
 ) -> c_int {
-    // SAFETY: see above. The C library's function leaves all fields zero except the kind, which is
-    // a free lock.
+    // SAFETY: see above. The C library's function sets the kind and leaves all other fields zero;
+    // zeros are a free lock. It sets more for a mutex with a priority ceiling, but such a mutex is
+    // left to the C library.
     unsafe {
         let result = real::pthread_mutex_init(mutex, attributes);
         if result == 0 {

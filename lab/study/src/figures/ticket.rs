@@ -22,8 +22,8 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// Simulated seconds of measurement. This is long, since an acquisition by the last of 48 threads
-/// takes nearly half a millisecond.
+/// Simulated seconds of measurement. This is long, since with 48 threads and without back-off each
+/// acquisition takes nearly half a millisecond.
 const WINDOW: f64 = 8e-3;
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
@@ -49,8 +49,8 @@ fn says(panels: &[Panel]) -> String {
         let (eager, ticket, prefetch) = (at(EAGER)?, at("ticket")?, at("ticket_prefetch")?);
         Some(format!(
             "with {threads} threads on {} an acquisition and its release take {} cycles without \
-             back-off, {} times as long as with it, and {} times as long as with a prefetch for \
-             writing as well",
+             back-off, {} times as long as with back-off, and {} times as long as with back-off \
+             and a prefetch for writing",
             panel.machine,
             number(eager),
             number(eager / ticket),

@@ -17,7 +17,7 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
-/// The fewest pixels between two numbers of the horizontal axis.
+/// The least distance, in pixels, between the middles of two numbers on the horizontal axis.
 const APART: f64 = 24.0;
 
 /// Draws the picture of a panel.

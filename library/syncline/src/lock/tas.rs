@@ -1,9 +1,9 @@
 //! Test-and-set: one word, which each thread that wants the lock tries to set.
 //!
-//! Each try is an atomic write, so waiting threads pull the line from each other and from the
-//! holder. Only after many failed tries does a thread wait as its policy says. Use this lock where
-//! contention is rare and memory is scarce, and as the baseline for the others. Under contention
-//! use [`Ttas`](super::Ttas) or a queue lock.
+//! Each try is a compare-exchange. It requests the line for writing even if it fails, so waiting
+//! threads pull the line from each other and from the holder. Only after many failed tries does a
+//! thread wait as its policy says. Use this lock where contention is rare and memory is scarce, and
+//! as the baseline for the others. Under contention use [`Ttas`](super::Ttas) or a queue lock.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1.
 
@@ -35,8 +35,8 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Tas<W, M> {}
 impl<W: Wait, M: Memory> Tas<W, M> {
     #[inline]
     fn take(&self) -> bool {
-        // An exchange, since a swap could wipe out a sleeper's mark. Acquire: pairs with the
-        // Release of `hand_over`.
+        // A compare-exchange, since a swap could overwrite a sleeper's mark. Acquire: pairs with
+        // the Release of `hand_over`.
         self.word.exchange(FREE, HELD, Acquire).is_ok()
     }
 

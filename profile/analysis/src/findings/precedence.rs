@@ -1,12 +1,12 @@
-//! Each problem is reported as one finding. For example, a needless lock is often contended as
-//! well, and its holder is preempted; removing the lock resolves the other two problems. So if
-//! there are several findings at one call site, only the one whose rule comes first in
-//! [`crate::model::Rule`] is reported.
+//! Each problem is reported by one rule. For example, a needless lock is often contended as well,
+//! and its holder is preempted; removing the lock resolves the other two problems. So if several
+//! rules that share waits have findings at one call site, only the findings of the rule that comes
+//! first in [`crate::model::Rule`] are reported.
 
 use crate::model::Finding;
 
-/// Leaves out a finding if a kept one of an earlier rule has its first call site. Findings of rules
-/// that do not share waits always stay.
+/// Leaves out each finding whose first call site is also a call site of a kept finding of an
+/// earlier rule. Findings of rules that do not share waits always stay.
 pub fn one_for_each_problem(mut findings: Vec<Finding>) -> Vec<Finding> {
     let shares_waits = |finding: &Finding| finding.rule.about().shares_waits;
     findings.sort_by_key(|finding| finding.rule);
@@ -49,6 +49,6 @@ mod tests {
         let independent = vec![finding(Rule::TooMuchData, &[1]), finding(Rule::BothOrders, &[1])];
         assert_eq!(left(independent).len(), 2);
         let same = vec![finding(Rule::TooMuchData, &[1]), finding(Rule::TooMuchData, &[1])];
-        assert_eq!(left(same).len(), 2, "a rule knows what it says twice");
+        assert_eq!(left(same).len(), 2, "two findings of one rule both stay");
     }
 }

@@ -63,7 +63,7 @@ pub struct WaitRecord {
     /// about one in 64 of these is measured. The timed holds without a wait are measured too if
     /// they take more than 10 microseconds on average.
     pub held_looked_at: u64,
-    /// The sum of those holds in ticks, minus waits during them in which the lock was released.
+    /// The sum of those holds in ticks, without the waits that released the lock during a hold.
     pub held_looked_at_ticks: u64,
     /// For how many of these ticks the holder was not on a processor.
     pub held_off_cpu_ticks: u64,

@@ -73,7 +73,7 @@ const SECTIONS: [Section; 11] = [
          enough of the critical path is known, those with the largest part of it come first.",
         |process, _, id| findings::remaining(process, &format!("{id}-site-")),
     ),
-    ("Timeline", "What each thread did when.", |process, _, id| {
+    ("Timeline", "What each thread did, over the time of the run.", |process, _, id| {
         timeline::section(process, &format!("{id}-timeline-"))
     }),
     (

@@ -18,7 +18,8 @@ pub struct Ref<'t, K, V, P: Storage<K, V> + 't> {
 }
 
 impl<'t, K, V, P: Storage<K, V>> Ref<'t, K, V, P> {
-    /// A reference to an entry that was found after the pin was made, or is retired after that.
+    /// A reference to an entry. The thread has been pinned since it found the entry, perhaps by an
+    /// older pin, or the entry is retired only after `pin` was made.
     #[inline]
     pub(super) fn new(raw: P::Raw, pin: P::Pin<'t>) -> Self {
         Self { raw, _pin: pin, entry: PhantomData }
