@@ -10,7 +10,7 @@ pub fn is_known(clock: clockid_t) -> bool {
     clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC
 }
 
-/// Whether the nanoseconds of a time are from 0 to less than a second.
+/// Whether the nanoseconds of a time are at least 0 and less than a second.
 ///
 /// # Safety
 ///
@@ -41,7 +41,8 @@ pub unsafe fn is_time(clock: clockid_t, time: *const timespec) -> bool {
 }
 
 /// The time on the monotonic clock at which a deadline passes. It is computed from the clocks'
-/// present values: if the real-time clock is set later, the length of the wait does not change.
+/// present values: if the real-time clock is set during the wait, the length of the wait does not
+/// change.
 ///
 /// # Safety
 ///

@@ -9,7 +9,7 @@ use crate::statuses;
 /// Find out what a threaded program waits for
 ///
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
-/// `syncline report` then says which locks cost it time, where, and which threads held them.
+/// `syncline report` then says which locks cost it time, where, and what to do.
 /// `syncline inspect` shows which data the critical sections access, and whether the sections depend
 /// on each other; `syncline kernel` shows this for the Linux kernel. `syncline whatif` measures how
 /// much a call site matters, and `syncline try` whether other locks would make the program faster.

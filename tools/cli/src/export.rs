@@ -18,9 +18,9 @@ use crate::{report, statuses};
 /// Export a recording for other tools
 ///
 /// Profiles (pprof, folded) show how long threads waited for locks in the whole run, by call stack.
-/// Traces (perfetto, firefox) show what each thread waited for and when and, if the program was
-/// recorded with `record --timeline`, which locks it held. For a long run, they cover only windows
-/// of time.
+/// Traces (perfetto, firefox) show what each thread waited for, and when. If the program was
+/// recorded with `record --timeline`, they also show which locks each thread held. For a long run,
+/// they cover only windows of time.
 ///
 /// For example: `syncline export --format folded | inferno-flamegraph > waits.svg`
 #[derive(clap::Args)]

@@ -4,7 +4,7 @@
  *   table_lock    changes one of 64 independent blocks of the heap
  *   counted_lock  changes such a block, and a counter that all threads share
  *   local_lock    works on its own stack, and on a block that only this thread has
- *   long_lock     computes for 2,000 steps, and then adds the result to two sums
+ *   long_lock     computes for 2,000 steps, and then adds one bit of the result to each of two sums
  *   printing_lock writes a byte to /dev/null
  */
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 //! Finds a cycle of threads that wait for each other.
 //!
 //! A thread that waits to hold a lock alone needs all holders to release it; a reader needs the
-//! writer to release it. Since all of these must release it, a single cycle is enough: its threads
-//! wait forever.
+//! writer to release it. A thread waits until every one of these holders has released the lock, so
+//! one cycle shows a deadlock: the threads of the cycle wait forever.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -93,8 +93,8 @@ impl<'a> Search<'a> {
             return Vec::new();
         };
         let wish = *wish;
-        // SAFETY: the lock exists as long as the thread waits for it, which it does as long as its
-        // note says so; and we have locked its note.
+        // SAFETY: we have locked the thread's note, so the thread waits as the note says; and a
+        // lock exists as long as a thread waits for it.
         let owner: &Owner = unsafe { &*owner.load(Relaxed) };
         let lock = owner.name();
         let candidates = if owner.is_shared() && wish != Mode::Shared {
@@ -136,9 +136,9 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether a thread that holds a lock in this mode keeps others, and itself, from getting it in the
-/// mode that they wish. An upgradable reader that becomes the writer does not wait for its own
-/// share, nor is there another upgradable one.
+/// Whether a thread that holds a lock in the mode `held` keeps a thread, perhaps itself, from
+/// acquiring it in the mode `wish`. An upgradable reader that becomes the writer does not wait for
+/// its own share, and there is no second upgradable reader.
 fn blocks(held: Mode, wish: Mode) -> bool {
     match held {
         Mode::Alone | Mode::Upgraded => true,

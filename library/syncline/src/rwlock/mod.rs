@@ -22,10 +22,10 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     /// # Panics
     ///
     /// In debug builds, if this thread holds the lock for writing, or would wait for a writer that
-    /// waits for it, perhaps through others. In all builds, if there are more readers than the lock
-    /// can count: 524,287 for [`CompactRw`](crate::lock::CompactRw) and for an
-    /// [`Upgradable`](crate::lock::Upgradable) over it, and more than 100 million for the others.
-    /// In that case [`try_read`](Self::try_read) returns `None`.
+    /// waits for this thread, directly or through other threads. In all builds, if there are more
+    /// readers than the lock can count: 524,287 for [`CompactRw`](crate::lock::CompactRw) and for
+    /// an [`Upgradable`](crate::lock::Upgradable) over it, and more than 100 million for the
+    /// others. In that case [`try_read`](Self::try_read) returns `None`.
     #[inline]
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T, L> {
@@ -39,7 +39,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     /// # Panics
     ///
     /// In debug builds, if this thread holds or shares the lock, or would wait for a thread that
-    /// waits for it, perhaps through others.
+    /// waits for this one, directly or through other threads.
     #[inline]
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T, L> {
@@ -102,8 +102,8 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
         self.try_write().is_none()
     }
 
-    /// Whether a thread holds the lock for writing, or waits for that and keeps readers out. The
-    /// answer may be outdated at once. Shares the lock for a moment if that needs no waiting.
+    /// Whether a writer holds the lock, or waits for it and keeps new readers out. The answer may
+    /// be outdated at once. Shares the lock for a moment if that needs no waiting.
     pub fn is_locked_exclusive(&self) -> bool {
         self.try_read().is_none()
     }

@@ -53,7 +53,7 @@ impl Scheme {
     pub fn idea(self) -> &'static str {
         match self {
             Scheme::FullSupport => "counters, and pauses that double after each failed try",
-            Scheme::BestEffort => "the same counters without such pauses, for comparison",
+            Scheme::BestEffort => "counters without pauses, for comparison",
             Scheme::WriterPrecedence => "queues; writers go before readers that come later",
             Scheme::ReaderPrecedence => "queues; readers go before writers that wait",
             Scheme::Fair => "one queue, in the order of arrival",

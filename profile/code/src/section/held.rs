@@ -23,8 +23,8 @@ use crate::file::image::{Found, Image};
 
 /// At most this many nested functions are examined for acquiring a lock on behalf of their callers.
 pub const LEVELS: usize = 5;
-/// All calls of a file are read only if it has at most this many bytes of code. That many bytes
-/// take half a second.
+/// The calls of a whole file are read only if the file has at most this many bytes of code. That
+/// many bytes take half a second.
 const LARGEST: usize = 64 << 20;
 
 /// A function that only waits for a semaphore has at most this many instructions after the wait.

@@ -12,8 +12,8 @@ use syncline_targets::Locks;
 ///
 /// Runs the program in rounds: in each round, once with its own locks and once with each variant.
 /// Only runs of the same round are compared. "No difference" means that a difference is too small
-/// to matter. Ctrl-C ends the command and shows the result of the complete rounds. `syncline exec`
-/// then runs the program with the locks that won.
+/// to matter. Ctrl-C ends the command and shows the result of the complete rounds. To run the
+/// program with the fastest locks, use `syncline exec`.
 ///
 /// For example: `syncline try --lock gate,mcs,ticket --runs 20 -- ./app`
 #[derive(clap::Args)]
@@ -26,8 +26,8 @@ pub struct Try {
     #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
     pub lock: Vec<Locks>,
 
-    /// Changes to try that need no other lock [default without --lock and --site: spin, packed, and
-    /// those of spread and one-socket that differ on this machine]
+    /// Changes to try that need no other lock [default without --lock and --site: spin and packed,
+    /// and spread and one-socket if they differ from packed on this machine]
     #[arg(short, long, value_enum, value_name = "CHANGE,...", value_delimiter = ',')]
     pub mend: Vec<Mend>,
 

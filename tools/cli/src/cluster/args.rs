@@ -15,7 +15,8 @@ use crate::statuses;
 /// Each rank has its own cache, as if it were on its own machine. Only rank 0 gets the standard input.
 /// docs/dsm.md says how to write such a program, and what makes it fast.
 ///
-/// If a rank dies, all others are ended, and a message names that rank and its last request.
+/// If a rank dies before `syncline_dsm_finish`, all others are ended. A message names the rank and,
+/// if it had joined the shared memory, its last request.
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline cluster -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
@@ -34,12 +35,12 @@ pub struct Cluster {
     #[arg(long, value_name = "PAGES", default_value_t = 1, value_parser = line)]
     pub line: usize,
 
-    /// Most shared memory that each rank caches, but at least four lines [default: all]
+    /// Most shared memory that each rank caches; less than four lines count as four [default: all]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub cache: Option<usize>,
 
-    /// Most written pages that a rank keeps until it synchronizes, but at least four; if there are more,
-    /// some are sent home earlier [default: no limit]
+    /// Most written pages that a rank keeps until it synchronizes; if it writes more pages, some
+    /// are sent home earlier. Less than 4 counts as 4 [default: no limit]
     #[arg(long, value_name = "PAGES", value_parser = pages)]
     pub write_buffer: Option<usize>,
 

@@ -36,8 +36,9 @@ pub struct Exec {
 
     /// Choose a lock for each object by the rules in FILE, which `syncline tune` can write
     ///
-    /// A rule names an object by the call site that creates or acquires it, by its name, or by its
-    /// address. syncline-policy(5) describes the file.
+    /// A rule chooses objects by the call site that creates or first acquires them, by the name or
+    /// address of a variable, or by the kind of memory that they are in. syncline-policy(5)
+    /// describes the file.
     #[arg(short, long, value_name = "FILE", conflicts_with = "lock")]
     pub policy: Option<PathBuf>,
 

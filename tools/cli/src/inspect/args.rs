@@ -23,9 +23,10 @@ use crate::statuses;
     after_long_help = statuses::INSPECTING
 )]
 pub struct Inspect {
-    /// Trace the locks that the findings of this recording are about
+    /// Trace the locks that the findings of this recording, and its list of what else takes time,
+    /// are about
     ///
-    /// If no finding is about locks, the call sites with the most waiting are traced.
+    /// If neither has locks, the call sites with the most waiting are traced.
     #[arg(long, value_name = "RECORDING", conflicts_with = "read")]
     pub from: Option<PathBuf>,
 

@@ -12,11 +12,11 @@ use crate::statuses;
 
 /// Show which data the Linux kernel's critical sections access, and whether they depend on each other
 ///
-/// Boots an unmodified kernel in QEMU, runs a load in it, and follows every spinlock, reader-writer
-/// lock, mutex and semaphore that the kernel acquires meanwhile, with all accesses in its critical
-/// sections. For each class of locks, the report says how often it was acquired and waited for, which
-/// of its sections could have run at the same time, and what the others conflict on. Neither root nor
-/// KVM is needed.
+/// Boots an unmodified kernel in QEMU, runs a load in it, and follows the spinlocks, reader-writer
+/// locks, mutexes and semaphores that the kernel acquires meanwhile, with all accesses in their
+/// critical sections. For each class of locks, the report says how often it was acquired and waited
+/// for, which of its sections could have run at the same time, and what the others conflict on.
+/// Neither root nor KVM is needed.
 ///
 /// A new kernel is booted twice: once to learn its symbols and types, which are kept in
 /// ~/.cache/syncline. docs/kernel.md says what emulation changes, and what is not followed.
@@ -59,8 +59,9 @@ pub struct Kernel {
 
     /// Instructions that one virtual processor may be ahead of another; 0 for no limit
     ///
-    /// Without a limit, virtual processors also wait for holders that this machine has preempted. A
-    /// smaller number is closer to processors of equal speed, and makes the run slower.
+    /// Without a limit, a virtual processor may wait for a lock whose holder's virtual processor
+    /// does not run at that moment. A smaller number is closer to processors of equal speed, and
+    /// makes the run slower.
     #[arg(long, value_name = "N", default_value_t = 20_000, conflicts_with = "read")]
     pub quantum: u64,
 

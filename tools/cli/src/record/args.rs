@@ -70,7 +70,7 @@ pub struct Record {
 
     /// With --every: how many windows to keep
     ///
-    /// Older windows are deleted. Fewer windows are kept if they exceed --max-size together.
+    /// Older windows are deleted. If these windows together exceed --max-size, fewer are kept.
     #[arg(long, value_name = "N", default_value = "6", requires = "every", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub keep: u32,
 

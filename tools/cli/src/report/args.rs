@@ -8,8 +8,10 @@ use crate::statuses;
 
 /// Show what a recorded program waited for
 ///
-/// Shows the locks and the call sites that cost time, the most costly first, and which threads held
-/// the locks. It also works while the program is running.
+/// Shows the findings, those with most to gain first: what is wrong, where, what to do, and what
+/// that would gain. Then it shows what the end of the run waited for, and what else takes time. If
+/// there are no findings, it shows the tables of locks and call sites. It also works while the
+/// program is running.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Report {
@@ -29,7 +31,8 @@ pub struct Report {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub last: Option<Duration>,
 
-    /// Also show all tables: locks, call sites, quadrants, and which threads block which others
+    /// Also show all tables: locks, call sites, quadrants, which call sites make others wait, and
+    /// futexes and events
     #[arg(long)]
     pub tables: bool,
 
@@ -48,7 +51,8 @@ pub struct Report {
     #[arg(long, value_name = "DIR")]
     pub trace: Option<PathBuf>,
 
-    /// A lock is contended if more than this share of its acquisitions waited or were refused
+    /// A lock is contended if more than this share of the attempts to acquire it waited or were
+    /// refused
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub contention: f64,
 

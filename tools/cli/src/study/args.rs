@@ -9,9 +9,10 @@ use crate::statuses;
 
 /// Measure what synchronization costs, and draw figures
 ///
-/// Measures the figures and tables of the SSYNC paper on this machine or on simulated ones, and writes
-/// an HTML page, and a CSV file for each figure. Each figure has a sentence that says what it shows,
-/// and the paper's numbers beside ours.
+/// Measures the figures and tables of SSYNC's paper, and figures of the papers on MPI's passive
+/// target and on Argo, on this machine or on simulated ones. Writes an HTML page, and a CSV file
+/// for each figure. Each figure has a sentence that says what it shows. Where the paper has
+/// numbers, they stand beside ours.
 ///
 /// For example: `syncline study --machine xeon --out study`
 #[derive(Args)]
@@ -111,9 +112,10 @@ pub enum Test {
 /// How a machine is loaded.
 #[derive(Args, Clone)]
 pub struct Stress {
-    /// Operations (cas, tas, cas-fai, swap, fai), locks (see `syncline locks`), channels (one-way,
-    /// round-trip, each also with -not-fetched-for-writing), locks of the table or `servers`, or kinds
-    /// of transactions (shared-memory, lock-servers, one-lock) to measure [default: all]
+    /// What to measure. `atomics`: operations (cas, tas, cas-fai, swap, fai). `locks`: locks (see
+    /// `syncline locks`). `channels`: one-way, round-trip, each also with
+    /// -not-fetched-for-writing. `table`: locks, or `servers`. `stm`: shared-memory, lock-servers,
+    /// one-lock [default: all]
     pub names: Vec<String>,
 
     /// Machine to measure: `native` (this one), or a simulated one by its name or the file that describes it

@@ -11,11 +11,11 @@ use crate::statuses;
 
 /// Measure how much a call site matters, by slowing it down
 ///
-/// Runs the unmodified program with delays of several known lengths in critical sections, in turn
-/// with runs without a delay, and says how the run time responds. For small changes, a nanosecond less
-/// saves what a nanosecond more costs, so the result bounds what the program would gain if the sections
-/// took no time. Without --site, the call sites are those of the report's findings, then others that
-/// cost time.
+/// Runs the unmodified program with delays of several known lengths at a call site, in turn with
+/// runs without a delay, and says how the run time responds. For small changes, a nanosecond less
+/// saves what a nanosecond more costs, so the result bounds what the program would gain if the
+/// sections took no time. Without --site, the call sites are those of the report's findings, then
+/// others that cost time.
 ///
 /// For example: `syncline whatif -- ./app` after `syncline record -- ./app`
 #[derive(clap::Args)]
@@ -30,7 +30,8 @@ pub struct WhatIf {
     #[arg(long, value_name = "RECORDING")]
     pub from: Option<PathBuf>,
 
-    /// Slow down this call site: `queue.c:120`, a function, or a name as in a report; up to five times
+    /// Slow down this call site: `queue.c:120`, a function, or a name as in a report; can be given
+    /// up to five times
     #[arg(short, long, value_name = "PLACE")]
     pub site: Vec<String>,
 
@@ -47,7 +48,8 @@ pub struct WhatIf {
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
-    /// Size of the longest delays, as the percentage by which all of them together would lengthen a run
+    /// Size of the longest delays: the sum of all delays of this size in a run, as a percentage of
+    /// the run's time
     #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_percent)]
     pub longest: f64,
 
@@ -87,7 +89,7 @@ impl What {
     }
 }
 
-/// The most call sites that one run can slow down: the delay library has this many counters.
+/// The most call sites that one run can slow down: the delay library has counters for this many.
 pub const MOST_PLACES: usize = 5;
 
 fn parse_places(text: &str) -> Result<usize, String> {
