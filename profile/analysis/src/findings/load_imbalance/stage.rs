@@ -9,12 +9,15 @@
 
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::descending;
-use crate::model::{Finding, OnPath, Process, Remedy, Rule, Stage, TakingPart, Thread};
+use crate::model::{Finding, OnPath, Process, Remedy, Rule, Stage, TakingPart};
 
 /// The stage must take at least this share of the run.
 const MUCH: f64 = 0.2;
 /// The longest piece may take at most this share of the stage: the stage comes again and again.
 const LONGEST: f64 = 0.5;
+/// Pieces shorter than this, in seconds, on average, are hand-overs: hardly more than what it takes
+/// to wake a thread.
+const SHORTEST: f64 = 200e-6;
 /// An overlap must save at least this share of the run.
 const SAVED: f64 = 0.1;
 /// At most this many of the sites where the others wait are named.
@@ -24,31 +27,33 @@ const MOST_SITES: usize = 3;
 /// is such a stage.
 pub fn serial(process: &Process) -> Option<Finding> {
     let path = &process.critical_path;
-    let longest = path.stages.iter().max_by(|(_, a), (_, b)| a.seconds.total_cmp(&b.seconds));
+    let stages = path.stages.iter().filter(|&(&thread, _)| !is_one_of_several(process, thread));
+    let longest = stages.max_by(|(_, a), (_, b)| a.seconds.total_cmp(&b.seconds));
     let (&thread, stage) = longest?;
     // As in a run without other programs.
     let ready = path.parts.iter().filter(|part| part.kind == OnPath::Ready);
     let seconds = path.seconds - ready.map(|part| part.seconds).sum::<f64>();
-    let saved = 1.0 - at_best(process, thread, stage) / seconds.max(f64::MIN_POSITIVE);
+    let saved = 1.0 - at_best(process, thread) / seconds.max(f64::MIN_POSITIVE);
     let applies = stage.seconds >= MUCH * seconds
         && stage.longest <= LONGEST * stage.seconds
+        && stage.seconds >= SHORTEST * stage.pieces as f64
         && saved >= SAVED;
     applies.then(|| finding(process, thread, stage, saved))
 }
 
+/// Whether other threads run the same function. Each of them works alone by chance, now and then.
+fn is_one_of_several(process: &Process, thread: usize) -> bool {
+    let function = |thread: usize| process.threads[thread].start_function.as_ref();
+    let others = (0..process.threads.len()).filter(|&other| other != thread);
+    function(thread).is_some() && others.map(function).any(|other| other == function(thread))
+}
+
 /// Seconds of the run if the stage overlapped with all other work. What a thread does of the work
 /// that others do as well can be left to them.
-fn at_best(process: &Process, thread: usize, stage: &Stage) -> f64 {
+fn at_best(process: &Process, thread: usize) -> f64 {
     let worker = &process.threads[thread];
-    let is_like = |other: &&Thread| other.start_function == worker.start_function;
-    let own = match &worker.start_function {
-        Some(_) if process.threads.iter().filter(is_like).count() > 1 => stage.seconds,
-        _ => {
-            worker.active()
-                - worker.times.ready
-                - part(process, thread).map_or(0.0, |part| part.seconds)
-        }
-    };
+    let shared = part(process, thread).map_or(0.0, |part| part.seconds);
+    let own = worker.active() - worker.times.ready - shared;
     let divided = (process.ran() - process.spun()).max(0.0)
         / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     own.max(divided)
@@ -182,8 +187,24 @@ mod tests {
     }
 
     #[test]
+    fn one_of_several_workers_is_alone_by_chance() {
+        let mut worker = drawn(4.0, 0.1, 0.0);
+        let stage = worker.critical_path.stages.remove(&0).unwrap();
+        worker.critical_path.stages.insert(1, stage);
+        assert_eq!(place(&worker), None);
+        worker.threads[1].start_function = Some("write".to_owned());
+        worker.threads[1].waiting = worker.threads[0].waiting;
+        assert_eq!(place(&worker).unwrap(), "a thread of write");
+    }
+
+    #[test]
     fn little_work_alone_is_not_found() {
         assert!(place(&drawn(2.1, 0.1, 0.0)).is_some());
         assert_eq!(place(&drawn(1.9, 0.1, 0.0)), None);
+        let mut tiny = drawn(4.0, 0.1, 0.0);
+        tiny.critical_path.stages.get_mut(&0).unwrap().pieces = 20_000;
+        assert!(place(&tiny).is_some());
+        tiny.critical_path.stages.get_mut(&0).unwrap().pieces = 20_001;
+        assert_eq!(place(&tiny), None);
     }
 }
