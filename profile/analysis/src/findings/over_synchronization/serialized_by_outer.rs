@@ -30,6 +30,10 @@ const ALWAYS: f64 = 0.99;
 /// With fewer sampled acquisitions of a family's locks, the rule concludes nothing.
 const FEWEST_SEEN: u64 = 10;
 
+/// If the inner lock is taken more often than this for each acquisition of the outer locks, the
+/// outer locks are held for whole phases of the run and say nothing about what the inner one is for.
+const PHASE: u64 = 1_000;
+
 /// About one in this many acquisitions that did not wait is sampled, if the samples are counted
 /// with their weights.
 const SAMPLED: u64 = 128;
@@ -138,6 +142,13 @@ impl<'a> Inner<'a> {
         inner
     }
 
+    /// The acquisitions of all outer locks.
+    fn outer_calls(&self) -> u64 {
+        let locks = self.process.locks.iter();
+        let outers = locks.filter(|lock| self.all_outers.contains(&lock.address));
+        outers.map(|lock| lock.figures.calls).sum()
+    }
+
     fn share(&self, seen: u64) -> f64 {
         if self.seen < FEWEST_SEEN { 0.0 } else { seen as f64 / self.seen as f64 }
     }
@@ -187,6 +198,7 @@ impl<'a> Inner<'a> {
         let family = self.family;
         let applies = self.share(self.under_any) >= ALWAYS
             && self.all_outers.len() > 1
+            && family.calls() <= PHASE * self.outer_calls()
             && family.contention() > thresholds.contention
             && family.found_taken() >= FEWEST_TAKEN
             && family.waited_share() >= WAITED_FLOOR;

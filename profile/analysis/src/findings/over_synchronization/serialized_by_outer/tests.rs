@@ -92,6 +92,20 @@ fn a_contended_inner_lock_brings_together_what_the_outer_ones_keep_apart() {
     assert_eq!(nested.found()[0].sites, [nested.random]);
 }
 
+/// Modelled on Fuego, whose threads hold a lock of their own during a whole search.
+#[test]
+fn outer_locks_that_are_held_for_long_phases_say_nothing() {
+    let mut nested = nested(1, 4);
+    (0..4).for_each(|n| nested.seen(0, Some(n), 7_800));
+    nested.contend(nested.inner[0], nested.random);
+    for &lock in &nested.outer {
+        nested.drawn.locks[lock].figures.calls = 250;
+    }
+    assert_eq!(nested.found().len(), 1);
+    nested.drawn.locks[nested.outer[0]].figures.calls = 249;
+    assert!(nested.found().is_empty());
+}
+
 #[test]
 fn few_samples_and_few_acquisitions_have_no_finding() {
     let mut nested = nested(1, 1);
