@@ -176,8 +176,8 @@ fn acquisitions_of_unreplaced_locks_are_counted_exactly() {
             )),
             "{said}"
         );
-        let left = "1 mutexes and 1 rwlocks between processes,\n\
-                    syncline: 2 robust mutexes, 1 with a priority protocol, 1 spinlocks,\n\
+        let left = "1 mutex and 1 rwlock between processes,\n\
+                    syncline: 2 robust mutexes, 1 with a priority protocol, 1 spinlock,\n\
                     syncline: and 0 for";
         assert!(said.contains(left), "{said}");
     }
