@@ -17,6 +17,8 @@ struct Counts {
     rwlocks: AtomicU64,
     shared_rwlocks: AtomicU64,
     spinlocks: AtomicU64,
+    shared_spinlocks: AtomicU64,
+    /// Spinlocks for which there were no more large locks.
     left_spinlocks: AtomicU64,
     /// Objects that could be replaced, but for which no lock was named.
     unnamed: AtomicU64,
@@ -36,6 +38,7 @@ impl Counts {
             rwlocks: AtomicU64::new(0),
             shared_rwlocks: AtomicU64::new(0),
             spinlocks: AtomicU64::new(0),
+            shared_spinlocks: AtomicU64::new(0),
             left_spinlocks: AtomicU64::new(0),
             unnamed: AtomicU64::new(0),
             left: AtomicU64::new(0),
@@ -79,9 +82,15 @@ pub fn rwlock_made(shared: bool, named: bool) {
     });
 }
 
-/// Counts a spinlock that was initialised, by whether it is replaced.
+/// Counts a spinlock that was initialised and can be replaced, by whether there was room for its
+/// lock.
 pub fn spinlock_made(ours: bool) {
     count(if ours { &COUNTS.spinlocks } else { &COUNTS.left_spinlocks });
+}
+
+/// Counts a spinlock that was initialised for several processes, and so can't be replaced.
+pub fn spinlock_shared() {
+    count(&COUNTS.shared_spinlocks);
 }
 
 /// Counts a spinlock that was initialised while no lock replaces spinlocks.
@@ -154,8 +163,8 @@ fn compose(text: &mut Text, counts: &Counts) -> fmt::Result {
         "syncline: process {process} with {names}\n\
          syncline: {replaced}: {}, {}, {}\n\
          syncline: static objects and C11's are replaced too, but not counted\n\
-         syncline: left to the C library: {} and {} between processes,\n\
-         syncline: {}, {} with a priority protocol, {},\n\
+         syncline: left to the C library: {}, {} and {} between processes,\n\
+         syncline: {}, {} with a priority protocol, {} for lack of memory,\n\
          syncline: and {} for which no lock was named\n\
          syncline: calls to acquire mutexes and rwlocks that were left to it:\n\
          syncline: {} of kinds that can't be replaced, {} for lack of memory\n",
@@ -164,6 +173,7 @@ fn compose(text: &mut Text, counts: &Counts) -> fmt::Result {
         spinlocks(&c.spinlocks),
         mutexes(&c.shared),
         rwlocks(&c.shared_rwlocks),
+        spinlocks(&c.shared_spinlocks),
         Objects(made(&c.robust), "robust mutex", "robust mutexes"),
         made(&c.priority),
         spinlocks(&c.left_spinlocks),
@@ -188,8 +198,8 @@ mod tests {
         let text = core::str::from_utf8(&text.bytes[..text.length]).expect("text");
         for part in [
             "replaced: 1 mutex, 0 rwlocks, 0 spinlocks\n",
-            "library: 0 mutexes and 1 rwlock between processes,\n",
-            "syncline: 1 robust mutex, 0 with a priority protocol, 0 spinlocks,\n",
+            "library: 0 mutexes, 1 rwlock and 0 spinlocks between processes,\n",
+            "syncline: 1 robust mutex, 0 with a priority protocol, 0 spinlocks for lack of",
         ] {
             assert!(text.contains(part), "{part}");
         }
