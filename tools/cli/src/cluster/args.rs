@@ -15,7 +15,8 @@ use crate::statuses;
 /// Each rank has its own cache, as if it were on its own machine. Only rank 0 gets the standard input.
 /// docs/dsm.md says how to write such a program, and what makes it fast.
 ///
-/// If a rank dies, all others are ended, and a message names that rank and its last request.
+/// If a rank ends while it uses the shared memory (before `syncline_dsm_finish`), all others are ended,
+/// and a message names that rank and its last request.
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline cluster -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
