@@ -17,6 +17,8 @@ struct Counts {
     rwlocks: AtomicU64,
     shared_rwlocks: AtomicU64,
     spinlocks: AtomicU64,
+    shared_spinlocks: AtomicU64,
+    /// Spinlocks for which there were no more large locks.
     left_spinlocks: AtomicU64,
     /// Objects that could be replaced, but for which no lock was named.
     unnamed: AtomicU64,
@@ -26,19 +28,26 @@ struct Counts {
     beyond: AtomicU64,
 }
 
-static COUNTS: Counts = Counts {
-    mutexes: AtomicU64::new(0),
-    shared: AtomicU64::new(0),
-    robust: AtomicU64::new(0),
-    priority: AtomicU64::new(0),
-    rwlocks: AtomicU64::new(0),
-    shared_rwlocks: AtomicU64::new(0),
-    spinlocks: AtomicU64::new(0),
-    left_spinlocks: AtomicU64::new(0),
-    unnamed: AtomicU64::new(0),
-    left: AtomicU64::new(0),
-    beyond: AtomicU64::new(0),
-};
+impl Counts {
+    const fn new() -> Self {
+        Self {
+            mutexes: AtomicU64::new(0),
+            shared: AtomicU64::new(0),
+            robust: AtomicU64::new(0),
+            priority: AtomicU64::new(0),
+            rwlocks: AtomicU64::new(0),
+            shared_rwlocks: AtomicU64::new(0),
+            spinlocks: AtomicU64::new(0),
+            shared_spinlocks: AtomicU64::new(0),
+            left_spinlocks: AtomicU64::new(0),
+            unnamed: AtomicU64::new(0),
+            left: AtomicU64::new(0),
+            beyond: AtomicU64::new(0),
+        }
+    }
+}
+
+static COUNTS: Counts = Counts::new();
 
 // Bits of a mutex's kind, for mutexes that can't be replaced.
 const ROBUST: c_int = 0x10;
@@ -73,9 +82,15 @@ pub fn rwlock_made(shared: bool, named: bool) {
     });
 }
 
-/// Counts a spinlock that was initialised, by whether it is replaced.
+/// Counts a spinlock that was initialised and can be replaced, by whether there was room for its
+/// lock.
 pub fn spinlock_made(ours: bool) {
     count(if ours { &COUNTS.spinlocks } else { &COUNTS.left_spinlocks });
+}
+
+/// Counts a spinlock that was initialised for several processes, and so can't be replaced.
+pub fn spinlock_shared() {
+    count(&COUNTS.shared_spinlocks);
 }
 
 /// Counts a spinlock that was initialised while no lock replaces spinlocks.
@@ -113,12 +128,22 @@ pub fn print() {
     }
     let mut text = Text { bytes: [0; 1024], length: 0 };
     // Writing never fails.
-    let _ = compose(&mut text);
+    let _ = compose(&mut text, &COUNTS);
     // SAFETY: the bytes are the text's own.
     let _ = unsafe { libc::write(2, text.bytes.as_ptr().cast(), text.length) };
 }
 
-fn compose(text: &mut Text) -> fmt::Result {
+/// A number of objects, and their name in the singular and in the plural.
+struct Objects(u64, &'static str, &'static str);
+
+impl fmt::Display for Objects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Objects(number, one, several) = *self;
+        write!(f, "{number} {}", if number == 1 { one } else { several })
+    }
+}
+
+fn compose(text: &mut Text, counts: &Counts) -> fmt::Result {
     let (names, replaced) = match options::policy() {
         b"" => match options::locks() {
             b"" => ("no other locks", "initialised and replaced"),
@@ -127,29 +152,56 @@ fn compose(text: &mut Text) -> fmt::Result {
         _ => ("a policy", "initialised, and replaced where a rule says so"),
     };
     let made = |count: &AtomicU64| count.load(Relaxed);
+    let mutexes = |count| Objects(made(count), "mutex", "mutexes");
+    let rwlocks = |count| Objects(made(count), "rwlock", "rwlocks");
+    let spinlocks = |count| Objects(made(count), "spinlock", "spinlocks");
     // SAFETY: the call has no requirements.
     let process = unsafe { libc::getpid() };
-    let c = &COUNTS;
+    let c = counts;
     write!(
         text,
         "syncline: process {process} with {names}\n\
-         syncline: {replaced}: {} mutexes, {} rwlocks, {} spinlocks\n\
+         syncline: {replaced}: {}, {}, {}\n\
          syncline: static objects and C11's are replaced too, but not counted\n\
-         syncline: left to the C library: {} mutexes and {} rwlocks between processes,\n\
-         syncline: {} robust mutexes, {} with a priority protocol, {} spinlocks,\n\
+         syncline: left to the C library: {}, {} and {} between processes,\n\
+         syncline: {}, {} with a priority protocol, {} for lack of memory,\n\
          syncline: and {} for which no lock was named\n\
          syncline: calls to acquire mutexes and rwlocks that were left to it:\n\
          syncline: {} of kinds that can't be replaced, {} for lack of memory\n",
-        made(&c.mutexes),
-        made(&c.rwlocks),
-        made(&c.spinlocks),
-        made(&c.shared),
-        made(&c.shared_rwlocks),
-        made(&c.robust),
+        mutexes(&c.mutexes),
+        rwlocks(&c.rwlocks),
+        spinlocks(&c.spinlocks),
+        mutexes(&c.shared),
+        rwlocks(&c.shared_rwlocks),
+        spinlocks(&c.shared_spinlocks),
+        Objects(made(&c.robust), "robust mutex", "robust mutexes"),
         made(&c.priority),
-        made(&c.left_spinlocks),
+        spinlocks(&c.left_spinlocks),
         made(&c.unnamed),
         made(&c.left),
         made(&c.beyond),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_object_is_named_in_the_singular() {
+        let counts = Counts::new();
+        for count in [&counts.mutexes, &counts.shared_rwlocks, &counts.robust] {
+            count.store(1, Relaxed);
+        }
+        let mut text = Text { bytes: [0; 1024], length: 0 };
+        assert_eq!(compose(&mut text, &counts), Ok(()));
+        let text = core::str::from_utf8(&text.bytes[..text.length]).expect("text");
+        for part in [
+            "replaced: 1 mutex, 0 rwlocks, 0 spinlocks\n",
+            "library: 0 mutexes, 1 rwlock and 0 spinlocks between processes,\n",
+            "syncline: 1 robust mutex, 0 with a priority protocol, 0 spinlocks for lack of",
+        ] {
+            assert!(text.contains(part), "{part}");
+        }
+    }
 }

@@ -75,7 +75,11 @@ impl Ops {
     /// The operations of the C library.
     pub const LEFT: Ops = Ops {
         init: |word, shared| {
-            report::spinlock_unnamed();
+            if is_private(shared) {
+                report::spinlock_unnamed();
+            } else {
+                report::spinlock_shared();
+            }
             // SAFETY: the program's own call.
             unsafe { real::pthread_spin_init(word, shared) }
         },
@@ -141,9 +145,18 @@ unsafe fn home<'a, L>(word: *const Word) -> Option<&'a Home<L>> {
     })
 }
 
+/// Whether a spinlock that is initialised this way is not shared between processes.
+pub fn is_private(shared: c_int) -> bool {
+    shared == libc::PTHREAD_PROCESS_PRIVATE
+}
+
 unsafe fn init<L: TryLock<Memory = Own>>(word: *const Word, shared: c_int) -> c_int {
-    let private = shared == libc::PTHREAD_PROCESS_PRIVATE;
-    let home = if private { LARGE.create::<Home<L>>() } else { None };
+    if !is_private(shared) {
+        report::spinlock_shared();
+        // SAFETY: the program's own call.
+        return unsafe { real::pthread_spin_init(word, shared) };
+    }
+    let home = LARGE.create::<Home<L>>();
     report::spinlock_made(home.is_some());
     match home {
         Some(home) => {

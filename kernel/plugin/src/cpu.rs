@@ -93,18 +93,28 @@ struct Cpu {
     interrupts: Option<u32>,
 }
 
-/// Prepares the data about the kernel. Returns false if the plan lacks a part, if the guest's
-/// memory can't be mapped, or if this was called before.
-pub fn prepare(plan: &Plan) -> bool {
-    let Some(ram) = ram() else { return false };
-    let Some(memory) = Memory::new(plan, ram) else { return false };
-    let offset = |name: &str| plan.value(&format!("offset.task_struct.{name}"));
-    let (Some(stack_pointer), Some(pid), Some(comm)) =
-        (offset("thread.sp"), offset("pid"), offset("comm"))
-    else {
-        return false;
-    };
-    KERNEL_MEMORY.set(memory).is_ok() && OFFSETS.set(Offsets { stack_pointer, pid, comm }).is_ok()
+/// Prepares the data about the kernel. `memory` is the kernel's.
+///
+/// # Errors
+///
+/// A message, if the plan lacks an offset, or if this was called before.
+pub fn prepare(plan: &Plan, memory: Memory) -> Result<(), String> {
+    let offsets = Offsets::of(plan)?;
+    if KERNEL_MEMORY.set(memory).is_err() || OFFSETS.set(offsets).is_err() {
+        return Err("the plugin is loaded twice: pass it to QEMU once".to_owned());
+    }
+    Ok(())
+}
+
+impl Offsets {
+    fn of(plan: &Plan) -> Result<Offsets, String> {
+        let offset = |name: &str| {
+            let value = plan.value(&format!("offset.task_struct.{name}"));
+            value.ok_or_else(|| format!("the plan lacks the offset of task_struct's {name}"))
+        };
+        let (stack_pointer, pid, comm) = (offset("thread.sp")?, offset("pid")?, offset("comm")?);
+        Ok(Offsets { stack_pointer, pid, comm })
+    }
 }
 
 fn offsets() -> &'static Offsets {
@@ -415,5 +425,22 @@ fn physical(info: MemInfo, address: u64) -> Option<u64> {
             return None;
         }
         Some(qemu::qemu_plugin_hwaddr_phys_addr(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_missing_offset_is_named() {
+        let mut plan = Plan::default();
+        for (name, next) in [("thread.sp", "pid"), ("pid", "comm")] {
+            plan.set(&format!("offset.task_struct.{name}"), 8);
+            let error = Offsets::of(&plan).err().expect("an offset is missing");
+            assert_eq!(error, format!("the plan lacks the offset of task_struct's {next}"));
+        }
+        plan.set("offset.task_struct.comm", 8);
+        assert!(Offsets::of(&plan).is_ok());
     }
 }

@@ -75,6 +75,13 @@ pub unsafe extern "C" fn qemu_plugin_install(
     }
 }
 
+/// The kernel's memory.
+fn memory(plan: &Plan) -> Result<Memory, String> {
+    let ram = ram::ram().ok_or("QEMU runs without memory-backend-memfd,share=on")?;
+    Memory::new(plan, ram)
+        .ok_or_else(|| "the plan lacks what finds the kernel's allocations".to_owned())
+}
+
 fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
     if !system {
         return Err("this plugin follows a kernel, but this QEMU emulates a single program: load \
@@ -90,13 +97,9 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
         let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         let plan =
             Plan::parse(&text).ok_or("the plan was written by another version of Syncline")?;
-        let ram = ram::ram().ok_or("QEMU runs without memory-backend-memfd,share=on")?;
-        let memory = Memory::new(&plan, ram).ok_or("the plan lacks an address or an offset")?;
-        if !cpu::prepare(&plan) {
-            return Err("the plan lacks an offset of a task's field".to_owned());
-        }
+        cpu::prepare(&plan, memory(&plan)?)?;
         let trace = value("trace").map_or(folder, Path::new);
-        writer::start(trace, folder, number("size").unwrap_or(LARGEST), memory)?;
+        writer::start(trace, folder, number("size").unwrap_or(LARGEST), memory(&plan)?)?;
         translate::follow(Code::new(&plan));
         together::set_quantum(number("quantum").unwrap_or(0));
     }

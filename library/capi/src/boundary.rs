@@ -81,8 +81,12 @@ struct Panicked;
 
 impl Drop for Panicked {
     fn drop(&mut self) {
+        // The panic's own message is on standard error already. Only that message says which of the
+        // two it is: nothing here has the payload.
         eprintln!(
-            "libsyncline: this is a bug in Syncline; ending the program, since a lock may be broken"
+            "libsyncline: ending the program, since a lock may be broken. If the message above is \
+             about too many readers, the program has reached a limit that syncline.h documents; \
+             otherwise this is a bug in Syncline"
         );
         abort();
     }
@@ -122,7 +126,9 @@ mod tests {
         let output = program.output().expect("it runs");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{errors}");
-        assert!(errors.contains("a bug") && errors.contains("libsyncline: "), "{errors}");
+        let [panic, ours] = ["a bug", "libsyncline: "].map(|text| errors.find(text));
+        assert!(panic.is_some() && panic < ours, "ours refers to the message above: {errors}");
+        assert!(errors.contains("a limit that syncline.h documents; otherwise"), "{errors}");
     }
 
     #[test]

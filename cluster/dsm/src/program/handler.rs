@@ -7,7 +7,8 @@
 //! thread that holds the node's lock has all signals blocked and touches no shared memory.
 //!
 //! A signal for another address belongs to the program. Such a signal goes to the handler that was
-//! installed before ours; without one, the system's default action follows.
+//! installed before ours; without one, the system's default action follows. A signal that a process
+//! sent stays ignored if the program ignores it; a fault can't be ignored.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -101,7 +102,10 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
     let number = usize::from(signal != SIGNALS[0]);
     // SAFETY: written by `install`, and not changed since.
     let before = unsafe { *BEFORE.0.get().cast::<libc::sigaction>().add(number) };
+    // SAFETY: the kernel passes this to `handle`.
+    let is_sent = unsafe { (*info).si_code <= 0 };
     match before.sa_sigaction {
+        libc::SIG_IGN if is_sent => {}
         libc::SIG_DFL | libc::SIG_IGN => {
             let mut default = before;
             default.sa_sigaction = libc::SIG_DFL;
@@ -111,7 +115,7 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
             // so the signal is raised again.
             unsafe {
                 libc::sigaction(signal, &default, null_mut());
-                if (*info).si_code <= 0 {
+                if is_sent {
                     libc::raise(signal);
                 }
             }
@@ -127,5 +131,40 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
             let handler: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(handler) };
             handler(signal);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The status of a child that takes this action at both signals, installs the handlers, and
+    /// sends itself both signals.
+    fn status_with(action: libc::sighandler_t) -> libc::c_int {
+        // SAFETY: the child makes only calls that are allowed in a signal handler, and ends.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                for signal in SIGNALS {
+                    libc::signal(signal, action);
+                }
+                let installed = install().is_ok();
+                for signal in SIGNALS {
+                    libc::kill(libc::getpid(), signal);
+                }
+                libc::_exit(if installed { 7 } else { 1 });
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &mut status, 0), child);
+            status
+        }
+    }
+
+    #[test]
+    fn ignored_signals_that_were_sent_stay_ignored() {
+        let ignored = status_with(libc::SIG_IGN);
+        assert!(libc::WIFEXITED(ignored) && libc::WEXITSTATUS(ignored) == 7, "{ignored}");
+        let default = status_with(libc::SIG_DFL);
+        assert!(libc::WIFSIGNALED(default) && libc::WTERMSIG(default) == SIGNALS[0], "{default}");
     }
 }

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use crate::policy::{LEFT, Moment, NUMBERS, SPINLOCK, decide};
 use crate::report;
-use crate::spin::{CHOICE, FREE, OURS, Ops, Word, real};
+use crate::spin::{CHOICE, FREE, OURS, Ops, Word, is_private, real};
 use crate::table::Table;
 
 /// The locks that replace spinlocks, by number.
@@ -62,8 +62,8 @@ fn by(number: u16) -> &'static Ops {
 unsafe fn init(word: *const Word, shared: c_int) -> c_int {
     // SAFETY: the program's own call.
     unsafe {
-        if shared != libc::PTHREAD_PROCESS_PRIVATE {
-            report::spinlock_made(false);
+        if !is_private(shared) {
+            report::spinlock_shared();
             return real::pthread_spin_init(word, shared);
         }
         (*word).store(OURS, Relaxed);

@@ -97,7 +97,7 @@ impl<T, D: RawDelegation> Delegated<T, D> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if it is called by a section of this lock.
+    /// In debug builds with the feature `std`, if it is called by a section of this lock.
     #[inline]
     #[track_caller]
     pub fn delegate<R: Send + 'static>(

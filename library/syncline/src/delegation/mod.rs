@@ -19,9 +19,10 @@
 //! **Which thread runs a section:** any thread that is inside a call to this lock. So a section
 //! must be `Send`, and its thread-local variables, its thread's name and its recursive locks are
 //! the helper's. A section must not call its own lock, nor wait for a [`Pending`] of that lock: the
-//! section would wait for itself, even if the helper is another thread. (In debug builds, a call of
-//! a [`Delegated`] panics in a thread that is running one of its sections.) If a section waits for
-//! something, so do its helper and all threads whose sections the helper has accepted.
+//! section would wait for itself, even if the helper is another thread. (In debug builds with the
+//! feature `std`, a call of a [`Delegated`] panics in a thread that is running one of its
+//! sections.) If a section waits for something, so do its helper and all threads whose sections the
+//! helper has accepted.
 //!
 //! **Order:** each section runs exactly once, and the sections of one thread run in the order of
 //! its calls ([`Hqd`] has an exception). A section sees what happened before its call, and what

@@ -21,10 +21,11 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock for writing, or would wait for a writer that
-    /// waits for this thread, directly or through other threads. In all builds, if there are more
-    /// readers than the lock can count: 524,287 for [`CompactRw`](crate::lock::CompactRw) and for
-    /// an [`Upgradable`](crate::lock::Upgradable) over it, and more than 100 million for the
+    /// In debug builds with the feature `std`, if this thread holds the lock for writing, or would
+    /// wait for a writer that waits for this thread, directly or through other threads. In all
+    /// builds, if there are more readers than the lock can count: 524,287 for
+    /// [`CompactRw`](crate::lock::CompactRw) and for an [`Upgradable`](crate::lock::Upgradable)
+    /// over it, and more than 100 million for the
     /// others. In that case [`try_read`](Self::try_read) returns `None`.
     #[inline]
     #[track_caller]
@@ -38,8 +39,8 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds or shares the lock, or would wait for a thread that
-    /// waits for this one, directly or through other threads.
+    /// In debug builds with the feature `std`, if this thread holds or shares the lock, or would
+    /// wait for a thread that waits for this one, directly or through other threads.
     #[inline]
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T, L> {
@@ -114,9 +115,10 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock for writing. In all builds, if there are more
-    /// readers than the lock can count; [`CompactRw`](crate::lock::CompactRw), and an
-    /// [`Upgradable`](crate::lock::Upgradable) over it, return `None` instead.
+    /// In debug builds with the feature `std`, if this thread holds the lock for writing. In all
+    /// builds, if there are more readers than the lock can count;
+    /// [`CompactRw`](crate::lock::CompactRw), and an [`Upgradable`](crate::lock::Upgradable) over
+    /// it, return `None` instead.
     #[track_caller]
     pub fn try_read_for(&self, patience: Duration) -> Option<RwLockReadGuard<'_, T, L>> {
         self.try_read_until(after::<L::Memory>(patience))
@@ -141,7 +143,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread holds the lock for writing.
+    /// In debug builds with the feature `std`, if this thread holds the lock for writing.
     #[track_caller]
     pub fn try_write_for(&self, patience: Duration) -> Option<RwLockWriteGuard<'_, T, L>> {
         self.try_write_until(after::<L::Memory>(patience))

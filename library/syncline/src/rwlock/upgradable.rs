@@ -46,8 +46,8 @@ impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// Same panics as [`read`](Self::read); in debug builds also if this thread has the upgradable
-    /// share.
+    /// Same panics as [`read`](Self::read); in debug builds with the feature `std` also if this
+    /// thread has the upgradable share.
     #[track_caller]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T, L> {
         let node = Pooled::new();
@@ -95,8 +95,8 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread has another share, or would wait for a reader that waits for
-    /// it, perhaps through others.
+    /// In debug builds with the feature `std`, if this thread has another share, or would wait for
+    /// a reader that waits for it, perhaps through others.
     #[track_caller]
     pub fn upgrade(guard: Self) -> RwLockWriteGuard<'a, T, L> {
         let lock = guard.lock;

@@ -36,12 +36,10 @@ fn around(source: &str, line: u32) -> Around {
             continue;
         }
         inner = indent(lines[above]);
-        match first_word(lines[above]) {
+        match statement(lines[above]) {
             "while" => return round(&lines[above..]),
             "for" => return Around::Unknown,
             "def" | "class" => return Around::Once,
-            // `async for`, `async def` and `async with` are not distinguished.
-            "async" => return Around::Unknown,
             _ => {}
         }
     }
@@ -66,6 +64,14 @@ fn is_code(line: &str) -> bool {
 /// by both in a way that would matter here.
 fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
+}
+
+/// The word that names a line's statement: `for` for `async for`, too.
+fn statement(line: &str) -> &str {
+    match first_word(line) {
+        "async" => first_word(line.trim_start()["async".len()..].trim_start()),
+        word => word,
+    }
 }
 
 fn first_word(line: &str) -> &str {
@@ -95,6 +101,17 @@ mod tests {
         let event =
             "def ask():\n    while not stopped.is_set():\n        sleep(1)\n        look()\n";
         assert_eq!(of(event), Around::Repeats);
+    }
+
+    #[test]
+    fn statements_of_coroutines_are_distinguished() {
+        let session = "async def ask():\n    while not done:\n        async with session:\n            await sleep(1)\n";
+        assert_eq!(of(session), Around::Repeats);
+        let pages = "while True:\n    async for page in pages:\n        await sleep(1)\n";
+        assert_eq!(of(pages), Around::Unknown, "a piece of work each");
+        let once = "while True:\n    async  def ask():\n        await sleep(1)\n";
+        assert_eq!(of(once), Around::Once);
+        assert_eq!(of("async\n  sleep(1)\n"), Around::Once, "no statement");
     }
 
     #[test]

@@ -70,11 +70,19 @@ mod imp {
         (&raw const omp_atomic_region).addr()
     }
 
-    /// Calls a function of the runtime. Interposed functions that it calls in turn are not counted.
-    fn inside(call: impl FnOnce()) -> c_int {
+    /// Calls a function of the runtime. Functions of this file that it calls in turn are not
+    /// counted.
+    fn inside<R>(call: impl FnOnce() -> R) -> R {
         tls::set_in_openmp(1);
-        call();
+        let result = call();
         tls::set_in_openmp(0);
+        result
+    }
+
+    /// Calls a function of the runtime that returns nothing. Returns 0, as the functions that count
+    /// expect.
+    fn done(call: impl FnOnce()) -> c_int {
+        inside(call);
         0
     }
 
@@ -87,7 +95,7 @@ mod imp {
             return start();
         }
         // SAFETY: the program's own call, and `caller` is the entry's.
-        unsafe { lock_untried(op, lock, caller, || inside(start), Outcome::always) };
+        unsafe { lock_untried(op, lock, caller, || done(start), Outcome::always) };
     }
 
     unsafe fn barrier(caller: Caller, wait: impl FnOnce()) {
@@ -95,9 +103,17 @@ mod imp {
             return wait();
         }
         let barrier = (&raw const omp_team_barrier).addr();
-        let wait = || inside(wait);
+        let wait = || done(wait);
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe { wait_for_event(Op::OmpBarrier, barrier, caller, wait, Outcome::always) };
+    }
+
+    /// Ends a section. The runtime may end it by another of these functions, with another lock.
+    fn end(lock: usize, end: impl FnOnce()) {
+        if is_inside() {
+            return end();
+        }
+        release(lock, |_| inside(end));
     }
 
     unsafe fn set(
@@ -112,10 +128,10 @@ mod imp {
                 return set(lock);
             }
             let spot = spot(Op::OmpLock, lock as usize, caller);
-            if attempt(lock) != 0 {
+            if inside(|| attempt(lock)) != 0 {
                 acquired(spot, Op::OmpLock, lock as usize, caller);
             } else {
-                let block = || inside(|| set(lock));
+                let block = || done(|| set(lock));
                 wait_for_lock(Op::OmpLock, lock as usize, caller, block, Outcome::always);
             }
         }
@@ -132,7 +148,7 @@ mod imp {
                 return attempt(lock);
             }
             let spot = spot(Op::OmpTestLock, lock as usize, caller);
-            let result = attempt(lock);
+            let result = inside(|| attempt(lock));
             if result != 0 {
                 acquired(spot, Op::OmpTestLock, lock as usize, caller);
             } else {
@@ -149,7 +165,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn GOMP_critical_end(_: Caller) {
         // SAFETY: the program's own call.
-        release(unnamed(), |_| unsafe { real::GOMP_critical_end() })
+        end(unnamed(), || unsafe { real::GOMP_critical_end() })
     }
 
     pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: *mut c_void, caller: Caller) {
@@ -162,7 +178,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: *mut c_void, _: Caller) {
         // SAFETY: the program's own call.
-        unsafe { release(name as usize, |lock| real::GOMP_critical_name_end(lock as *mut c_void)) }
+        end(name as usize, || unsafe { real::GOMP_critical_name_end(name) })
     }
 
     pub unsafe extern "C-unwind" fn GOMP_atomic_start(caller: Caller) {
@@ -172,7 +188,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn GOMP_atomic_end(_: Caller) {
         // SAFETY: the program's own call.
-        release(atomic(), |_| unsafe { real::GOMP_atomic_end() })
+        end(atomic(), || unsafe { real::GOMP_atomic_end() })
     }
 
     pub unsafe extern "C-unwind" fn GOMP_barrier(caller: Caller) {
@@ -211,12 +227,12 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn omp_unset_lock(lock: *mut c_void, _: Caller) {
         // SAFETY: the program's own call.
-        unsafe { release(lock as usize, |lock| real::omp_unset_lock(lock as *mut c_void)) }
+        end(lock as usize, || unsafe { real::omp_unset_lock(lock) })
     }
 
     pub unsafe extern "C-unwind" fn omp_unset_nest_lock(lock: *mut c_void, _: Caller) {
         // SAFETY: the program's own call.
-        unsafe { release(lock as usize, |lock| real::omp_unset_nest_lock(lock as *mut c_void)) }
+        end(lock as usize, || unsafe { real::omp_unset_nest_lock(lock) })
     }
 
     pub unsafe extern "C-unwind" fn __kmpc_critical(
@@ -253,6 +269,36 @@ mod imp {
         _: Caller,
     ) {
         // SAFETY: the program's own call.
-        release(name as usize, |_| unsafe { real::__kmpc_end_critical(place, thread, name) })
+        end(name as usize, || unsafe { real::__kmpc_end_critical(place, thread, name) })
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use core::ptr::without_provenance_mut;
+
+        use super::*;
+
+        /// Tries a lock, and gets it if this is a call that is marked as inside the runtime.
+        unsafe fn attempt(_: *mut c_void) -> c_int {
+            c_int::from(is_inside())
+        }
+
+        unsafe fn not_called(_: *mut c_void) {
+            panic!("the lock was free");
+        }
+
+        #[test]
+        fn calls_of_the_runtime_are_marked() {
+            let ret = 0_usize;
+            // SAFETY: the functions use no lock, and the caller is a word.
+            unsafe {
+                assert_eq!(test(without_provenance_mut(1), &raw const ret, attempt), 1);
+                set(without_provenance_mut(1), &raw const ret, attempt, not_called);
+            }
+            assert!(!is_inside());
+            let mut within = false;
+            end(1, || within = is_inside());
+            assert!(within && !is_inside());
+        }
     }
 }

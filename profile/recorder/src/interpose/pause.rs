@@ -118,7 +118,9 @@ mod imp {
     /// Returns the seconds that are left if a signal ended the sleep.
     pub unsafe extern "C-unwind" fn sleep(seconds: c_uint, caller: Caller) -> c_uint {
         // SAFETY: the program's own call.
-        unsafe { asleep(caller, || real::sleep(seconds) as c_int, Outcome::always) as c_uint }
+        let sleep = || unsafe { real::sleep(seconds) as c_int };
+        // SAFETY: as above.
+        unsafe { asleep(caller, sleep, Outcome::of_seconds_left) as c_uint }
     }
 
     pub unsafe extern "C-unwind" fn thrd_sleep(
@@ -127,6 +129,6 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { asleep(caller, || real::thrd_sleep(time, left), Outcome::always) }
+        unsafe { asleep(caller, || real::thrd_sleep(time, left), Outcome::of_thrd_sleep) }
     }
 }

@@ -30,9 +30,12 @@ fn window_attributes_are_those_of_the_creation() {
     for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in SCHEMES {
             if mpi.name != "openmpi" && scheme == "library" {
-                // MPICH 4.0.2 reports another address than the one that it has allocated, and newer
-                // versions report addresses that are not aligned for a `long`.
-                eprintln!("skipped: {} does not keep what the scene looks at", mpi.name);
+                let why = match mpi.name {
+                    "mpich" => "reports another address than the one that it has allocated",
+                    // Open MPI 5.0.11 and MPICH 5.0.2, with the sizes of this scene.
+                    _ => "places parts of a window where no `long` may lie",
+                };
+                eprintln!("skipped: without Syncline's locks, {} {why}", mpi.name);
                 continue;
             }
             let printed = printed(&mut scene(mpi, scheme, 3, &["attributes"]));

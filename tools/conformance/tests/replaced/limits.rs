@@ -144,8 +144,9 @@ fn locks_left_to_the_c_library_are_reported() {
     let (said, _) = report(&program, "--lock", Path::new("gate"));
     // The program has 48 combinations: 4 types, 3 protocols, robust or not, shared or not. Robust
     // mutexes with a priority ceiling are not counted, since the C library refuses them.
-    let left = "4 mutexes and 0 rwlocks between processes,\n\
-                syncline: 16 robust mutexes, 16 with a priority protocol, 0 spinlocks,\n\
+    let left = "4 mutexes, 0 rwlocks and 0 spinlocks between processes,\n\
+                syncline: 16 robust mutexes, 16 with a priority protocol, \
+                0 spinlocks for lack of memory,\n\
                 syncline: and 0 for";
     assert!(said.contains("initialised and replaced: 4 mutexes, 0 rwlocks, 0 "), "{said}");
     assert!(said.contains(left), "{said}");
@@ -176,10 +177,23 @@ fn acquisitions_of_unreplaced_locks_are_counted_exactly() {
             )),
             "{said}"
         );
-        let left = "1 mutexes and 1 rwlocks between processes,\n\
-                    syncline: 2 robust mutexes, 1 with a priority protocol, 1 spinlocks,\n\
+        let left = "1 mutex, 1 rwlock and 1 spinlock between processes,\n\
+                    syncline: 2 robust mutexes, 1 with a priority protocol, \
+                    0 spinlocks for lack of memory,\n\
                     syncline: and 0 for";
         assert!(said.contains(left), "{said}");
+    }
+}
+
+/// A spinlock between processes is left to the C library for that reason, also if no lock is named
+/// for spinlocks.
+#[test]
+fn a_spinlock_between_processes_is_not_one_without_a_name() {
+    let program = Program::compile("replaced_left.c");
+    for locks in ["gate", "rw_readers"] {
+        let (said, _) = report(&program, "--lock", Path::new(locks));
+        assert!(said.contains(" and 1 spinlock between processes,\n"), "{said}");
+        assert!(said.contains("syncline: and 0 for which no lock was named\n"), "{said}");
     }
 }
 

@@ -57,7 +57,7 @@ fn a_lock_that_sleeps_is_found_where_others_spin() {
     let output: Output = syncline_in(folder.path(), &words).output().expect("it runs");
     let errors = text(&output.stderr);
     assert!(output.status.success(), "{output:?}");
-    assert!(errors.contains(" with a policy\n") && errors.contains(" 1 spinlocks\n"), "{errors}");
+    assert!(errors.contains(" with a policy\n") && errors.contains(" 1 spinlock\n"), "{errors}");
 }
 
 /// A program without locks has nothing to tune.
