@@ -25,8 +25,8 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     /// wait for a writer that waits for this thread, directly or through other threads. In all
     /// builds, if there are more readers than the lock can count: 524,287 for
     /// [`CompactRw`](crate::lock::CompactRw) and for an [`Upgradable`](crate::lock::Upgradable)
-    /// over it, and more than 100 million for the
-    /// others. In that case [`try_read`](Self::try_read) returns `None`.
+    /// over it, and more than 100 million for the others. In that case
+    /// [`try_read`](Self::try_read) returns `None`.
     #[inline]
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T, L> {
