@@ -31,7 +31,7 @@ static void compress_batch(struct batch *batch) { /* FINDING serial-stage */
     written++;
 }
 
-/* The records of a batch that a thread corrects are every so manieth. */
+/* Of each batch, a thread corrects the records whose remainder is its number. */
 static void *correct(void *argument) {
     long own = (intptr_t)argument;
     for (long round = 0; round < last_round; round++) {

@@ -41,7 +41,7 @@ pub fn serial(process: &Process) -> Option<Finding> {
     applies.then(|| finding(process, thread, stage, saved))
 }
 
-/// Whether other threads run the same function. Each of them works alone by chance, now and then.
+/// Whether other threads run the same function. Now and then, each of them happens to work alone.
 fn is_one_of_several(process: &Process, thread: usize) -> bool {
     let function = |thread: usize| process.threads[thread].start_function.as_ref();
     let others = (0..process.threads.len()).filter(|&other| other != thread);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_workers_is_alone_by_chance() {
+    fn one_of_several_workers_happens_to_be_alone() {
         let mut worker = drawn(4.0, 0.1, 0.0);
         let stage = worker.critical_path.stages.remove(&0).unwrap();
         worker.critical_path.stages.insert(1, stage);
