@@ -15,6 +15,9 @@ pub const CANNOT_RECORD: u8 = 126;
 /// the program's loader is missing.
 pub const NOT_FOUND: u8 = 127;
 
+/// What to do about a full disk.
+pub const OTHER_DISK: &str = "free some space, or choose a folder on another disk with -o";
+
 /// A failed command.
 #[derive(Debug)]
 pub struct Failure {

@@ -27,7 +27,7 @@ use nix::unistd::{UnlinkatFlags, getuid, unlinkat};
 use syncline_recording::folder::{self, OTHERS};
 use syncline_recording::{Refusal, Writers};
 
-use crate::failure::{Failure, RECORD_FAILED};
+use crate::failure::{Failure, OTHER_DISK, RECORD_FAILED};
 use kind::{Kind, kind_of};
 use old::{give_back, keep_as_old, remove_older};
 use parts::{failed, not_ours};
@@ -159,8 +159,7 @@ impl Folder {
                 self.path().display(),
                 LEAST_SPACE >> 20
             );
-            return Err(Failure::message(RECORD_FAILED, message)
-                .hint("choose a folder on another disk with -o"));
+            return Err(Failure::message(RECORD_FAILED, message).hint(OTHER_DISK));
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ use syncline_sampler::Sampler;
 use super::folder::{Folder, largest_file};
 use super::library::{LIBRARY, OVERRIDE, find as find_library};
 use super::{args, finish, idle, sampling, session};
-use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
+use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, OTHER_DISK, RECORD_FAILED};
 
 /// The time between two checks whether the process is still running.
 const LOOK: Duration = Duration::from_millis(20);
@@ -57,6 +57,10 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
         finish::say_what_to_do(&args.output);
     }
     folder.remove_older();
+    if tidied.full {
+        let message = "the recording is incomplete: the disk was full; the process goes on";
+        return Err(Failure::message(RECORD_FAILED, message).hint(OTHER_DISK));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,7 +10,7 @@ use syncline_recording::keeper::Wanted;
 
 use super::folder::Folder;
 use super::{child, idle, sampling, session};
-use crate::failure::{Failure, RECORD_FAILED};
+use crate::failure::{Failure, OTHER_DISK, RECORD_FAILED};
 
 /// A run of a program, which has ended.
 pub struct Run {
@@ -100,8 +100,7 @@ impl Run {
         };
         let message =
             format!("the recording is incomplete: the disk was full; the program {ended}");
-        Err(Failure::message(RECORD_FAILED, message)
-            .hint("free some space, or choose a folder on another disk with -o"))
+        Err(Failure::message(RECORD_FAILED, message).hint(OTHER_DISK))
     }
 }
 
