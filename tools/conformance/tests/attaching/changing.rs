@@ -71,8 +71,7 @@ fn a_library_that_is_opened_later() {
         let command = attach(pid, &recording, &[]);
         assert_eq!(ask(b'o'), "opened");
         // Syncline looks for new libraries ten times a second, and searches a new one three times.
-        // Beside other tests that takes longer than a second.
-        sleep(Duration::from_secs(4));
+        sleep(Duration::from_millis(1500));
         assert_eq!(ask(b'r'), "1000");
         command.end();
         assert_eq!(ask(b'r'), "1000");
