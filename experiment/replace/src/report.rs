@@ -157,7 +157,6 @@ fn compose(text: &mut Text, counts: &Counts) -> fmt::Result {
     let spinlocks = |count| Objects(made(count), "spinlock", "spinlocks");
     // SAFETY: the call has no requirements.
     let process = unsafe { libc::getpid() };
-    let c = counts;
     write!(
         text,
         "syncline: process {process} with {names}\n\
@@ -168,18 +167,18 @@ fn compose(text: &mut Text, counts: &Counts) -> fmt::Result {
          syncline: and {} for which no lock was named\n\
          syncline: calls to acquire mutexes and rwlocks that were left to it:\n\
          syncline: {} of kinds that can't be replaced, {} for lack of memory\n",
-        mutexes(&c.mutexes),
-        rwlocks(&c.rwlocks),
-        spinlocks(&c.spinlocks),
-        mutexes(&c.shared),
-        rwlocks(&c.shared_rwlocks),
-        spinlocks(&c.shared_spinlocks),
-        Objects(made(&c.robust), "robust mutex", "robust mutexes"),
-        made(&c.priority),
-        spinlocks(&c.left_spinlocks),
-        made(&c.unnamed),
-        made(&c.left),
-        made(&c.beyond),
+        mutexes(&counts.mutexes),
+        rwlocks(&counts.rwlocks),
+        spinlocks(&counts.spinlocks),
+        mutexes(&counts.shared),
+        rwlocks(&counts.shared_rwlocks),
+        spinlocks(&counts.shared_spinlocks),
+        Objects(made(&counts.robust), "robust mutex", "robust mutexes"),
+        made(&counts.priority),
+        spinlocks(&counts.left_spinlocks),
+        made(&counts.unnamed),
+        made(&counts.left),
+        made(&counts.beyond),
     )
 }
 

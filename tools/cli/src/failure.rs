@@ -28,6 +28,13 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// The failure of a command that was given a call site which the program does not have.
+    pub fn no_call_site(name: &str, program: impl fmt::Display) -> Failure {
+        let message = format!("can't find the call site `{name}` in {program}");
+        Failure::message(RECORD_FAILED, message)
+            .hint("`syncline report --tables` lists the call sites that acquire locks")
+    }
+
     /// A failure with this exit status and this error.
     pub fn new(status: u8, error: impl Into<anyhow::Error>) -> Failure {
         Failure { status, error: error.into(), hint: None, of_no_run: false }

@@ -4,6 +4,8 @@
 //! which then calls the function that the others run. Samples of all threads' stacks show that
 //! function: another thread is in it nearly all the time, and the first thread is in it as well.
 
+use std::collections::HashMap;
+
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
 use super::clock::Clock;
@@ -47,6 +49,8 @@ pub fn find(
     let whole = whole(first, &file.threads[0].record, clock);
     let symbols = stacks.symbols();
     let first = seen(process, &first.seen, symbols);
+    // The threads of a pool share one function.
+    let mut otherwise: HashMap<u64, Option<String>> = HashMap::new();
     for sampled in &process.threads {
         let Some(number) = file.place_of(sampled.tid).filter(|&number| number != 0) else {
             continue;
@@ -55,12 +59,16 @@ pub fn find(
             continue;
         }
         if let Some((function, time)) = shared(&first, &seen(process, &sampled.seen, symbols)) {
-            let outside = first.iter().filter(|(starts, _)| !starts.contains(&function));
-            let otherwise = innermost_of_most(&outside.cloned().collect::<Vec<_>>());
+            let mostly = || {
+                let outside = first.iter().filter(|(starts, _)| !starts.contains(&function));
+                let most = innermost_of_most(&outside.cloned().collect::<Vec<_>>());
+                most.map(|start| symbols.function(start))
+            };
+            let otherwise = otherwise.entry(function).or_insert_with(mostly).clone();
             found[number] = Some(TakingPart {
                 function: symbols.function(function),
                 seconds: time / 1e9 * whole,
-                otherwise: otherwise.map(|start| symbols.function(start)),
+                otherwise,
             });
         }
     }

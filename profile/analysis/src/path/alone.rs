@@ -14,10 +14,6 @@ impl<'a> Walk<'a> {
     /// waits for a lock is not idle, since it waits for a part of the other thread's work. Neither
     /// was a thread alone before there were others, or after they had ended.
     pub(super) fn add_stage(&mut self, thread: usize, from: f64, to: f64) {
-        let others = self.process.threads.iter().enumerate().filter(|&(other, _)| other != thread);
-        let others = others.map(|(_, other)| (other.started, other.started + other.seconds));
-        let life = others.fold((f64::INFINITY, 0.0_f64), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let (from, to) = (from.max(life.0), to.min(life.1));
         let for_events = |wait: &Span| {
             let site = wait.site.map(|site| &self.process.sites[site]);
             site.is_some_and(|site| site.kind != Kind::Lock)
@@ -26,14 +22,19 @@ impl<'a> Walk<'a> {
         if pieces.is_empty() {
             return;
         }
+        let others = self.process.threads.iter().enumerate().filter(|&(other, _)| other != thread);
+        let others = others.map(|(_, other)| (other.started, other.started + other.seconds));
+        let life = others.fold((f64::INFINITY, 0.0_f64), |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let mut stage = self.path.stages.remove(&thread).unwrap_or_default();
-        for (began, ended) in pieces {
+        for (began, ended) in in_both(&pieces, [life].into_iter()) {
             stage.seconds += ended - began;
             stage.longest = stage.longest.max(ended - began);
             stage.pieces += 1;
             self.count_waits(thread, (began, ended), &mut stage);
         }
-        self.path.stages.insert(thread, stage);
+        if stage.pieces > 0 {
+            self.path.stages.insert(thread, stage);
+        }
     }
 
     /// Adds what the other threads waited for between two moments.

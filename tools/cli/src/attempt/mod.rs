@@ -105,9 +105,7 @@ fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failur
     let plan = Plan::new(&policy, files).map_err(|e| Failure::message(RECORD_FAILED, e))?;
     match plan.remarks.first() {
         Some(Remark { why: Why::Without(_), name, .. }) => {
-            let message = format!("can't find the call site `{name}` in {}", files.program());
-            Err(Failure::message(RECORD_FAILED, message)
-                .hint("`syncline report --tables` lists the call sites that acquire locks"))
+            Err(Failure::no_call_site(name, files.program()))
         }
         _ => planned(&plan),
     }

@@ -90,11 +90,7 @@ fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     };
     match plan.remarks.iter().find(|remark| !found(remark.line)) {
         None => Ok(plan.variable),
-        Some(Remark { name, .. }) => {
-            let message = format!("can't find the call site `{name}` in {}", files.program());
-            Err(Failure::message(RECORD_FAILED, message)
-                .hint("`syncline report --tables` lists the call sites that acquire locks"))
-        }
+        Some(Remark { name, .. }) => Err(Failure::no_call_site(name, files.program())),
     }
 }
 

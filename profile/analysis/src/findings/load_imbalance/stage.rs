@@ -54,9 +54,7 @@ fn at_best(process: &Process, thread: usize) -> f64 {
     let worker = &process.threads[thread];
     let shared = part(process, thread).map_or(0.0, |part| part.seconds);
     let own = worker.active() - worker.times.ready - shared;
-    let divided = (process.ran() - process.spun()).max(0.0)
-        / process.processors.unwrap_or(usize::MAX).max(1) as f64;
-    own.max(divided)
+    own.max(super::least(process))
 }
 
 /// How a thread takes part in what others run; `None` if it does not.

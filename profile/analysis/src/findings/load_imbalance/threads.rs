@@ -24,9 +24,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let busiest = (0..crew.work.len()).max_by(|&a, &b| crew.work[a].total_cmp(&crew.work[b]))?;
     let mean = crew.sum() / threads;
     let mean_active = crew.active.iter().sum::<f64>() / threads;
-    let least = (process.ran() - process.spun()).max(0.0)
-        / process.processors.unwrap_or(usize::MAX).max(1) as f64;
-    let after = mean.max(least);
+    let after = mean.max(super::least(process));
     // A thread that sleeps, or waits for a processor that another program has, does not have more
     // work than others. The work of the first thread may include what it did alone, and then says
     // nothing.
