@@ -228,6 +228,13 @@ impl Process {
         self.sites.iter().map(|site| site.figures.spun).sum()
     }
 
+    /// Seconds that the run takes at least: the threads' processor time without polling, divided by
+    /// the number of processors.
+    pub fn least_seconds(&self) -> f64 {
+        let worked = (self.ran() - self.spun()).max(0.0);
+        worked / self.processors.unwrap_or(usize::MAX).max(1) as f64
+    }
+
     /// Indices of the locks, and of the other objects to wait for, that are used at a site.
     pub fn used_at(&self, site: usize) -> impl Iterator<Item = usize> {
         let here = move |lock: &Lock| lock.sites.iter().any(|used| used.site == site);

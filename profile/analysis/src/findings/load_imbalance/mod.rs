@@ -17,13 +17,6 @@ use crate::options::Thresholds;
 /// always unequal at first.
 const SHORTEST_RUN: f64 = 0.1;
 
-/// Seconds that the run takes at least: the threads' processor time without polling, divided by the
-/// number of processors.
-fn least(process: &Process) -> f64 {
-    let worked = (process.ran() - process.spun()).max(0.0);
-    worked / process.processors.unwrap_or(usize::MAX).max(1) as f64
-}
-
 /// The findings about unequal groups, and about groups of unequal threads.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     if process.seconds < SHORTEST_RUN {

@@ -54,7 +54,7 @@ fn at_best(process: &Process, thread: usize) -> f64 {
     let worker = &process.threads[thread];
     let shared = part(process, thread).map_or(0.0, |part| part.seconds);
     let own = worker.active() - worker.times.ready - shared;
-    own.max(super::least(process))
+    own.max(process.least_seconds())
 }
 
 /// How a thread takes part in what others run; `None` if it does not.

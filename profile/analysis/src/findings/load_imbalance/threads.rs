@@ -24,7 +24,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let busiest = (0..crew.work.len()).max_by(|&a, &b| crew.work[a].total_cmp(&crew.work[b]))?;
     let mean = crew.sum() / threads;
     let mean_active = crew.active.iter().sum::<f64>() / threads;
-    let after = mean.max(super::least(process));
+    let after = mean.max(process.least_seconds());
     // A thread that sleeps, or waits for a processor that another program has, does not have more
     // work than others. The work of the first thread may include what it did alone, and then says
     // nothing.
