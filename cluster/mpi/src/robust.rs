@@ -44,13 +44,19 @@ fn row(ranks: usize) -> usize {
     (ENTRIES + (ranks + 1) * size_of::<u32>()).next_multiple_of(LINE)
 }
 
+/// The time, as all ranks read it.
+fn milliseconds() -> u64 {
+    Segment::now().as_millis() as u64
+}
+
 /// The words of a segment of [`size`] bytes, for one rank.
 pub struct Words<const BACK_OFF: bool> {
     area: Arc<Area>,
     own: Process,
     rank: usize,
     ranks: usize,
-    /// The time in milliseconds at which a failed attempt last checked which ranks are alive.
+    /// The time in milliseconds at which a failed attempt last checked which ranks are alive; at
+    /// first, the time at which these words were made.
     asked: AtomicU64,
 }
 
@@ -69,7 +75,8 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
     /// The words for this rank or its stand-in. `process` is the rank's process.
     pub fn new(area: Arc<Area>, rank: usize, ranks: usize, process: Process) -> Self {
         const { assert!(size_of::<Process>() <= LINED) };
-        let words = Words { area, own: Process::own(), rank, ranks, asked: AtomicU64::new(0) };
+        let asked = AtomicU64::new(milliseconds());
+        let words = Words { area, own: Process::own(), rank, ranks, asked };
         // SAFETY: the beginning of the row belongs to this rank, and no other rank reads it before
         // this rank has added something to the words. If it were read half-written, the process
         // would be taken for alive, and nothing worse.
@@ -98,7 +105,7 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
     }
 
     fn is_time_to_ask(&self) -> bool {
-        let now = Segment::now().as_millis() as u64;
+        let now = milliseconds();
         // Relaxed: nothing is wrong if two threads check at the same time.
         let is_time = now.saturating_sub(self.asked.load(Relaxed)) >= ASK_AFTER;
         if is_time {

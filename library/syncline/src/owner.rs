@@ -19,7 +19,9 @@ mod unnoted;
 #[cfg(all(debug_assertions, feature = "std"))]
 pub(crate) use lock::{Named, Owner};
 pub(crate) use mode::Mode;
+#[cfg(all(debug_assertions, feature = "std"))]
+pub(crate) use noted::Waiting;
 #[cfg(feature = "std")]
 pub(crate) use number::{is_this_thread, this_thread};
 #[cfg(not(all(debug_assertions, feature = "std")))]
-pub(crate) use unnoted::{Named, Owner};
+pub(crate) use unnoted::{Named, Owner, Waiting};

@@ -13,7 +13,7 @@ use std::thread::{self, Builder};
 use std::time::Duration;
 
 use syncline::lock::{Mcs, RawLock, Upgradable};
-use syncline::{Condvar, Mutex, ReentrantMutex, RwLock, RwLockUpgradableReadGuard};
+use syncline::{Condvar, Mutex, MutexGuard, ReentrantMutex, RwLock, RwLockUpgradableReadGuard};
 
 /// Long enough for all threads of a test to start waiting.
 const SOON: Duration = Duration::from_millis(50);
@@ -246,6 +246,38 @@ fn a_cycle_through_a_condition_variable() {
     );
     assert_told(&messages, &["2 threads", "(ada) waits", "(bob) holds"]);
     assert!(messages[0].matches("deadlock.rs:").count() == 4, "{}", messages[0]);
+}
+
+/// `unlocked` can't panic, since its guard must hold the mutex again. So the other thread has to wait
+/// later.
+#[test]
+fn a_cycle_through_a_mutex_that_was_unlocked_for_a_while() {
+    let (lent, other) = (Mutex::new(0_u32), Mutex::new(0_u64));
+    let line = AtomicUsize::new(0);
+    let taken = Barrier::new(2);
+    let ada = || {
+        let mut guard = lent.lock();
+        let lend = || {
+            let held = other.lock();
+            taken.wait();
+            taken.wait();
+            held
+        };
+        line.store(line!() as usize + 1, SeqCst);
+        let _held = MutexGuard::unlocked(&mut guard, lend);
+        *guard += 1;
+    };
+    let bob = || {
+        taken.wait();
+        let _lent = lent.lock();
+        taken.wait();
+        thread::sleep(SOON);
+        drop(other.lock());
+    };
+    let messages = messages(vec![("ada", Box::new(ada)), ("bob", Box::new(bob))]);
+    let line = format!("deadlock.rs:{}:", line.load(SeqCst));
+    assert_told(&messages, &["2 threads", "(ada) waits at ", &line, "for the Mutex<u32>"]);
+    assert_eq!(*lent.lock(), 1);
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub use living::Living;
 pub use op::{Class, Op, Primitive};
 pub use process::{ProcessFile, Row, Thread, text};
 pub use recent::{Recent, packed_name};
-pub use samples::{PythonFrame, SampledProcess, SampledThread, Samples};
+pub use samples::{PythonFrame, SampledProcess, SampledThread, Samples, UnreadRequests};
 pub use session::{Ending, Refusal, Session, check_answers, process_files};
 pub use shell::command_line;
 pub use windows::Windows;

@@ -40,6 +40,22 @@ pub struct SampledProcess {
     pub python: Vec<PythonFrame>,
     /// Its threads, by their numbers.
     pub threads: Vec<SampledThread>,
+    /// The requests that waited while all threads slept.
+    #[serde(default)]
+    pub unread: UnreadRequests,
+}
+
+/// Requests that had arrived on TCP connections of a process, while no thread of the recorded
+/// program ran, was ready to run, or waited for input from these connections. A connection that was
+/// not accepted yet counts as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UnreadRequests {
+    /// How often the sampler found such requests, of some ten looks a second.
+    pub looks: u64,
+    /// How long requests were unread, in nanoseconds: the time between looks.
+    pub nanoseconds: u64,
+    /// The sum over these times, each multiplied by the number of such connections.
+    pub times_connections: u64,
 }
 
 /// A position in a Python function.
@@ -77,6 +93,11 @@ pub struct SampledThread {
     /// (else 0), and the time slept in nanoseconds. The sampler looks at the thread some ten times
     /// a second.
     pub slept: Vec<(u32, u32, u64, u64)>,
+    /// Like `slept`, for the time in which requests were unread that this thread could have served:
+    /// it waited for other connections of the same server. If no thread did, for all threads that
+    /// waited neither for a futex nor for an answer of the same server.
+    #[serde(default)]
+    pub beside_unread: Vec<(u32, u32, u64, u64)>,
 }
 
 impl Samples {

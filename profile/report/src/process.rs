@@ -14,8 +14,9 @@ pub fn state(process: &Process) -> String {
         State::Exited { status: Some(status) } => format!("exit status {status}"),
         State::Exited { status: None } => "exited".to_owned(),
         State::Killed { signal } => format!("ended by signal {signal}"),
+        State::Executed => "executed another program".to_owned(),
         State::Running => "still runs".to_owned(),
-        State::Unknown => "ended without notice or by exec, or still runs".to_owned(),
+        State::Unknown => "ended without notice, or still runs".to_owned(),
     }
 }
 

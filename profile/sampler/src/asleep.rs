@@ -35,7 +35,8 @@ impl Asleep {
     /// The system call in which a thread sleeps, and its stack; `None` if it is in no system call,
     /// woke up meanwhile, has ended, or may not be inspected.
     pub fn of(thread: Thread) -> Option<Asleep> {
-        let State { call, argument, sp, ip } = state(thread)?;
+        let before = state(thread)?;
+        let State { call, arguments: [argument, ..], sp, ip } = before;
         let (base, first) = (sp as usize, PAGE - sp as usize % PAGE);
         let mut stack = vec![0; first + MORE_PAGES * PAGE];
         // Each piece is read completely or not at all: the stack may end after the first.
@@ -44,28 +45,33 @@ impl Asleep {
         let pid = Pid::from_raw(thread.0 as i32);
         let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut stack)], &pieces).ok()?;
         stack.truncate(read);
-        let asleep = Asleep { call, argument, ip, sp, stack };
-        asleep.goes_on(thread).then_some(asleep)
+        (state(thread) == Some(before)).then_some(Asleep { call, argument, ip, sp, stack })
     }
 
     /// Whether the thread sleeps in the same call, with the same stack pointer.
     pub fn goes_on(&self, thread: Thread) -> bool {
         let &Asleep { call, argument, ip, sp, .. } = self;
-        state(thread) == Some(State { call, argument, sp, ip })
+        state(thread).is_some_and(|now| {
+            (now.call, now.arguments[0], now.ip, now.sp) == (call, argument, ip, sp)
+        })
     }
 }
 
 /// What `/proc` says of a thread that sleeps in a system call.
-#[derive(Debug, PartialEq)]
-struct State {
-    call: u32,
-    argument: u64,
-    sp: u64,
-    ip: u64,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    /// The number of the system call.
+    pub call: u32,
+    /// Its arguments.
+    pub arguments: [u64; 6],
+    /// The stack pointer.
+    pub sp: u64,
+    /// The address of the instruction after the system call's.
+    pub ip: u64,
 }
 
 /// The state of a thread; `None` if it does not sleep in a system call, or that can't be read.
-fn state((pid, tid): Thread) -> Option<State> {
+pub fn state((pid, tid): Thread) -> Option<State> {
     parse(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?)
 }
 
@@ -75,12 +81,13 @@ fn parse(line: &str) -> Option<State> {
     match words[..] {
         // Outside of a system call, as in a page fault, there are no arguments, and the number is
         // -1.
-        [call, argument, .., sp, ip] if words.len() == 9 => Some(State {
-            call: call.parse().ok()?,
-            argument: hex(argument)?,
-            sp: hex(sp)?,
-            ip: hex(ip)?,
-        }),
+        [call, a, b, c, d, e, f, sp, ip] => {
+            let mut arguments = [0; 6];
+            for (argument, word) in arguments.iter_mut().zip([a, b, c, d, e, f]) {
+                *argument = hex(word)?;
+            }
+            Some(State { call: call.parse().ok()?, arguments, sp: hex(sp)?, ip: hex(ip)? })
+        }
         _ => None,
     }
 }
@@ -92,7 +99,8 @@ mod tests {
     #[test]
     fn a_line_has_the_call_and_two_pointers() {
         let line = "202 0x7fa89377f990 0x109 0x675a 0x0 0x0 0xffffffff 0x7ffe10 0x7fa89f\n";
-        let state = State { call: 202, argument: 0x7fa8_9377_f990, sp: 0x7ffe10, ip: 0x7fa89f };
+        let arguments = [0x7fa8_9377_f990, 0x109, 0x675a, 0, 0, 0xffff_ffff];
+        let state = State { call: 202, arguments, sp: 0x7ffe10, ip: 0x7fa89f };
         assert_eq!(parse(line), Some(state));
         assert_eq!(parse("running\n"), None);
         assert_eq!(parse("-1 0x7ffe10 0x7fa89f\n"), None, "a page fault");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use nix::libc::SYS_futex;
-use syncline_recording::{PythonFrame, SampledProcess, SampledThread, Samples};
+use syncline_recording::{PythonFrame, SampledProcess, SampledThread, Samples, UnreadRequests};
 
 use crate::asleep::{Asleep, Thread};
 use crate::clock::Sample;
@@ -40,6 +40,10 @@ struct Process {
     slices: HashMap<u32, u64>,
     /// How long a thread slept, in nanoseconds.
     slept: HashMap<(u32, Slept), u64>,
+    /// How long a thread slept while requests that it could have served were unread, in
+    /// nanoseconds.
+    beside: HashMap<(u32, Slept), u64>,
+    unread: UnreadRequests,
     /// The positions in Python functions, and the index of each.
     python: Vec<PythonFrame>,
     python_numbers: HashMap<PythonFrame, u64>,
@@ -114,6 +118,22 @@ impl Gathered {
     pub fn sleep(&mut self, (pid, tid): Thread, slept: Slept, nanoseconds: u64) {
         let process = self.processes.entry(pid).or_default();
         *process.slept.entry((tid, slept)).or_default() += nanoseconds;
+    }
+
+    /// Adds time for which requests of a process were unread, in nanoseconds, and on how many
+    /// connections.
+    pub fn leave_unread(&mut self, pid: u32, connections: u64, nanoseconds: u64) {
+        let unread = &mut self.processes.entry(pid).or_default().unread;
+        unread.looks += 1;
+        unread.nanoseconds += nanoseconds;
+        unread.times_connections += connections * nanoseconds;
+    }
+
+    /// Adds time that a thread slept while requests that it could have served were unread, in
+    /// nanoseconds.
+    pub fn sleep_beside(&mut self, (pid, tid): Thread, slept: Slept, nanoseconds: u64) {
+        let process = self.processes.entry(pid).or_default();
+        *process.beside.entry((tid, slept)).or_default() += nanoseconds;
     }
 
     /// Adds a number of lost samples.
@@ -203,9 +223,14 @@ impl Process {
             let frames = if in_kernel { &mut thread.in_kernel } else { &mut thread.seen };
             frames.push((frame, nanoseconds));
         }
-        for (&(tid, Slept { frame, call, python_futex }), &nanoseconds) in &self.slept {
-            let slept = (frame, call, python_futex, nanoseconds);
-            threads.entry(tid).or_default().slept.push(slept);
+        let slept = |(slept, nanoseconds): (Slept, u64)| {
+            (slept.frame, slept.call, slept.python_futex, nanoseconds)
+        };
+        for (&(tid, place), &nanoseconds) in &self.slept {
+            threads.entry(tid).or_default().slept.push(slept((place, nanoseconds)));
+        }
+        for (&(tid, place), &nanoseconds) in &self.beside {
+            threads.entry(tid).or_default().beside_unread.push(slept((place, nanoseconds)));
         }
         let mut own_pid = None;
         let mut numbered = Vec::new();
@@ -216,10 +241,16 @@ impl Process {
             thread.seen.sort_unstable();
             thread.in_kernel.sort_unstable();
             thread.slept.sort_unstable();
+            thread.beside_unread.sort_unstable();
             numbered.push(thread);
         }
-        let (frames, python) = (self.frames.clone(), self.python.clone());
-        Some(SampledProcess { pid: own_pid?, frames, python, threads: numbered })
+        Some(SampledProcess {
+            pid: own_pid?,
+            frames: self.frames.clone(),
+            python: self.python.clone(),
+            threads: numbered,
+            unread: self.unread,
+        })
     }
 }
 

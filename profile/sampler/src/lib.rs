@@ -10,7 +10,8 @@
 //! Now and then the sampler looks at sleeping threads: the kernel says which system call they sleep
 //! in, and their stacks can be read. That shows what threads do in the kernel, in addition to the
 //! waits that the recorder has seen. If a thread sleeps in Python's interpreter, the sampler also
-//! reads which Python functions the thread is in.
+//! reads which Python functions the thread is in. If all threads sleep, the sampler looks for
+//! requests that wait in the program's sockets.
 //!
 //! An event is opened only for a thread that was seen to use the processors. New threads do not
 //! inherit the event, because inherited events slow the creation of threads down, the more so the
@@ -18,14 +19,17 @@
 //! its time.
 
 mod asleep;
+mod awaited;
 mod clock;
 mod gathered;
 mod mapped;
 mod outer;
 mod own;
 mod python;
+mod sockets;
 mod threads;
 mod times;
+mod unread;
 mod unwinding;
 mod window;
 

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-use nix::time::{ClockId, clock_gettime};
 use syncline_recording::Samples;
 
 use crate::asleep::{Asleep, Thread};
 use crate::gathered::{Gathered, Slept};
 use crate::own::OwnNumbers;
-use crate::times::{self, Times};
+use crate::times::{self, Times, processor_time};
+use crate::unread::{LookedAt, Unread};
 use crate::window::{Window, stretch};
 
 /// The number of threads that are sampled at a time. Each has a buffer.
@@ -39,6 +39,7 @@ pub struct Threads<P> {
     sampled: HashMap<Thread, Window>,
     known: HashMap<Thread, Known>,
     own: OwnNumbers,
+    unread: Unread,
     looked: Instant,
     next: Instant,
     pause: Duration,
@@ -69,6 +70,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             sampled: HashMap::new(),
             known: HashMap::new(),
             own: OwnNumbers::default(),
+            unread: Unread::new(),
             looked: Instant::now(),
             next: Instant::now(),
             pause: FIRST,
@@ -123,6 +125,13 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         self.pause = LONGEST.min(self.pause * 2).max(self.cost.min(cost) * SHARE);
         self.cost = cost;
         self.next = began + self.pause;
+        let looked_at = |(&thread, known): (&Thread, &Known)| LookedAt {
+            thread,
+            times: known.times,
+            slept: known.asleep,
+        };
+        let threads: Vec<LookedAt> = self.known.iter().map(looked_at).collect();
+        self.unread.look(&threads, gathered);
     }
 
     /// Samples the busiest of these threads. Each comes with the times that it has used since the
@@ -223,11 +232,6 @@ impl Known {
     fn sleeps_on(&self, times: Times) -> bool {
         self.asleep.is_some() && times.slices > 0 && times.slices == self.times.slices
     }
-}
-
-/// The processor time of the calling thread.
-fn processor_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! How long threads were on a processor, and how often they got one.
 
 use std::fs;
+use std::time::Duration;
 
+use nix::time::{ClockId, clock_gettime};
 use syncline_recording::schedstat;
 
 use crate::asleep::Thread;
@@ -25,14 +27,23 @@ impl Times {
     }
 }
 
+/// The processor time of the calling thread.
+pub fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
 /// The times of those threads of a process whose times can be read; empty if the process has ended.
 pub fn of(pid: u32) -> Vec<(Thread, Times)> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let times = |entry: fs::DirEntry| {
-        let tid: u32 = entry.file_name().to_str()?.parse().ok()?;
-        let text = fs::read(entry.path().join("schedstat")).ok()?;
-        let cpu = schedstat::parse(&text)?.cpu_ns;
-        Some(((pid, tid), Times { cpu, slices: schedstat::slices(&text)? }))
+        let thread = (pid, entry.file_name().to_str()?.parse().ok()?);
+        Some((thread, of_thread(thread)?))
     };
     entries.filter_map(|entry| times(entry.ok()?)).collect()
+}
+
+/// The times of a thread; `None` if it has ended, or its times can't be read.
+pub fn of_thread((pid, tid): Thread) -> Option<Times> {
+    let text = fs::read(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
+    Some(Times { cpu: schedstat::parse(&text)?.cpu_ns, slices: schedstat::slices(&text)? })
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use syncline_code::locate::Missing;
+
 /// A recording can't be read, a report can't be written, or the machine can't be measured.
 pub const REPORT_FAILED: u8 = 1;
 /// For commands that run a program: Syncline itself failed, before or after it ran the program.
@@ -28,9 +30,14 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The failure of a command that was given a call site which the program does not have.
-    pub fn no_call_site(name: &str, program: impl fmt::Display) -> Failure {
-        let message = format!("can't find the call site `{name}` in {program}");
+    /// The failure of a command that was given a call site which was not found in the program.
+    pub fn no_call_site(name: &str, program: impl fmt::Display, missing: Missing) -> Failure {
+        let why = match missing {
+            Missing::NoSuchName => "",
+            Missing::NoSymbols => ", which has no symbols",
+            Missing::Changed => ": it is an address of another build of the program",
+        };
+        let message = format!("can't find the call site `{name}` in {program}{why}");
         Failure::message(RECORD_FAILED, message)
             .hint("`syncline report --tables` lists the call sites that acquire locks")
     }

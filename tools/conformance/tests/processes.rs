@@ -120,14 +120,13 @@ fn an_end_that_only_the_parent_sees() {
         let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
         assert_eq!(own, [state], "{how}");
     }
-    // This process ran two programs. The first has no end, since it executed the second one, which
-    // ended with status 10.
+    // This process ran two programs. The first executed the second one, which ended with status 10.
     let pid = both.truth.value("exec") as u32;
     let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
-    assert_eq!(own, [State::Unknown, exited(10)]);
+    assert_eq!(own, [State::Executed, exited(10)]);
     // No process waited for the child of that process.
     assert_eq!(states.len(), seen.len() + 4);
-    assert_eq!(states.iter().filter(|s| s.1 == State::Unknown).count(), 2);
+    assert_eq!(states.iter().filter(|s| s.1 == State::Unknown).count(), 1);
 }
 
 /// A shell uses no lock, so it has no file of its own in which to note how its children ended.

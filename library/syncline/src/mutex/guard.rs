@@ -2,12 +2,13 @@
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use core::panic::Location;
 use core::ptr::NonNull;
 
 use super::data::Mutex;
 use crate::lock::{Gate, RawLock};
 use crate::mapped::{MappedMutexGuard, shown_as_its_value, take_node};
-use crate::owner::Mode;
+use crate::owner::{Mode, Waiting};
 use crate::watched::Node;
 
 /// The right to reach a [`Mutex`]'s value, until dropped.
@@ -127,46 +128,56 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
     /// MutexGuard::unlocked(&mut guard, || *turns.lock() += 1);
     /// assert_eq!(*guard, 1);
     /// ```
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn unlocked<R>(guard: &mut Self, section: impl FnOnce() -> R) -> R {
-        /// Acquires the lock again when dropped.
-        struct Again<'g, L: RawLock>(&'g L, &'g L::Node);
-
-        impl<L: RawLock> Drop for Again<'_, L> {
-            fn drop(&mut self) {
-                // SAFETY: the guard's node is free since the release, and stays with the guard.
-                unsafe { self.0.acquire(self.1) };
-            }
-        }
-
-        guard.released(|lock, node| {
-            // SAFETY: the guard holds the lock with this node.
-            unsafe { lock.release(node) };
-            let _again = Again(lock, node);
-            section()
-        })
-    }
-
-    /// Releases the lock and calls a function with the lock and a node for it. The function must
-    /// have acquired the lock with that node when it returns or panics.
-    fn released<R>(&mut self, section: impl FnOnce(&L, &L::Node) -> R) -> R {
-        let Self { mutex, node, .. } = self;
+        let Self { mutex, node, .. } = guard;
         let _again = OwnedAgain(mutex);
         mutex.lock.ends();
-        section(&mutex.lock.lock, node)
+        // SAFETY: the guard holds the lock with this node.
+        unsafe { mutex.lock.lock.release(node) };
+        let _again = Again { mutex, node, since: Location::caller() };
+        section()
     }
 
-    /// Like [`released`](Self::released), for a function that does nothing but wait. The whole call
-    /// counts as a wait for the lock, since this thread can't continue without the lock.
+    /// Releases the lock and calls a function with the lock and a node for it. The function must do
+    /// nothing but wait, and must have acquired the lock with that node when it returns or panics.
+    /// The whole call counts as a wait for the lock, since this thread can't continue without the
+    /// lock.
     #[doc(hidden)]
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn rests<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
         let Self { mutex, node, .. } = self;
         let _again = OwnedAgain(mutex);
         mutex.lock.ends();
-        let waiting = mutex.lock.owner.waits_unchecked(Mode::Alone, mutex.named());
+        let waiting = mutex.waits_again(Location::caller());
         let result = wait(&mutex.lock.lock, node);
         waiting.ends();
         result
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Mutex<T, L> {
+    /// Notes that this thread waits to acquire the lock again. It looks for no cycle: a guard must
+    /// hold its lock, so the wait can't end by a panic.
+    fn waits_again(&self, since: &'static Location<'static>) -> Waiting {
+        self.lock.owner.waits_unchecked(Mode::Alone, self.named(), since)
+    }
+}
+
+/// When dropped, acquires the lock again with the guard's node.
+struct Again<'g, T: ?Sized, L: RawLock> {
+    mutex: &'g Mutex<T, L>,
+    node: &'g L::Node,
+    /// The line that waits for the lock.
+    since: &'static Location<'static>,
+}
+
+impl<T: ?Sized, L: RawLock> Drop for Again<'_, T, L> {
+    fn drop(&mut self) {
+        let waiting = self.mutex.waits_again(self.since);
+        // SAFETY: the guard's node is free since the release, and stays with the guard.
+        unsafe { self.mutex.lock.lock.acquire(self.node) };
+        waiting.ends();
     }
 }
 

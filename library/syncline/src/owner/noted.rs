@@ -38,7 +38,7 @@ impl Owner {
     #[track_caller]
     pub(crate) fn waits(&self, mode: Mode, lock: Named) -> Waiting {
         self.expect_another();
-        let waiting = self.waits_unchecked(mode, lock);
+        let waiting = self.waits_unchecked(mode, lock, Location::caller());
         // SeqCst: the last thread of a cycle to pass this fence sees what the others have noted
         // before their fences: their waits, and before these, what they hold.
         fence(SeqCst);
@@ -52,12 +52,16 @@ impl Owner {
         waiting
     }
 
-    /// Notes a wait as [`waits`](Self::waits) does, but looks for no cycle and never panics. A
-    /// thread that waits later may find a cycle with this wait.
-    #[track_caller]
-    pub(crate) fn waits_unchecked(&self, mode: Mode, lock: Named) -> Waiting {
+    /// Notes a wait as [`waits`](Self::waits) does, on this line, but looks for no cycle and never
+    /// panics. A thread that waits later may find a cycle with this wait.
+    pub(crate) fn waits_unchecked(
+        &self,
+        mode: Mode,
+        lock: Named,
+        since: &'static Location<'static>,
+    ) -> Waiting {
         let owner = AtomicPtr::new(from_ref(self).cast_mut());
-        let noted = notes::waits(Wait { owner, mode, lock, since: Location::caller() });
+        let noted = notes::waits(Wait { owner, mode, lock, since });
         Waiting { noted }
     }
 

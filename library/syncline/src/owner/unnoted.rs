@@ -1,6 +1,8 @@
 //! Notes nothing: for release builds, and for builds without `std`, in which threads have no
 //! numbers.
 
+use core::panic::Location;
+
 use super::mode::Mode;
 
 /// The threads that hold a lock: not noted.
@@ -38,7 +40,12 @@ impl Owner {
         Waiting
     }
     #[inline(always)]
-    pub(crate) fn waits_unchecked(&self, _: Mode, _: Named) -> Waiting {
+    pub(crate) fn waits_unchecked(
+        &self,
+        _: Mode,
+        _: Named,
+        _: &'static Location<'static>,
+    ) -> Waiting {
         Waiting
     }
     #[inline(always)]

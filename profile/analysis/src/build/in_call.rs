@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use syncline_recording::{ProcessFile, SampledProcess};
+use syncline_recording::{ProcessFile, SampledProcess, UnreadRequests};
 use syscalls::x86_64::Sysno;
 
 use super::clock::Clock;
 use super::seen::Spent;
 use super::stacks::Stacks;
 use super::sum::Sum;
-use crate::model::InCall;
+use crate::model::{InCall, Unread};
 
 /// All calls in which threads slept, those with most time first. Samples inside a recorded call are
 /// left out, since they are counted as waits already. Sleeping threads are sampled about ten
@@ -30,6 +30,26 @@ pub fn asleep(
         }
     }
     calls.finish(stacks)
+}
+
+/// The requests that waited while every thread slept; `None` if there were none. A thread that
+/// sleeps in a recorded call could have read them as well.
+pub fn unread(file: &ProcessFile, process: &SampledProcess, stacks: &mut Stacks) -> Option<Unread> {
+    let UnreadRequests { looks, nanoseconds, times_connections } = process.unread;
+    let mut calls = Calls::default();
+    for sampled in &process.threads {
+        let Some(thread) = file.place_of(sampled.tid) else { continue };
+        for &(frame, call, _, nanoseconds) in &sampled.beside_unread {
+            let Some(number) = stacks.add_caller(process.stack(frame)) else { continue };
+            calls.add(name(call), thread, number, nanoseconds as f64 / 1e9, stacks);
+        }
+    }
+    (looks > 0).then(|| Unread {
+        looks,
+        seconds: nanoseconds as f64 / 1e9,
+        connections: times_connections as f64 / nanoseconds.max(1) as f64,
+        asleep: calls.finish(stacks),
+    })
 }
 
 /// All calls in which threads used a processor, those with most time first. The name is that of the

@@ -99,6 +99,7 @@ impl Context<'_> {
         let atomics = atomics::by_function(&seen.atomics, &mut stacks, &clock);
         let in_kernel = in_call::running(&seen.calls, &mut stacks, &clock);
         let asleep = in_call::asleep(file, samples, &mut stacks);
+        let unread = samples.and_then(|samples| in_call::unread(file, samples, &mut stacks));
         let taking_part = taking_part::find(file, samples, &clock, &mut stacks);
         let log = |(t, thread): (usize, &Thread)| timeline::log(t, &thread.log, &sites, &stacks);
         let logs = file.threads.iter().enumerate().map(log).collect();
@@ -143,6 +144,7 @@ impl Context<'_> {
             remaining: Vec::new(),
             critical_path: CriticalPath::default(),
             asleep,
+            unread,
             in_kernel,
             atomics,
             whatif: Vec::new(),
@@ -187,13 +189,15 @@ fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
 /// How a process ended, by what `record` saw, or the process's parent, or else by what the process
 /// itself wrote. What `record` saw applies to the last program that the process ran.
 fn state(file: &ProcessFile, session: Option<&Session>) -> State {
+    let executed = file.next_program().exists();
     let ending = session.and_then(|session| session.ending);
-    match ending.filter(|_| !file.next_program().exists()) {
+    match ending.filter(|_| !executed) {
         Some(Ending::Status(status)) => State::Exited { status: Some(status) },
         Some(Ending::Signal(signal)) => State::Killed { signal },
         None if file.header.seen & SEEN != 0 => seen(file.header.seen),
         _ if file.header.state == PROCESS_EXITED => State::Exited { status: None },
         _ if file.header.state == PROCESS_LEFT => State::Running,
+        _ if executed => State::Executed,
         _ if file.now.is_some() => State::Running,
         _ => State::Unknown,
     }

@@ -135,6 +135,15 @@ impl Stacks {
         self.add_behind(addresses)
     }
 
+    /// Like [`add_seen`](Self::add_seen), but if a recorded call has led there, adds the stack of
+    /// the call's caller.
+    pub fn add_caller(&mut self, addresses: Vec<u64>) -> Option<usize> {
+        match self.symbols.from_recorded_call(&addresses) {
+            Some(caller) => self.add_behind(caller.to_vec()),
+            None => self.add_seen(addresses),
+        }
+    }
+
     /// Adds the stack of a sampled thread that was right behind the instruction to show. That is
     /// where a return address lies. `None` as for [`add_seen`](Self::add_seen).
     pub fn add_behind(&mut self, addresses: Vec<u64>) -> Option<usize> {

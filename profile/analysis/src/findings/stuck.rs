@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_recording::Op;
 
-use crate::model::{Kind, Process, State, Stuck, Thread, Trap, WaitingNow};
+use crate::model::{Kind, Process, Stuck, Thread, Trap, WaitingNow};
 use crate::name;
 use crate::name::primitive;
 use syncline_present::number::{counted, grouped};
@@ -31,9 +31,9 @@ const ENDS_BY_ITSELF: [Op; 6] = [
 ];
 
 /// All deadlocks; if there are none, other waits that will not end. Empty if the process has
-/// exited.
+/// exited or executed another program.
 pub fn find(process: &Process) -> Vec<Stuck> {
-    if matches!(process.state, State::Exited { .. }) {
+    if process.state.is_own_end() {
         return Vec::new();
     }
     let mut stuck = deadlocks(process);
@@ -219,6 +219,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, process};
+    use crate::model::State;
 
     /// Four threads, some of which wait. Each entry is the index of a thread, that of the lock that
     /// it waits for, and that of the lock's holder.
@@ -269,8 +270,10 @@ mod tests {
         drawn.threads[1].waiting_now.as_mut().unwrap().seconds = 0.05;
         assert!(find(&drawn).is_empty());
         let mut drawn = waits(&circle);
-        drawn.state = State::Exited { status: Some(0) };
-        assert!(find(&drawn).is_empty());
+        for ended in [State::Exited { status: Some(0) }, State::Executed] {
+            drawn.state = ended;
+            assert!(find(&drawn).is_empty(), "{ended:?}");
+        }
     }
 
     #[test]

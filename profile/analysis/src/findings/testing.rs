@@ -72,6 +72,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         remaining: Vec::new(),
         critical_path: CriticalPath::default(),
         asleep: Vec::new(),
+        unread: None,
         in_kernel: Vec::new(),
         atomics: Vec::new(),
         whatif: Vec::new(),

@@ -31,6 +31,7 @@ mod thread;
 mod thresholds;
 mod timeline;
 mod times;
+mod unread;
 mod whatif;
 
 pub use atomics::Atomics;
@@ -58,4 +59,5 @@ pub use thread::{TakingPart, Thread, WaitingNow};
 pub use thresholds::Thresholds;
 pub use timeline::{Activity, Span, Timeline};
 pub use times::Times;
+pub use unread::Unread;
 pub use whatif::{Delay, Delayed, Follows, Range, Shape, WhatIf};

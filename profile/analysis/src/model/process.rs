@@ -24,6 +24,7 @@ use super::stuck::Stuck;
 use super::thread::Thread;
 use super::timeline::Timeline;
 use super::times::Times;
+use super::unread::Unread;
 use super::whatif::WhatIf;
 
 /// How a process ended.
@@ -40,12 +41,21 @@ pub enum State {
         /// The signal's number.
         signal: i32,
     },
+    /// The process replaced itself with another program (`exec`), which has a file of its own.
+    Executed,
     /// The process still ran when the recording was read, with its file mapped; or recording ended
     /// before the process did.
     Running,
-    /// Not known: the process ended without a trace in the recording, replaced itself with another
-    /// program, or still runs where it can't be seen, for example in a container.
+    /// Not known: the process ended without a trace in the recording, replaced itself with a program
+    /// that has no file, or still runs where it can't be seen, for example in a container.
     Unknown,
+}
+
+impl State {
+    /// Whether the program itself ended its run: it exited, or executed another program.
+    pub fn is_own_end(self) -> bool {
+        matches!(self, State::Exited { .. } | State::Executed)
+    }
 }
 
 /// A process: the sums of all that was recorded of it, and the findings.
@@ -98,6 +108,8 @@ pub struct Process {
     pub critical_path: CriticalPath,
     /// System calls in which threads slept, besides recorded waits, those with most time first.
     pub asleep: Vec<InCall>,
+    /// Requests that waited while every thread slept; `None` if there were none.
+    pub unread: Option<Unread>,
     /// System calls in which threads used a processor, besides recorded calls, those with most time
     /// first. Their names are those of the functions that make them.
     pub in_kernel: Vec<InCall>,

@@ -108,6 +108,8 @@ pub enum Rule {
     LibraryLock,
     /// A thread that is created for each small piece of work.
     ThreadForEachTask,
+    /// Requests that wait in a server's sockets while all its threads sleep.
+    UnreadRequests,
     /// Pieces of work that sleep, done one after the other in one thread, while other threads wait.
     OneAtATime,
     /// Groups of threads with unequal work.
@@ -218,6 +220,7 @@ impl Rule {
             Rule::BusyAtomics             => alone(C::ImproperGranularity, Nothing),
             Rule::LibraryLock             => alone(C::ImproperPrimitive, AtLocks),
             Rule::ThreadForEachTask       => alone(C::ImproperGranularity, All),
+            Rule::UnreadRequests          => alone(C::LoadImbalance, Nothing),
             Rule::OneAtATime              => alone(C::ImproperGranularity, All),
             Rule::UnequalGroups           => alone(C::LoadImbalance, AtLocks),
             Rule::UnequalThreads          => alone(C::LoadImbalance, AtLocks),

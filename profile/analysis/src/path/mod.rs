@@ -25,13 +25,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::{Op, Primitive};
 
 use crate::findings::waking::{is_clock, wakes};
-use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span, State};
+use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span};
 use crate::name;
 
-/// The critical path of a process; empty if it did not exit by itself, or had only one thread.
+/// The critical path of a process; empty if the program did not end its run itself, or had only one
+/// thread.
 pub fn critical_path(process: &Process) -> CriticalPath {
-    let exited = matches!(process.state, State::Exited { .. });
-    if !exited || process.threads.len() < 2 {
+    if !process.state.is_own_end() || process.threads.len() < 2 {
         return CriticalPath::default();
     }
     let mut walk = Walk::new(process);

@@ -2,7 +2,7 @@ use syncline_recording::{Op, Primitive};
 
 use super::*;
 use crate::findings::testing::{Drawn, Use, process};
-use crate::model::Times;
+use crate::model::{State, Times};
 
 /// Adds a wait of a thread: its begin and end, its site, and the thread that ended it.
 fn wait(
@@ -181,8 +181,10 @@ fn a_process_that_was_ended_has_no_end_to_trace() {
     let mut drawn = three();
     drawn.state = State::Killed { signal: 15 };
     assert_eq!(critical_path(&drawn), CriticalPath::default());
-    drawn.state = State::Exited { status: Some(1) };
-    assert!(!critical_path(&drawn).parts.is_empty());
+    for ended in [State::Exited { status: Some(1) }, State::Executed] {
+        drawn.state = ended;
+        assert!(!critical_path(&drawn).parts.is_empty(), "{ended:?}");
+    }
     drawn.threads.truncate(1);
     assert!(critical_path(&drawn).parts.is_empty(), "one thread waits for nobody");
 }

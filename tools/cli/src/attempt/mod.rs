@@ -104,8 +104,8 @@ fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failur
     let policy = Policy { rules: vec![rule], ..Policy::default() };
     let plan = Plan::new(&policy, files).map_err(|e| Failure::message(RECORD_FAILED, e))?;
     match plan.remarks.first() {
-        Some(Remark { why: Why::Without(_), name, .. }) => {
-            Err(Failure::no_call_site(name, files.program()))
+        Some(&Remark { why: Why::Without(missing), ref name, .. }) => {
+            Err(Failure::no_call_site(name, files.program(), missing))
         }
         _ => planned(&plan),
     }

@@ -49,8 +49,8 @@ pub struct WhatIf {
     pub runs: usize,
 
     /// Size of the longest delays: the sum of all delays of this size in a run, as a percentage of
-    /// the run's time
-    #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_percent)]
+    /// the run's time; each is at least 160 ns
+    #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_longest)]
     pub longest: f64,
 
     /// Print JSON, for scripts
@@ -91,6 +91,13 @@ impl What {
 
 /// The most call sites that one run can slow down: the delay library has counters for this many.
 pub const MOST_PLACES: usize = 5;
+
+fn parse_longest(text: &str) -> Result<f64, String> {
+    match parse_percent(text) {
+        Ok(percent) if percent >= 1.0 => Ok(percent),
+        _ => Err("expected a percentage from 1 to 100".to_owned()),
+    }
+}
 
 fn parse_places(text: &str) -> Result<usize, String> {
     match text.parse() {

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use syncline_analysis::model::WhatIf;
 use syncline_experiments::{Document, Error, Measured, Slowed, Slowing};
-use syncline_policy::{Files, Plan, Remark};
+use syncline_policy::{Files, Plan, Why};
 use syncline_recording::clock::Clock;
 use syncline_recording::layout::CLOCK_TSC;
 use syncline_statistics::fewest;
@@ -88,9 +88,13 @@ fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     let found = |number: usize| {
         plan.remarks.iter().filter(|remark| remark.line == number).count() < names[number - 1].len()
     };
-    match plan.remarks.iter().find(|remark| !found(remark.line)) {
+    let unknown = plan.remarks.iter().find_map(|remark| match remark.why {
+        Why::Without(missing) if !found(remark.line) => Some((&remark.name, missing)),
+        _ => None,
+    });
+    match unknown {
         None => Ok(plan.variable),
-        Some(Remark { name, .. }) => Err(Failure::no_call_site(name, files.program())),
+        Some((name, missing)) => Err(Failure::no_call_site(name, files.program(), missing)),
     }
 }
 

@@ -2,13 +2,15 @@
 //! sections 2.1.5 and 4.4.5). Groups are threads with the same start function and of
 //! the same pool ([`crew`]). Either the groups have the wrong numbers of threads, as the
 //! stages of a pipeline ([`groups`]), or the threads of one group have unequal shares
-//! ([`threads`]). Or one thread works while all others wait ([`stage`]).
+//! ([`threads`]). Or one thread works while all others wait ([`stage`]). Or requests wait for a
+//! server whose threads all sleep ([`unread`]).
 
 mod assignment;
 mod crew;
 mod groups;
 mod stage;
 mod threads;
+mod unread;
 
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
@@ -24,6 +26,6 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     }
     let crews = crew::crews(process);
     let unequal = crews.iter().filter_map(|crew| threads::unequal(process, crew));
-    let stage = stage::serial(process);
-    groups::unequal(process, &crews).into_iter().chain(unequal).chain(stage).collect()
+    let others = stage::serial(process).into_iter().chain(unread::find(process));
+    groups::unequal(process, &crews).into_iter().chain(unequal).chain(others).collect()
 }

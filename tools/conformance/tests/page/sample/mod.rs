@@ -47,6 +47,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         idle: None,
         stuck: vec![],
         asleep: vec![],
+        unread: None,
         in_kernel: vec![],
         atomics: vec![],
         findings: vec![],
