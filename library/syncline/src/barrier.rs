@@ -70,15 +70,15 @@ impl<M: Memory> Barrier<M> {
     /// Release ordering.
     pub fn wait(&self) -> BarrierWaitResult {
         let round = self.arrived.with(|arrived| {
-            // Relaxed: it is written under this lock. Sleepers have marked it.
+            // Relaxed: the round is written under this lock. Sleepers may have set the mark in it.
             let round = self.round.load(Relaxed) & !PARKED;
             *arrived += 1;
             if *arrived < self.threads {
                 return Some(round);
             }
             *arrived = 0;
-            // With Release ordering: pairs with the Acquire of the wait. The others' Release is
-            // the lock's, which we have acquired after them.
+            // `announce` has Release ordering, which pairs with the Acquire of the wait below. What
+            // the other threads did is ordered by the lock, which we have acquired after them.
             Park::announce::<M>(&self.round, round.wrapping_add(ROUND));
             None
         });

@@ -5,9 +5,9 @@
 //! critical section then costs a context switch, which takes a hundred times as long as the section
 //! itself. Here the queue only orders the threads that wait. The lock is a word before the queue,
 //! the gate. A holder *releases* the gate, and does not hand it over: any running thread can take
-//! it, even a newcomer that overtakes the queue's head. The head is the only waiter that watches
-//! the gate; the others wait in the queue, which can be any lock. So a contended gate causes as
-//! little traffic as a queue lock, and is not idle because a waiter sleeps.
+//! it, even a newcomer that overtakes the queue's head. Of the threads in the queue, only the head
+//! watches the gate. The queue can be any lock. So a contended gate causes about as little traffic
+//! as a queue lock, and is not idle because a waiter sleeps.
 //!
 //! Newcomers could overtake the head forever. So a head that was woken `IN_VAIN` times, and found
 //! the gate taken each time, closes the gate to newcomers. The next release then leaves the gate to
@@ -81,8 +81,8 @@ impl<Q: RawLock> Gate<Q> {
         self.word.exchange(0, HELD, Acquire).is_ok()
     }
 
-    /// Takes the gate if none of the bits `unset` is set, and returns whether it did. Clears
-    /// `PARKED`: the release that left this mark wakes the head.
+    /// Takes the gate if none of the bits `unset` is set, and returns whether it did. Clears the
+    /// other bits. If `PARKED` was set, the release that left this mark wakes the head.
     #[inline]
     fn take_if(&self, unset: u32) -> bool {
         // Relaxed: the exchange orders.

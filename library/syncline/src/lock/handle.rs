@@ -1,4 +1,4 @@
-//! The node that a caller keeps for a queue lock whose queue nodes outlive the call.
+//! The node that a caller keeps for a queue lock whose queue nodes outlive the acquisition.
 //!
 //! In such a queue, the next waiter may read a node after the node's owner has left, so the node
 //! can't be on the owner's stack. The memory allocates the node, on a line of its own. A node in

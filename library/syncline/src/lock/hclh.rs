@@ -9,10 +9,10 @@
 //! node that the master spliced stays the tail of the group's queue, with a mark. The thread behind
 //! that node in the group's queue, or the next thread to come, is the next master.
 //!
-//! An uncontended acquisition costs two exchanges, and a third one if waiters park. There is no
-//! delay if the group's last master did not have to wait. How many nodes gather depends on timing.
-//! The cohort locks and [`Hmcs`](super::Hmcs), which were published later, keep the lock near for
-//! longer.
+//! An uncontended acquisition costs two exchanges. It costs one more if waiters park, and one more
+//! if the previous holder was in another group. There is no delay if the group's last master did
+//! not have to wait. How many nodes gather depends on timing. The cohort locks and
+//! [`Hmcs`](super::Hmcs), which were published later, keep the lock near for longer.
 //!
 //! In the literature a node's state is one word, and the group's number in that word shows whether
 //! the node has been reused. So there, threads have to stay in their groups. Here two threads watch

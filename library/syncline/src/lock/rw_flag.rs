@@ -19,8 +19,8 @@
 //!    change.
 //! 2. A reader that sees the flag steps back. A writer that sees readers waits. No reader that
 //!    comes later stays, so the count gets to 0.
-//! 3. Only the writer's first look must be SeqCst: a reader that this look has missed has seen the
-//!    flag. A count of 0 that the writer reads later was written by the last reader to leave.
+//! 3. Only the writer's first look must be SeqCst: a reader that this look misses sees the flag. A
+//!    count of 0 that the writer reads later was written by the last reader to leave.
 //!
 //! A writer that has raised the flag goes before all readers that come later, so readers don't
 //! starve writers. When the writer has left, the waiting readers and writers compete for the lock.

@@ -46,7 +46,8 @@ pub const WANTED: u32 = 4;
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;
-/// A count of readers near the largest that fits. A few more could overflow the count to zero.
+/// A count of readers to which no more are admitted. The upper half of the count is left for
+/// readers that have added themselves and are then refused, so that it can't overflow to zero.
 pub const FULL: u32 = 1 << 31;
 
 /// The state and the writers' queue.
