@@ -81,8 +81,8 @@ struct Panicked;
 
 impl Drop for Panicked {
     fn drop(&mut self) {
-        // The panic's own message is on standard error already. Only that message says which of the
-        // two it is: nothing here has the payload.
+        // The panic's own message is on standard error already. Only that message says whether a
+        // limit was reached or the library has a bug: nothing here has the payload.
         eprintln!(
             "libsyncline: ending the program, since a lock may be broken. If the message above is \
              about too many readers, the program has reached a limit that syncline.h documents; \
