@@ -17,8 +17,8 @@ pub unsafe trait RawDelegation: Default + Send + Sync {
     /// How its waiters wait.
     type Wait: Wait;
 
-    /// Runs a request, in this thread or by a helper, and returns when it has run. The request is
-    /// completed only if the lock waits for it by its state.
+    /// Runs a request, in this thread or by a helper, and returns when it has run. Only a helper
+    /// whose lock makes waiters watch the request's state completes the request.
     ///
     /// # Safety
     ///

@@ -50,7 +50,7 @@ impl<P: Default, M: Memory> Handle<P, M> {
         unsafe { self.0.with(|queue_nodes| (*queue_nodes).enqueued.unwrap_unchecked()) }
     }
 
-    /// Moves the acquisition to another node of the queue, which its owner has abandoned.
+    /// Moves the acquisition to another queue node, one that its owner has abandoned.
     ///
     /// # Safety
     ///

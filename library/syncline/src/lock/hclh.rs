@@ -81,8 +81,9 @@ pub struct QueueNode<M: Memory> {
 }
 
 impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GROUPS, LEVEL> {
-    /// Moves the group's queue to the end of the global queue, and returns the node that was last
-    /// there, or `None` if there was none. This thread is the first of the group's queue.
+    /// Moves the group's queue to the end of the global queue. Returns the node that was the last
+    /// of the global queue before, or `None` if there was none. This thread is the first of the
+    /// group's queue.
     fn splice(&self, group: &Group<M>) -> Option<M::Ref<QueueNode<M>>> {
         // Relaxed: a hint.
         if group.crowded.load(Relaxed) != 0 {
@@ -148,7 +149,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         // thread before us, which published that thread's node.
         let before = group.tail.swap(Some(mine), AcqRel);
         if let Some(before) = before {
-            // SAFETY: it stays until we, which are behind it, have left it.
+            // SAFETY: it stays until this thread, which is behind it, has left it.
             let state = unsafe { &M::follow::<QueueNode<M>>(before).local };
             W::wait::<M>(state, 0, None, |state| state != WAITING);
             // Relaxed: we have just waited for the state, and it does not change any more.
@@ -163,7 +164,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
             unsafe { Self::leave(node, before) };
         }
         if let Some(previous) = previous {
-            // SAFETY: it stays until we, which are behind it, have left it.
+            // SAFETY: it stays until this thread, which is behind it, has left it.
             let state = unsafe { &M::follow::<QueueNode<M>>(previous).global };
             // Relaxed: a hint, which other threads of the group may write as well.
             group.crowded.store(u32::from(state.load(Relaxed) != GRANTED), Relaxed);

@@ -105,8 +105,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         Err(word)
     }
 
-    /// `0,w,0 -> 0,w,1` if `waiting` is 0, or `0,w,0 -> 0,w-1,1` if it is [`WAITING`]: the writer
-    /// is then counted as one that waits. Sets the mark if `slept` is [`PARKED`].
+    /// `0,w,0 -> 0,w,1` if `waiting` is 0. `0,w,0 -> 0,w-1,1` if `waiting` is [`WAITING`], for a
+    /// writer that was counted as waiting. Sets the mark if `slept` is [`PARKED`].
     #[inline]
     fn take(&self, waiting: u32, slept: u32) -> bool {
         // Relaxed: the exchange orders.

@@ -3,10 +3,9 @@
 //!
 //! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waiter waits
 //! on its own node. A writer holds the lock at the queue's head and hands over to the node behind.
-//! A reader behind a reader that is inside enters at once. A reader that still waits admits the
-//! reader behind it when it enters itself. Readers leave in any order, so they are counted. The
-//! first writer behind them is noted, and the reader that brings the count to zero wakes that
-//! writer.
+//! A reader behind a reader that is inside enters at once. When a reader that has waited enters, it
+//! admits the reader behind it. Readers leave in any order, so they are counted. The first writer
+//! behind them is noted, and the reader that brings the count to zero wakes that writer.
 //!
 //! No thread overtakes another: with a writer in the queue, later readers wait. So if writers are
 //! frequent, readers seldom share. All readers write to the count, so the lock does not suit short

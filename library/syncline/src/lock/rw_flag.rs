@@ -4,7 +4,7 @@
 //! Since the flag has a word of its own, a reader adds to the count without having to know it, and
 //! a writer releases with a store. So this is the quickest lock here for reading, unless the
 //! readers' shared word itself becomes the bottleneck. Other threads can't see the waiters, so they
-//! couldn't wake them. Threads that should sleep need the [compact lock](super::CompactRw). Under a
+//! can't wake them. Threads that should sleep need the [compact lock](super::CompactRw). Under a
 //! policy that lets waiters sleep, this lock's waiters yield.
 //!
 //! ```text
