@@ -63,7 +63,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
         // The writer leaves the queue before it changes the state, since the lock may be freed
         // after the state has changed.
         if let Some(next) = self.writers.successor(node) {
-            // Relaxed: a reader that this load misses counts as one that comes later.
+            // Relaxed: readers that have come just now may as well have come later.
             if self.writers.state.load(Relaxed) < READER {
                 return Writers::<W, M>::grant(next);
             }
