@@ -16,7 +16,8 @@ pub(crate) enum Refusal {
     /// This thread has the lock already, or runs one of its sections, or a transaction, and would
     /// wait for itself.
     Deadlock,
-    /// A thread, perhaps this one, has the lock that was tried; or another thread uses the object.
+    /// A thread, perhaps this one, has the lock that was to be tried or destroyed; or another
+    /// thread uses the object.
     Busy,
     /// The deadline has passed.
     TimedOut,

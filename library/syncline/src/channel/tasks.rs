@@ -13,8 +13,8 @@ use super::inbox::Inbox;
 use super::raw::{Look, RawChannel};
 
 impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
-    /// Takes a message, or arranges for the task to be woken when there is one. The receiver is
-    /// ready again after each message, and stays ready after the error.
+    /// Takes a message, or arranges for the task to be woken when there is one. After a message,
+    /// call this again for the next one. After the error, each further call returns the error.
     ///
     /// The waker of the last call wakes its task, perhaps although there is no message. The channel
     /// keeps the waker at most until another one replaces it, until this function returns the

@@ -47,8 +47,8 @@ const CLOSED: u32 = 4;
 /// memory the limit is `Memory::BATCH`, which is smaller there.
 const IN_VAIN: u32 = 4;
 
-/// A newcomer looks at the gate `Memory::PATIENCE / NEWCOMER_FEWER` times before it queues; one
-/// with a deadline looks only once. The head, whose wait may end at any release, looks somewhat
+/// A newcomer looks at the gate up to `Memory::PATIENCE / NEWCOMER_FEWER` times before it queues;
+/// one with a deadline looks only once. The head, whose wait may end at any release, looks somewhat
 /// more often before it sleeps: `PATIENCE / HEAD_FEWER` times. The pause between looks grows by a
 /// line's transfer each time. A look takes the line from the holder, which needs the line for the
 /// release and, if the data is beside the lock, in the section. With shorter pauses, a thread that
