@@ -29,7 +29,7 @@
  *
  * 0, or an error number of errno.h; after an error nothing was done, except that timedwait has
  * waited, and that sendall may have sent some messages. syncline_strerror explains each error.
- * The functions of all locks return these errors, in optimised programs as well:
+ * These errors are always returned, in optimised programs as well:
  *
  *     unlock     EPERM      this thread does not hold the lock
  *     lock       EDEADLK    this thread holds it already, exclusively or shared
