@@ -29,7 +29,7 @@
  *
  * 0, or an error number of errno.h; after an error nothing was done, except that timedwait has
  * waited, and that sendall may have sent some messages. syncline_strerror explains each error.
- * These mistakes are always detected, in optimised programs as well:
+ * These errors are always returned, in optimised programs as well:
  *
  *     unlock     EPERM      this thread does not hold the lock
  *     lock       EDEADLK    this thread holds it already, exclusively or shared
@@ -191,9 +191,10 @@ typedef struct syncline_pending { uint64_t opaque[5]; } syncline_pending_t;
 /* Waits until the section has run. The functions of the locks:
  *
  *     run        lets a section run, in this thread or another, and waits for it
- *     delegate   queues a section and returns, after a wait for room if the queue is full. If the
- *                lock is free, runs the section instead, and those of other threads. With a null
- *                pointer for `pending`, the section can't be waited for. */
+ *     delegate   queues a section and returns, after a wait if the queue is full or closed, or if
+ *                the holder has reached its limit. If the lock is free, runs the section instead,
+ *                and those of other threads. With a null pointer for `pending`, the section can't
+ *                be waited for. */
 int syncline_pending_wait(syncline_pending_t *pending);
 
 SYNCLINE_LAYOUT(syncline_pending_t, 40, 8);

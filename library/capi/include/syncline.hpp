@@ -26,10 +26,10 @@
 // Channels are syncline::sender, syncline::receiver and syncline::inbox, and servers are
 // syncline::server and syncline::client: syncline/channels.hpp describes them.
 //
-// A mistake that syncline.h lists (such as locking a lock that this thread holds, or unlocking one
-// that it doesn't) throws std::system_error with the error number as its code. In a destructor that
-// ends the program, for example if a lock is destroyed while it is in use. Locks can be neither
-// copied nor moved.
+// A mistake (such as locking a lock that this thread holds, or unlocking one that it doesn't)
+// throws std::system_error with the error number of syncline.h as its code. In a destructor the
+// exception ends the program, for example if a lock is destroyed while it is in use. Locks can be
+// neither copied nor moved.
 
 #ifndef SYNCLINE_HPP
 #define SYNCLINE_HPP

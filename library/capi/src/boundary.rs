@@ -16,7 +16,8 @@ pub(crate) enum Refusal {
     /// This thread has the lock already, or runs one of its sections, or a transaction, and would
     /// wait for itself.
     Deadlock,
-    /// A thread, perhaps this one, has the lock that was tried; or another thread uses the object.
+    /// A thread, perhaps this one, has the lock that was to be tried or destroyed; or another
+    /// thread uses the object.
     Busy,
     /// The deadline has passed.
     TimedOut,
@@ -81,8 +82,8 @@ struct Panicked;
 
 impl Drop for Panicked {
     fn drop(&mut self) {
-        // The panic's own message is on standard error already. Only that message says which of the
-        // two it is: nothing here has the payload.
+        // The panic's own message is on standard error already. Only that message says whether a
+        // limit was reached or the library has a bug: nothing here has the payload.
         eprintln!(
             "libsyncline: ending the program, since a lock may be broken. If the message above is \
              about too many readers, the program has reached a limit that syncline.h documents; \

@@ -20,7 +20,7 @@ pub(crate) trait Lock: Unused + Sized {
     fn lock(&self) -> Outcome;
     /// Releases the lock; if this thread only shares it, releases its share.
     fn unlock(&self) -> Outcome;
-    /// Releases the lock, waits for the condition or until the deadline, and acquires the lock
+    /// Releases the lock, waits for a notification or until the deadline, and acquires the lock
     /// again.
     fn wait(&self, cond: &Condvar, deadline: Option<Duration>) -> Outcome;
 }

@@ -119,7 +119,7 @@ impl<const WORDS: usize, W: Wait> SendingEnd for Sender<Message<WORDS>, Queue<WO
         });
         match Sender::send_all(self, copies) {
             Ok(()) => count,
-            // The last message that was taken is returned.
+            // The message that was taken last came back with the error; those before it were sent.
             Err(SendError(_)) => taken - 1,
         }
     }

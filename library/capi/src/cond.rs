@@ -1,5 +1,5 @@
-//! `syncline_cond_t`: the library's condition variable, unchanged. Each lock has a function of its
-//! own that waits for a condition variable.
+//! `syncline_cond_t`: the library's condition variable, unchanged. Each lock has functions of its
+//! own that wait for a condition variable, with and without a deadline.
 
 use std::ffi::c_int;
 

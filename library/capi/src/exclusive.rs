@@ -1,10 +1,10 @@
 //! A lock that one thread holds at a time, for C: with its owner, and with the owner's queue node.
 //! All zero bytes are a free lock.
 //!
-//! The owner is recorded while the lock is held. This is exact for a thread that asks about itself,
-//! and `lock` and `unlock` need no more. Whether *any* thread uses the lock matters when it is
-//! destroyed, and is determined by trying to acquire it. A lock that can't be tried counts its
-//! users instead, which costs two more writes per acquisition.
+//! The owner is recorded while the lock is held. A thread that asks whether it is the owner gets an
+//! exact answer, and `lock` and `unlock` ask no more. Whether *any* thread uses the lock matters
+//! when the lock is destroyed, and is determined by trying to acquire the lock. A lock that can't
+//! be tried counts its users instead, which costs two more writes per acquisition.
 
 use std::mem::forget;
 use std::ptr::{self, NonNull};
@@ -31,7 +31,7 @@ pub(crate) struct Exclusive<L: RawLock, const COUNTED: bool> {
     node: AtomicPtr<L::Node>,
 }
 
-/// A node of an acquisition at a fixed address; it is leaked when the lock is forgotten.
+/// A node of an acquisition at a fixed address; it is leaked if the lock is never released.
 pub(crate) struct OwnNode<N: Default>(NonNull<N>);
 
 impl<N: Default> OwnNode<N> {

@@ -70,14 +70,15 @@ impl Named {
     }
 }
 
-/// Initializes a lock by its name, which may be any form of the catalogue.
+/// Initializes a lock by its name: the name of a form of the catalogue, or of a lock.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_lock_init(lock: *const Named, name: *const c_char) -> c_int {
     // SAFETY: any bits are a `Named`, and C's caller does not move it.
     boundary(|| unsafe { at(lock) }?.init(LOCKS, name))
 }
 
-/// Initializes a reader-writer lock by its name.
+/// Initializes a reader-writer lock by its name: the name of a form that can be shared, or of a
+/// lock.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_rwlock_init(lock: *const Named, name: *const c_char) -> c_int {
     // SAFETY: as above.

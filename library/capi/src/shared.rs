@@ -1,8 +1,8 @@
 //! A reader-writer lock for C. A writer holds it like any lock; a reader's share is on the thread's
 //! list of [`shares`](crate::shares).
 //!
-//! A thread holds such a lock at most once at a time. A nested share would deadlock if a writer
-//! begins to wait in between, so it is always refused.
+//! A thread holds such a lock at most once at a time. With most locks a nested share would deadlock
+//! if a writer began to wait in between, so a nested share is always refused.
 
 use std::ptr;
 use std::time::Duration;

@@ -28,7 +28,7 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a transaction; returns what its function returned in the last attempt.
+/// Runs a transaction; returns what its function returned in the last attempt, or an error number.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_atomically(
     function: Option<Function>,
@@ -117,7 +117,8 @@ unsafe extern "C" fn syncline_tx_set(handle: *mut Handle, word: *const Word, val
     }
 }
 
-/// Ends the attempt. `syncline_atomically` repeats it when a cell has changed that it has read.
+/// Ends the attempt. `syncline_atomically` repeats the attempt when a cell that it has read has
+/// changed.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_tx_retry(handle: *mut Handle) -> c_int {
     // SAFETY: as above.

@@ -103,8 +103,8 @@ macro_rules! shared {
     };
 }
 
-/// One function: checks its arguments, then calls. The function has a block of its own, since it
-/// has no name in Rust.
+/// One function: checks its arguments, then calls. The function has a block of its own, since all
+/// these functions have the same name in Rust.
 macro_rules! function {
     ($name:ident, $end:literal, $call:path) => {
         const _: () = {

@@ -1,7 +1,7 @@
 //! The C interface as users get it: installed into a folder by `./x install`, found by pkg-config
 //! and CMake, and used by programs in C and C++, with the shared and with the static library. The
-//! programs are in `c/`. A list of the locks, which is generated here from the catalogue, says what
-//! they do with each lock.
+//! programs are in `c/`. They read a list of the locks and of their features, which `support`
+//! generates from the catalogue.
 
 mod support;
 

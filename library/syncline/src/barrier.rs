@@ -77,8 +77,8 @@ impl<M: Memory> Barrier<M> {
                 return Some(round);
             }
             *arrived = 0;
-            // With Release ordering: pairs with the Acquire of the wait. The others' Release is
-            // the lock's, which we have acquired after them.
+            // `announce` has Release ordering, which pairs with the Acquire of the wait below. What
+            // the other threads did is ordered by the lock, which we have acquired after them.
             Park::announce::<M>(&self.round, round.wrapping_add(ROUND));
             None
         });

@@ -183,7 +183,7 @@ impl<M: Memory> Condvar<M> {
         node: &L::Node,
         deadline: Option<Duration>,
     ) -> WaitTimeoutResult {
-        // Relaxed: the thread that notifies us has held the lock since then.
+        // Relaxed: a thread that must notify us acquires the lock after we have released it below.
         self.waiters.fetch_add(1, Relaxed);
         let sequence = self.sequence.load(Relaxed);
         // SAFETY: our caller's promise.

@@ -8,7 +8,8 @@
 #error "include syncline.h"
 #endif
 
-/* The ends of a channel. One thread at a time uses an end; it may pass it on to another. */
+/* The ends of a channel. One thread at a time uses an end, and may pass the end on to another
+ * thread. */
 typedef struct syncline_sender syncline_sender_t;
 typedef struct syncline_receiver syncline_receiver_t;
 
@@ -16,9 +17,9 @@ typedef struct syncline_receiver syncline_receiver_t;
 enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2 };
 
 /* Makes a channel for messages of `size` bytes, 1 to 1016, with room for `capacity` of them at
- * least. Messages are copied; for larger objects send pointers. Up to 56 bytes travel in one cache
- * line, several messages together if they fit. The ends park when they wait, unless `waiting` says
- * otherwise:
+ * least. Messages are copied; for larger objects send pointers. A message of up to 56 bytes travels
+ * in one cache line; messages of up to 24 bytes share a line. The ends park when they wait, unless
+ * `waiting` says otherwise:
  *
  *     SYNCLINE_PARK   polls for a few microseconds, yields for a while, then sleeps
  *     SYNCLINE_YIELD  polls, and yields in between: for more threads than processors, if none

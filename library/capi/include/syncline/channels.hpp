@@ -42,12 +42,12 @@ public:
     // Takes ownership of an end from C whose messages are of this type.
     explicit sender(syncline_sender_t* end) noexcept : end_(end) {}
 
-    // Waits for room; false if the receiver is gone.
+    // Waits for room; returns false if the receiver is gone.
     bool send(const T& message) {
         return detail::unless(EPIPE, syncline_sender_send(end_.get(), &message));
     }
 
-    // False if there is no room now; throws EPIPE if the receiver is gone.
+    // Returns false if there is no room now; throws EPIPE if the receiver is gone.
     bool try_send(const T& message) {
         return detail::unless(EAGAIN, syncline_sender_trysend(end_.get(), &message));
     }
@@ -66,7 +66,7 @@ private:
 
 namespace detail {
 
-// The message that a call receives; none if the call is refused with this error.
+// The message that a call receives, or nothing if the call is refused with this error.
 template <class T, class Call>
 std::optional<T> received(int refusal, Call call) {
     T message;
@@ -84,7 +84,7 @@ class receiver {
 public:
     explicit receiver(syncline_receiver_t* end) noexcept : end_(end) {}
 
-    // Waits for a message; nothing if the sender is gone and all messages were received.
+    // Waits for a message; returns nothing if the sender is gone and all messages were received.
     std::optional<T> recv() {
         return detail::received<T>(
             EPIPE, [&](T* message) { return syncline_receiver_recv(end_.get(), message); });
@@ -98,13 +98,13 @@ public:
         return received;
     }
 
-    // Nothing if there is no message now; throws EPIPE if no more can arrive.
+    // Returns nothing if there is no message now; throws EPIPE if no more can arrive.
     std::optional<T> try_recv() {
         return detail::received<T>(
             EAGAIN, [&](T* message) { return syncline_receiver_tryrecv(end_.get(), message); });
     }
 
-    // Nothing if none arrived within this time; throws EPIPE if no more can arrive.
+    // Returns nothing if no message arrived within this time; throws EPIPE if no more can arrive.
     template <class Rep, class Period>
     std::optional<T> recv_for(const std::chrono::duration<Rep, Period>& patience) {
         const timespec deadline = detail::deadline(patience);

@@ -52,9 +52,9 @@ typedef int (*syncline_transaction_t)(syncline_tx_t *tx, void *argument);
  *     get        reads a cell
  *                EAGAIN   another transaction conflicts
  *     set        writes a cell; until the transaction commits, no other one sees the value
- *     retry      returns EAGAIN; before it runs the transaction again, syncline_atomically waits
- *                until a cell changes that the transaction has read
- *                EINVAL   it has read none, and would wait forever
+ *     retry      returns EAGAIN; syncline_atomically then waits until a cell that the transaction
+ *                has read changes, and runs the transaction again
+ *                EINVAL   the transaction has read no cell, and would wait forever
  *     all        EINVAL   a null or misaligned pointer, or memory that is no cell */
 int syncline_atomically(syncline_transaction_t transaction, void *argument);
 int syncline_tx_get(syncline_tx_t *tx, const syncline_cell_t *cell, uint64_t *value);

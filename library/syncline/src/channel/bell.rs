@@ -9,7 +9,7 @@ use crate::memory::{Data, Memory, Padded};
 /// written when its owner falls asleep, is woken through it, or wakes up. It is read after each
 /// message, which hits the reader's own cache.
 pub struct Bell<M: Memory> {
-    /// Whether its owner sleeps.
+    /// Whether the owner sleeps, and in which way: `news.rs` has the values.
     pub state: Padded<M::Word>,
     /// The selector on which the owner sleeps, if the owner waits on several bells.
     pub selector: M::Link<Selector<M>>,

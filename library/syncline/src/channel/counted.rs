@@ -8,15 +8,15 @@ use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use crate::memory::{Memory, Word};
 
-/// The most owners besides the first. The rest of the word is for threads that are refused at the
-/// same time.
+/// The largest number of owners, not counting the first. The rest of the word is for threads that
+/// are refused at the same time.
 const MOST: u32 = (1 << 31) - 1;
 
 /// One of the owners.
 pub struct Counted<T, M: Memory>(NonNull<Inner<T, M>>);
 
 struct Inner<T, M: Memory> {
-    /// The number of owners besides the first.
+    /// The number of owners, not counting the first.
     others: M::Word,
     value: T,
 }

@@ -287,7 +287,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     }
 
     /// Waits for a message, at most for this time. Without a clock (without `std` on systems other
-    /// than Linux) the wait never times out.
+    /// than Linux) a timeout above zero never passes.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
 
-/// The receiver is gone; the message comes back.
+/// The receiver is gone (all receivers of a channel of `many`); the message comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -16,26 +16,26 @@ pub enum TrySendError<T> {
     Disconnected(T),
 }
 
-/// The sender is gone, and all its messages were taken. From an [`Inbox`](super::Inbox): all
-/// senders that the call waited for are gone.
+/// The sender is gone, and all its messages were taken. From an [`Inbox`](super::Inbox): no sender
+/// that the call waited for is left. From a channel of `many`: all senders are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
 /// Why there was no message to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// There is none now.
+    /// No message is there now.
     Empty,
-    /// There will be none: the senders are gone, as in [`RecvError`].
+    /// No message will come: the senders are gone, as in [`RecvError`].
     Disconnected,
 }
 
 /// Why no message came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecvTimeoutError {
-    /// None came in time.
+    /// No message came in time.
     Timeout,
-    /// There will be none: the senders are gone, as in [`RecvError`].
+    /// No message will come: the senders are gone, as in [`RecvError`].
     Disconnected,
 }
 

@@ -107,7 +107,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     }
 
     /// Waits for a message from any sender, at most for this time. Without a clock (without `std`
-    /// on systems other than Linux) the wait never times out.
+    /// on systems other than Linux) a timeout above zero never passes.
     ///
     /// # Errors
     ///

@@ -2,10 +2,11 @@
 //!
 //! An end spins for about as long as a message needs, then yields between looks, and only then
 //! sleeps: waking a sleeper costs the other end as much as many messages. How long it spins before
-//! the first yield is learned. If a yield took long, another thread has run, perhaps the one that
-//! this end waits for. Then spinning kept that thread off the processor, so the next wait spins for
-//! a quarter of the time, and after a few such yields not at all. If no other thread was ready to
-//! run, spinning cost nothing, and the next wait spins for twice the time.
+//! the first yield is learned. (The ends of `many` learn only within a wait.) If a yield took long,
+//! another thread has run, perhaps the one that this end waits for. Then spinning kept that thread
+//! off the processor, so the next wait spins for a quarter of the time, and after a few such yields
+//! not at all. If no other thread was ready to run, spinning cost nothing, and the next wait spins
+//! for twice the time.
 //!
 //! That a waiter learns from its last waits is an idea of adaptive mutexes. They learn how long
 //! waits are; an end learns whether it shares its processor.

@@ -45,7 +45,7 @@ pub unsafe trait RawChannel: Send + Sync {
     /// The notes of the receiver: its own state.
     type Reader: Default + Send + Sync;
 
-    /// The largest number of messages for which there can be room, unless memory is the limit.
+    /// The largest capacity that can be requested, unless memory is the limit.
     const MOST: usize = usize::MAX;
 
     /// An empty channel with room for at least `messages` messages, and for at least one. An

@@ -85,7 +85,7 @@ impl<W: Wait, M: Memory> Select<W, M> {
     }
 
     /// Like [`ready`](Self::ready), but returns `None` if no receiver is ready in time. Without a
-    /// clock (without `std` on systems other than Linux) the wait never times out.
+    /// clock (without `std` on systems other than Linux) a timeout above zero never passes.
     ///
     /// # Panics
     ///

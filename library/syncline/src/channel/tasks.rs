@@ -13,12 +13,12 @@ use super::inbox::Inbox;
 use super::raw::{Look, RawChannel};
 
 impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
-    /// Takes a message, or arranges for the task to be woken when there is one. The receiver is
-    /// ready again after each message, and stays ready after the error.
+    /// Takes a message, or arranges for the task to be woken when there is one. After a message,
+    /// call this again for the next one. After the error, each further call returns the error.
     ///
     /// The waker of the last call wakes its task, perhaps although there is no message. The channel
-    /// keeps the waker until another one replaces it, until this function returns the error, or
-    /// until both ends are dropped.
+    /// keeps the waker at most until another one replaces it, until this function returns the
+    /// error, or until both ends are dropped.
     ///
     /// Order and visibility are those of [`recv`](Self::recv). A channel whose policy does not
     /// sleep, such as [`Spin`](crate::wait::Spin), can't be polled: that does not compile.

@@ -3,9 +3,9 @@
 //! The lock is a link to the queue's tail, a node without a request. A newcomer swaps in a fresh
 //! node as the new tail, and writes its request into the old tail, which is then its *place*. The
 //! helper walks along the queue, runs each request and marks its place as done. After a bounded
-//! number of requests it makes the owner of the next place the helper or, at the queue's end, the
-//! next thread that arrives. The lock runs all sections in order of arrival, and is the baseline
-//! for combining.
+//! number of requests it makes the owner of the next place the helper. At the queue's end, the next
+//! thread that arrives becomes the helper. The lock runs all sections in order of arrival, and is
+//! the baseline for combining.
 //!
 //! The paper's threads always wait. Here a section may be detached, and the owner of a detached
 //! section can't be made the helper. So a helper that leaves and an owner that detaches both
@@ -16,7 +16,7 @@
 //!
 //! ```text
 //!   state   WAITING -> DONE         run; the owner gives the place back
-//!           WAITING -> TURN         the owner is the helper, now or when the place gets one
+//!           WAITING -> TURN         the owner is the helper, now or when the place gets an owner
 //!           WAITING -> DETACHED     the owner is gone; the helper gives the place back
 //! ```
 //!

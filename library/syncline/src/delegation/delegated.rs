@@ -76,7 +76,8 @@ impl<T, D: RawDelegation> Delegated<T, D> {
     ///
     /// # Panics
     ///
-    /// Panics if the section does, and in debug builds if it is called by a section of this lock.
+    /// If the section panics. In debug builds with the feature `std`, also if this is called by a
+    /// section of this lock.
     #[inline]
     #[track_caller]
     pub fn with<R: Send>(&self, section: impl FnOnce(&mut T) -> R + Send) -> R {
@@ -90,7 +91,8 @@ impl<T, D: RawDelegation> Delegated<T, D> {
 
     /// Delegates a section, and returns at once in most cases. If the lock is free, this thread
     /// runs the section itself, and then those that others delegate meanwhile, up to the lock's
-    /// limit. If the lock's queue is full or closed, this thread waits.
+    /// limit. If the lock's queue is full or closed, or its helper has reached its limit, this
+    /// thread waits.
     ///
     /// The section and its result are in a node of the memory's pool. The call allocates no more than
     /// that if neither the captured variables nor the result take more than about ten words.

@@ -2,7 +2,7 @@
 //! global lock.
 //!
 //! A thread hands its section to a helper of its own group only. The helper holds the global lock
-//! for its turn, so the groups take turns, each with as many sections as its queue has. In a turn
+//! for its turn, so the groups take turns. The size of a group's queue bounds its turn. In a turn
 //! neither the data nor the sections leave the group: on one machine, this saves traffic between
 //! sockets; in distributed shared memory, it saves the invalidations and downgrades of all locks
 //! but the global one.

@@ -1,9 +1,9 @@
 //! A detached section, whose caller continues without waiting for it, and its result.
 //!
 //! The request, the section and the result are in a node of the memory's pool. The section, and
-//! later the result, has [`SPACE`] words there, together with a reference to the value; if they
-//! need more, they are in a box of their own. The node has two users, the lock and the [`Pending`];
-//! the last one gives it back.
+//! later the result, has [`SPACE`] words there, together with a reference to the value. If the
+//! section or the result needs more, both are in a box of their own. The node has two users, the
+//! lock and the [`Pending`]; the last one gives it back.
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;

@@ -109,7 +109,7 @@ pub(super) struct Turn<'a, W: Line, M: Memory, const SLOTS: usize> {
 }
 
 impl<W: Line, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
-    /// Runs the request, and runs and completes the requests in the queue. The caller completes the
+    /// Runs the request, and runs and completes the requests in the queue. Does not complete the
     /// first one.
     #[inline]
     pub(super) fn serve(self) {

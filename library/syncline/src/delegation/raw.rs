@@ -17,8 +17,8 @@ pub unsafe trait RawDelegation: Default + Send + Sync {
     /// How its waiters wait.
     type Wait: Wait;
 
-    /// Runs a request, in this thread or by a helper, and returns when it has run. Does not
-    /// complete it.
+    /// Runs a request, in this thread or by a helper, and returns when it has run. Only a helper
+    /// whose lock makes waiters watch the request's state completes the request.
     ///
     /// # Safety
     ///
@@ -26,8 +26,9 @@ pub unsafe trait RawDelegation: Default + Send + Sync {
     /// from a section of this lock.
     unsafe fn run(&self, request: &Request<Self::Memory>);
 
-    /// Hands a request in, to be run and completed. Returns at once, unless this thread becomes
-    /// the helper, or has to wait for a free slot among the requests.
+    /// Hands a request in, to be run and completed. Returns at once, unless this thread becomes the
+    /// helper, has to wait for a free slot among the requests, or has to wait until a helper that
+    /// has reached its limit finds a successor.
     ///
     /// # Safety
     ///

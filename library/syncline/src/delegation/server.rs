@@ -122,7 +122,7 @@ impl<T, W: Wait, M: Memory> Client<T, W, M> {
     ///
     /// # Panics
     ///
-    /// Panics if the section does; the server continues.
+    /// If the section panics; the server continues.
     #[inline]
     pub fn with<R: Send>(
         &mut self,

@@ -2,11 +2,11 @@
 //!
 //! The lock is a link to the queue's tail. A newcomer swaps its node in, and waits until the node
 //! that was the tail before says that it is released. So an acquisition is one swap and a release
-//! is one write, the fewest of all queue locks. A release never waits for a neighbour that is not
-//! linked yet, as it may in MCS. The last released node stays in the lock; the thread that acquires
-//! the lock next takes the node over for later use. A waiter watches a line that another thread has
-//! allocated. This is slow on machines where the line stays in that thread's memory; there MCS is
-//! better.
+//! is one write, the fewest of all queue locks. Unlike a release in MCS, a release never waits for
+//! a neighbour that is not linked yet. The last released node stays in the lock; the thread that
+//! acquires the lock next takes the node over for later use. A waiter watches a line that another
+//! thread has allocated. This is slow on machines where the line stays in that thread's memory;
+//! there MCS is better.
 //!
 //! A lock that was ever used keeps one node, of one line, until the lock is dropped. The lock has
 //! no try: only the thread that has swapped a node in knows that the node before still exists. A

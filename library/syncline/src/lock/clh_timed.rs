@@ -6,11 +6,11 @@
 //! follows the link, and frees the abandoned node. No thread waits for a neighbour, not even to
 //! leave the queue.
 //!
-//! A release also removes the holder's node if it is the last. So a free lock usually has no node,
-//! and a release costs one exchange more than in [`Clh`](super::Clh). Only if the last waiter gives
-//! up during the release do nodes stay in the queue: the released one, and perhaps some abandoned
-//! ones. The next acquisition removes them. A try enters the queue, and leaves it at once if the
-//! lock is held.
+//! A release also removes the holder's node if it is the last. So a free lock usually has no node.
+//! A release costs an exchange: in place of the write of [`Clh`](super::Clh) if no thread waits,
+//! and in addition to it otherwise. Only if the last waiter gives up during the release do nodes
+//! stay in the queue: the released one, and perhaps some abandoned ones. The next acquisition
+//! removes them. A try enters the queue, and leaves it at once if the lock is held.
 //!
 //! ```text
 //!   state  previous

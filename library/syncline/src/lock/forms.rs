@@ -43,7 +43,7 @@ impl Entry {
 /// How a waiter of a form waits: the policies of [`wait`](crate::wait).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// The waiter never leaves its processor.
+    /// The waiter never offers its processor to other threads.
     Spins,
     /// The waiter offers its processor to other threads.
     Yields,

@@ -5,9 +5,9 @@
 //! critical section then costs a context switch, which takes a hundred times as long as the section
 //! itself. Here the queue only orders the threads that wait. The lock is a word before the queue,
 //! the gate. A holder *releases* the gate, and does not hand it over: any running thread can take
-//! it, even a newcomer that overtakes the queue's head. The head is the only waiter that watches
-//! the gate; the others wait in the queue, which can be any lock. So a contended gate causes as
-//! little traffic as a queue lock, and is not idle because a waiter sleeps.
+//! it, even a newcomer that overtakes the queue's head. Of the threads in the queue, only the head
+//! watches the gate. The queue can be any lock. So a contended gate causes about as little traffic
+//! as a queue lock, and is not idle because a waiter sleeps.
 //!
 //! Newcomers could overtake the head forever. So a head that was woken `IN_VAIN` times, and found
 //! the gate taken each time, closes the gate to newcomers. The next release then leaves the gate to
@@ -47,8 +47,8 @@ const CLOSED: u32 = 4;
 /// memory the limit is `Memory::BATCH`, which is smaller there.
 const IN_VAIN: u32 = 4;
 
-/// A newcomer looks at the gate `Memory::PATIENCE / NEWCOMER_FEWER` times before it queues; one
-/// with a deadline looks only once. The head, whose wait may end at any release, looks somewhat
+/// A newcomer looks at the gate up to `Memory::PATIENCE / NEWCOMER_FEWER` times before it queues;
+/// one with a deadline looks only once. The head, whose wait may end at any release, looks somewhat
 /// more often before it sleeps: `PATIENCE / HEAD_FEWER` times. The pause between looks grows by a
 /// line's transfer each time. A look takes the line from the holder, which needs the line for the
 /// release and, if the data is beside the lock, in the section. With shorter pauses, a thread that
@@ -81,8 +81,8 @@ impl<Q: RawLock> Gate<Q> {
         self.word.exchange(0, HELD, Acquire).is_ok()
     }
 
-    /// Takes the gate if none of the bits `unset` is set, and returns whether it did. Clears
-    /// `PARKED`: the release that left this mark wakes the head.
+    /// Takes the gate if none of the bits `unset` is set, and returns whether it did. Clears the
+    /// other bits. If `PARKED` was set, the release that left this mark wakes the head.
     #[inline]
     fn take_if(&self, unset: u32) -> bool {
         // Relaxed: the exchange orders.

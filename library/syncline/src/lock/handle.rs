@@ -1,4 +1,4 @@
-//! The node that a caller keeps for a queue lock whose queue nodes outlive the call.
+//! The node that a caller keeps for a queue lock whose queue nodes outlive the acquisition.
 //!
 //! In such a queue, the next waiter may read a node after the node's owner has left, so the node
 //! can't be on the owner's stack. The memory allocates the node, on a line of its own. A node in
@@ -50,7 +50,7 @@ impl<P: Default, M: Memory> Handle<P, M> {
         unsafe { self.0.with(|queue_nodes| (*queue_nodes).enqueued.unwrap_unchecked()) }
     }
 
-    /// Moves the acquisition to another node of the queue, which its owner has abandoned.
+    /// Moves the acquisition to another queue node, one that its owner has abandoned.
     ///
     /// # Safety
     ///

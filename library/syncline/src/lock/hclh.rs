@@ -9,10 +9,10 @@
 //! node that the master spliced stays the tail of the group's queue, with a mark. The thread behind
 //! that node in the group's queue, or the next thread to come, is the next master.
 //!
-//! An uncontended acquisition costs two exchanges, and a third one if waiters park. There is no
-//! delay if the group's last master did not have to wait. How many nodes gather depends on timing.
-//! The cohort locks and [`Hmcs`](super::Hmcs), which were published later, keep the lock near for
-//! longer.
+//! An uncontended acquisition costs two exchanges. It costs one more if waiters park, and one more
+//! if the previous holder was in another group. There is no delay if the group's last master did
+//! not have to wait. How many nodes gather depends on timing. The cohort locks and
+//! [`Hmcs`](super::Hmcs), which were published later, keep the lock near for longer.
 //!
 //! In the literature a node's state is one word, and the group's number in that word shows whether
 //! the node has been reused. So there, threads have to stay in their groups. Here two threads watch
@@ -81,8 +81,9 @@ pub struct QueueNode<M: Memory> {
 }
 
 impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GROUPS, LEVEL> {
-    /// Moves the group's queue to the end of the global queue, and returns the node that was last
-    /// there, or `None` if there was none. This thread is the first of the group's queue.
+    /// Moves the group's queue to the end of the global queue. Returns the node that was the last
+    /// of the global queue before, or `None` if there was none. This thread is the first of the
+    /// group's queue.
     fn splice(&self, group: &Group<M>) -> Option<M::Ref<QueueNode<M>>> {
         // Relaxed: a hint.
         if group.crowded.load(Relaxed) != 0 {
@@ -148,7 +149,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         // thread before us, which published that thread's node.
         let before = group.tail.swap(Some(mine), AcqRel);
         if let Some(before) = before {
-            // SAFETY: it stays until we, which are behind it, have left it.
+            // SAFETY: it stays until this thread, which is behind it, has left it.
             let state = unsafe { &M::follow::<QueueNode<M>>(before).local };
             W::wait::<M>(state, 0, None, |state| state != WAITING);
             // Relaxed: we have just waited for the state, and it does not change any more.
@@ -163,7 +164,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
             unsafe { Self::leave(node, before) };
         }
         if let Some(previous) = previous {
-            // SAFETY: it stays until we, which are behind it, have left it.
+            // SAFETY: it stays until this thread, which is behind it, has left it.
             let state = unsafe { &M::follow::<QueueNode<M>>(previous).global };
             // Relaxed: a hint, which other threads of the group may write as well.
             group.crowded.store(u32::from(state.load(Relaxed) != GRANTED), Relaxed);

@@ -2,11 +2,11 @@
 //!
 //! A thread queues in the smallest group that it belongs to. The first thread of a queue then
 //! queues on behalf of its group in the next larger group, with the group's own node, and so on up
-//! to the whole machine. A thread that releases hands over to the thread behind it in the smallest
-//! group that has one. With the lock, that thread gets the positions that its groups have in the
-//! queues above. So the lock goes to the nearest waiter, at most [`Memory::BATCH`] times in a row
-//! at each level. The word that a waiter watches also counts how often the lock was passed on, so a
-//! hand-over within a group moves one line.
+//! to the whole machine. A thread that releases the lock looks for a thread behind it, from its
+//! smallest group up, and hands over to the first that it finds. With the lock, that thread gets
+//! the positions that its groups have in the queues above. So the lock goes to the nearest waiter,
+//! at most [`Memory::BATCH`] times in a row at each level. The word that a waiter watches also
+//! counts how often the lock was passed on, so a hand-over within a group moves one line.
 //!
 //! A thread that hands over in a larger group first leaves the queues below. It takes the group's
 //! node from the group, since it needs that node for the hand-over. The group's next thread queues

@@ -1,15 +1,15 @@
 //! An MCS lock whose waiters can give up.
 //!
 //! As in [`Mcs`](super::Mcs), waiters are linked and each watches its own queue node. A thread that
-//! gives up marks its queue node. The holder that reaches the marked node frees it and continues
+//! gives up marks its queue node. The holder that reaches the marked node removes it and continues
 //! with the next node (`timed_queue.rs`).
 //!
 //! So giving up costs an addition to a count and an exchange, and needs no wait for another thread.
-//! But the marked node stays in the queue until a holder reaches it. While there are 64 marked
-//! nodes, a thread that arrives with a deadline waits outside the queue. If many threads wait with
-//! short timeouts for a lock that is held for long, use [`TimedClh`](super::TimedClh), whose
-//! waiters remove each other's queue nodes and keep their order. A lock that is dropped while it is
-//! held leaks the nodes in its queue.
+//! But the marked node stays in the queue until a holder reaches it. While there are 64 or more
+//! marked nodes, a thread that arrives with a deadline waits outside the queue. If many threads
+//! wait with short timeouts for a lock that is held for long, use [`TimedClh`](super::TimedClh),
+//! whose waiters remove each other's queue nodes and keep their order. A lock that is dropped while
+//! it is held leaks the nodes in its queue.
 //!
 //! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks"
 //! (HiPC 2005), the MCS time-published lock without the published time: waiters that are off their

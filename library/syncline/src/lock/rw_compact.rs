@@ -90,7 +90,7 @@ pub struct CompactRw<W: Wait = Park, M: Memory = Native> {
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for CompactRw<W, M> {}
 
 impl<W: Wait, M: Memory> CompactRw<W, M> {
-    /// `r,0,0 -> r+1,0,0`. If the word doesn't allow this change, it is the error.
+    /// `r,0,0 -> r+1,0,0`. A word that doesn't allow this change is the error.
     #[inline]
     fn enter(&self) -> Result<(), u32> {
         // Relaxed: the exchange orders.
@@ -105,8 +105,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         Err(word)
     }
 
-    /// `0,w,0 -> 0,w,1`, or `0,w,0 -> 0,w-1,1` for a writer that is counted with `waiting`, and
-    /// sets the mark if that writer has `slept`.
+    /// `0,w,0 -> 0,w,1` if `waiting` is 0. `0,w,0 -> 0,w-1,1` if `waiting` is [`WAITING`], for a
+    /// writer that was counted as waiting. Sets the mark if `slept` is [`PARKED`].
     #[inline]
     fn take(&self, waiting: u32, slept: u32) -> bool {
         // Relaxed: the exchange orders.

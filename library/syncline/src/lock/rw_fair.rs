@@ -3,10 +3,9 @@
 //!
 //! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waiter waits
 //! on its own node. A writer holds the lock at the queue's head and hands over to the node behind.
-//! A reader behind a reader that is inside enters at once. A reader that still waits admits the
-//! reader behind it when it enters itself. Readers leave in any order, so they are counted. The
-//! first writer behind them is noted, and the reader that brings the count to zero wakes that
-//! writer.
+//! A reader behind a reader that is inside enters at once. When a reader that has waited enters, it
+//! admits the reader behind it. Readers leave in any order, so they are counted. The first writer
+//! behind them is noted, and the reader that brings the count to zero wakes that writer.
 //!
 //! No thread overtakes another: with a writer in the queue, later readers wait. So if writers are
 //! frequent, readers seldom share. All readers write to the count, so the lock does not suit short
@@ -53,8 +52,9 @@ const WRITER_BEHIND: u32 = 4;
 const WRITER: u32 = 1;
 /// One reader.
 const READER: u32 = 2;
-/// A count of readers near the largest that fits: a few more could overflow to zero. Each reader
-/// keeps a node, and 2^30 nodes, for example of guards that were forgotten, fill 128 GB.
+/// A count of readers at which a reader that counts itself is refused. The upper half of the count
+/// is left for readers that the thread before them counts. Each reader keeps a node, and 2^30
+/// nodes, for example of guards that were forgotten, fill 128 GB.
 const FULL: u32 = 1 << 31;
 
 /// The fair reader-writer queue lock.
@@ -100,7 +100,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
                 // Release: pairs with the Acquire in `successor`.
                 previous.next.store(Some(M::refer(node)), Release);
             }
-            // The queue is empty, but readers that have left it may still be inside. All threads
+            // The queue is empty, but readers that have left it may still be counted. All threads
             // that could follow them stand behind us. Acquire: pairs with the readers' Release.
             None if self.readers.load(Acquire) == 0 => return,
             None => {

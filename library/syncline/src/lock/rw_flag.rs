@@ -4,7 +4,7 @@
 //! Since the flag has a word of its own, a reader adds to the count without having to know it, and
 //! a writer releases with a store. So this is the quickest lock here for reading, unless the
 //! readers' shared word itself becomes the bottleneck. Other threads can't see the waiters, so they
-//! couldn't wake them. Threads that should sleep need the [compact lock](super::CompactRw). Under a
+//! can't wake them. Threads that should sleep need the [compact lock](super::CompactRw). Under a
 //! policy that lets waiters sleep, this lock's waiters yield.
 //!
 //! ```text
@@ -19,8 +19,8 @@
 //!    change.
 //! 2. A reader that sees the flag steps back. A writer that sees readers waits. No reader that
 //!    comes later stays, so the count gets to 0.
-//! 3. Only the writer's first look must be SeqCst: a reader that this look has missed has seen the
-//!    flag. A count of 0 that the writer reads later was written by the last reader to leave.
+//! 3. Only the writer's first look must be SeqCst: a reader that this look misses sees the flag. A
+//!    count of 0 that the writer reads later was written by the last reader to leave.
 //!
 //! A writer that has raised the flag goes before all readers that come later, so readers don't
 //! starve writers. When the writer has left, the waiting readers and writers compete for the lock.

@@ -1,4 +1,4 @@
-//! A gate before a shared lock; [`Gate`](super::Gate) is one before an exclusive lock.
+//! A gate before a shared lock; a [`Gate`](super::Gate) stands before an exclusive lock.
 //!
 //! The lock is a word, the gate, which counts the readers inside or says that a writer is inside. A
 //! running thread that finds the gate open enters. A thread that can't enter acquires the queue,

@@ -1,6 +1,6 @@
-//! The common parts of the reader-preference and the writer-preference queue locks. These are one
-//! word that counts the readers and shows the writers' state, the writers' queue, and a list of
-//! readers that wait.
+//! The common parts of the reader-preference and the writer-preference queue locks: a word that
+//! counts the readers and shows the writers' state; the queue of writers; and a list of readers
+//! that wait.
 //!
 //! ```text
 //!   state    FULL and readers, in units of READER | LISTED | WANTED | ACTIVE | PARKED
@@ -46,7 +46,9 @@ pub const WANTED: u32 = 4;
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;
-/// A count of readers near the largest that fits. A few more could overflow the count to zero.
+/// A count of readers to which no more are admitted. The upper half of the count is left for
+/// readers that have added themselves and are then refused, so that the count can't overflow to
+/// zero.
 pub const FULL: u32 = 1 << 31;
 
 /// The state and the writers' queue.

@@ -44,10 +44,11 @@ where
 {
 }
 
-// SAFETY: a writer returns once the state has changed from no readers to `ACTIVE` for it, which
-// only its release undoes. What earlier sections wrote is visible to it through the state, whose
-// changes are all atomic additions and exchanges: Release in both releases, Acquire when a thread
-// enters.
+// SAFETY: a writer returns once the state has changed from no readers to `ACTIVE` for it, or once
+// the writer before it has handed `ACTIVE` over. Only its release undoes `ACTIVE` or hands it over.
+// What earlier sections wrote is visible to it through the state, whose changes are all atomic
+// additions and exchanges (Release in both releases, Acquire when a thread enters), or through the
+// hand-over.
 unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     type Memory = M;
     type Node = WriterNode<M>;

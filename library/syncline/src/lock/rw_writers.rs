@@ -49,8 +49,8 @@ where
 
 // SAFETY: the state changes from no readers to `ACTIVE` for a writer, which holds the lock until it
 // undoes that or hands over to the next writer. What a section wrote is visible to later ones
-// through the state, whose changes are all atomic additions and exchanges: Release when a thread
-// leaves, Acquire when one enters.
+// through the hand-over, or through the state, whose changes are all atomic additions and
+// exchanges: Release when a thread leaves, Acquire when one enters.
 unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
     type Memory = M;
     type Node = WriterNode<M>;

@@ -57,7 +57,8 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     }
 }
 
-/// Looks again at once, without back-off. This is the textbook lock, for comparison.
+/// Adds nothing to the pauses of the waiting policy: no back-off. This is the textbook lock, for
+/// comparison.
 #[derive(Debug, Default)]
 pub struct Eager;
 

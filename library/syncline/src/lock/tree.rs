@@ -1,7 +1,8 @@
 //! The groups of near processors as a tree, for locks that have a queue for each group.
 //!
 //! The tree is an array: the machine at index 0, then the groups of level 0, then those of level 1,
-//! and so on. The children of the group at index `i` begin at index `FAN_OUT * i + 1`.
+//! and so on, without the levels that divide nothing on this machine. The children of the group at
+//! index `i` begin at index `FAN_OUT * i + 1`.
 
 use crate::memory::Memory;
 

@@ -38,8 +38,9 @@ struct Ends<M: LongMemory> {
 
 impl<M: LongMemory> Ends<M> {
     fn one_more(&self) {
-        // Relaxed: the end that is cloned exists, so the count is not 0. The channel's owners are
-        // counted as well, and a clone that would make too many of them panics.
+        // Relaxed: the end that is cloned exists, so no thread drops the last end of this kind
+        // meanwhile. The count can't overflow: the channel's owners are counted as well, and a
+        // clone that would make too many of them panics.
         self.others.fetch_add(1, Relaxed);
     }
 
@@ -225,7 +226,7 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
     }
 
     /// Waits for a message, at most for this time. Without a clock (without `std` on systems other
-    /// than Linux) the wait never times out.
+    /// than Linux) a timeout above zero never passes.
     ///
     /// # Errors
     ///
@@ -339,7 +340,8 @@ impl<T: Send, W: Wait, M: LongMemory> Awaited for Receiving<'_, T, W, M> {
 
 impl<T: Send, W: Wait, M: LongMemory> Clone for Sender<T, W, M> {
     fn clone(&self) -> Self {
-        // First, since it panics if there are too many ends, and one that was counted is waited for.
+        // `share` comes first, since it panics if there are too many ends: if this end were counted
+        // by then, the channel would never be disconnected.
         let channel = self.channel.share();
         channel.senders.one_more();
         Self { channel, policy: PhantomData }

@@ -9,7 +9,7 @@
 //! A sender claims a number by raising `tail`, if the number's slot is free. Only this sender may
 //! now write the slot's message. After writing, the sender hands the slot to the receivers by
 //! setting the slot's turn. A receiver does the same with `head`. So two senders contend for `tail`
-//! only, and a sender and a receiver for slots only.
+//! only, and a sender and a receiver for slots only, unless the ring looks full or empty.
 //!
 //! 1. **Turns only grow**, and the thread that has claimed a number is the only one to change its
 //!    slot's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: for

@@ -6,7 +6,7 @@
 //!     heavy barrier                           light barrier
 //!     notes the number of changes             looks whether any thread is counted:
 //!     looks once more                           raises the number of changes,
-//!     sleeps if the number is the same           wakes one, or all if an end is gone
+//!     sleeps if the number is the same           wakes one, or all if the last end is gone
 //! ```
 //!
 //! No wake-up is lost. Either the sleeper finds what has changed, or the other thread sees that the
