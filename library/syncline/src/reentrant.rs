@@ -111,7 +111,8 @@ impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread would wait for a thread that waits for it.
+    /// In debug builds, if this thread would wait for a thread that waits for this one, directly or
+    /// through other threads.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {

@@ -92,8 +92,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// since the thread may move at any time.
     fn group(level: usize) -> usize;
 
-    /// Whether a level has several groups. The answer is a hint: it may take a while until that is
-    /// known.
+    /// Whether a level has several groups. The answer is a hint: it may take a while until the
+    /// groups are known.
     #[inline]
     fn is_divided(_level: usize) -> bool {
         true

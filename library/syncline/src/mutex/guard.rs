@@ -146,8 +146,9 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         })
     }
 
-    /// Releases the lock and calls a function with the lock and a node for it. The function must
-    /// have acquired the lock with that node when it returns or panics.
+    /// Notes that this thread's section ends, and calls a function with the lock and its node. The
+    /// function releases the lock, and must have acquired it again with that node when it returns
+    /// or panics.
     fn released<R>(&mut self, section: impl FnOnce(&L, &L::Node) -> R) -> R {
         let Self { mutex, node, .. } = self;
         let _again = OwnedAgain(mutex);

@@ -9,6 +9,7 @@ pub(crate) enum Mode {
     Shared,
     /// By the one reader that may become the writer.
     Upgradable,
-    /// By one thread alone, which has the upgradable share already: only waited for.
+    /// By one thread alone, which has the upgradable share already. Threads only wait for this
+    /// mode; the thread that gets it holds the lock as `Alone`.
     Upgraded,
 }

@@ -33,8 +33,8 @@ impl Owner {
     /// stays until the result is dropped, which must be before the thread notes that it has the
     /// lock.
     ///
-    /// Panics if this thread would wait for itself, or for a thread that waits for it, perhaps
-    /// through others.
+    /// Panics if this thread would wait for itself, or for a thread that waits for this one,
+    /// directly or through other threads.
     #[track_caller]
     pub(crate) fn waits(&self, mode: Mode, lock: Named) -> Waiting {
         self.expect_another();

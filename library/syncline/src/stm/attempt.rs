@@ -35,7 +35,7 @@ pub struct Thread<M: LongMemory> {
     /// The stamps of all cells that were read; empty if the attempt runs in place.
     pub(super) reads: Vec<NonNull<M::Long>>,
     pub(super) failures: u32,
-    /// The cost of failed attempts since the last success, in accesses.
+    /// The number of reads in failed attempts since the last success.
     pub(super) wasted: usize,
     /// The cost of the thread's successful transactions so far, in accesses.
     pub(super) spent: u64,
@@ -143,7 +143,7 @@ impl<M: LongMemory> Thread<M> {
     ) -> bool {
         reads.iter().all(|&at| {
             // SAFETY: the cells that were read live until the attempt ends. SeqCst: ordered after
-            // our locks, or after our read of the clock.
+            // our locks, our read of the clock, or our increment of the count of sleepers.
             let stamp = unsafe { at.as_ref() }.load(SeqCst);
             self.holds(stamp)
                 || stamp & LOCKED != 0 && ours(at).is_some_and(|version| self.holds(version))

@@ -128,7 +128,7 @@ impl Pace for Measured {
         if time() >= WINDOW {
             self.end_window(done, now, time(), run);
         }
-        // Release: pairs with the Acquire above: only one thread at a time ends a window.
+        // Release: pairs with the Acquire above, so only one thread at a time ends a window.
         self.ends.store(false, Release);
     }
 }

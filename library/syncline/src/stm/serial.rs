@@ -4,8 +4,8 @@
 //! A word, the *epoch*, says how transactions run: side by side while it is even, one after the
 //! other under a lock while it is odd. It changes only under that lock. So the thread that holds
 //! the lock while the epoch is odd is alone, except for attempts that began before, which continue.
-//! These attempts read as always, without looking at the epoch. Three rules keep them from using
-//! what the thread that is alone writes:
+//! These attempts read as always, and look at the epoch only when they find a cell that is newer
+//! than their moment. Three rules keep them from using what the thread that is alone writes:
 //!
 //! 1. **Everything that is written in an odd epoch has one version**, ahead of the clock: the value
 //!    of the clock, read when the epoch has become odd, plus two. Before a cell is written in place
@@ -25,8 +25,8 @@
 //!    before all that is written in the odd epoch.
 //!
 //! To all other transactions, a transaction that is alone looks like a commit that takes long. For
-//! this, each other transaction reads the epoch once when it begins, and twice more when it
-//! commits, if it has written.
+//! this, each other transaction reads the epoch once when it begins, and once for each cell that it
+//! finds newer than its moment. If it has written, it reads the epoch twice more when it commits.
 //!
 //! A transaction that asks for a turn is alone until it ends. The [pace](super::pace) decides
 //! whether all others are alone as well, one after another. That pays if transactions are so short,

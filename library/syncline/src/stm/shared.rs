@@ -53,7 +53,7 @@ use super::writes::{Write, Writes};
 use crate::memory::{Long, LongMemory, Native, Padded};
 use crate::wait::{Park, Wait};
 
-/// The number of accesses in failed attempts after which a transaction asks for a turn, even if few
+/// The number of reads in failed attempts after which a transaction asks for a turn, even if few
 /// attempts failed: a long transaction that nearly always meets a conflict wastes more by trying
 /// than its turn costs others.
 const WASTED: usize = 256;
@@ -64,8 +64,8 @@ fn out_of_versions() -> ! {
 }
 
 /// The engine for shared memory. A transaction asks for a turn after `TRIES` failures: most
-/// conflicts are over by then. A long transaction asks earlier, after 256 accesses in failed
-/// attempts. `P` says when transactions run one after the other.
+/// conflicts are over by then. A long transaction asks earlier, after 256 reads in failed attempts.
+/// `P` says when transactions run one after the other.
 pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8, P: Pace = Measured>
 {
     clock: Padded<Clock<M>>,

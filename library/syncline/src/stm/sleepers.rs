@@ -51,10 +51,11 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
         Self { count: M::Long::default(), list: Guarded::new(Vec::new()) }
     }
 
-    /// Whether any thread sleeps. A commit asks this after it has locked all cells that it writes.
+    /// Whether any thread sleeps. A commit asks this after it has locked all cells that it writes,
+    /// or at the end of a transaction that ran in place.
     #[inline]
     pub fn any(&self) -> bool {
-        // SeqCst: after the locks.
+        // SeqCst: after the locks, or after the change of the epoch.
         self.count.load(SeqCst) != 0
     }
 

@@ -50,8 +50,9 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory<Word: Zeroable>> Zeroable
 }
 
 // SAFETY: the word goes from 0 to `WRITER` for a writer, and `WRITER` stays in it until that writer
-// subtracts it; no other exchange from 0 succeeds meanwhile. All changes of the word are atomic
-// additions and exchanges: Release when a rank leaves, Acquire when a rank enters.
+// subtracts it; no other exchange from 0 succeeds meanwhile. Ranks change the word by atomic
+// additions, subtractions and exchanges: Release when a rank leaves, Acquire when a rank enters.
+// Only a repair stores a value.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawLock for BestEffort<BACK_OFF, W, M> {
     type Memory = M;
     type Node = ();

@@ -118,8 +118,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         });
     }
 
-    /// A bucket to stand behind another, without entries. Makes the table larger if many buckets
-    /// stand behind others.
+    /// A bucket to stand behind another. It may have entries of an earlier use, so the caller
+    /// begins it anew. Makes the table larger if many buckets stand behind others.
     pub(super) fn behind(&self) -> At<M> {
         let behind = self.rare.one_more();
         let bits = self.bits();

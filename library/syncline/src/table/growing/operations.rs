@@ -201,7 +201,8 @@ where
 }
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
-    /// A reference to an entry that was just removed. The entry is dropped with the last reference.
+    /// A reference to an entry that was just removed. The entry is dropped some time after the last
+    /// reference.
     #[inline]
     pub(super) fn retired(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         let entry = self.refer(raw);

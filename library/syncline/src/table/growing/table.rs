@@ -108,8 +108,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.directory.bytes()
     }
 
-    /// The reference that is returned for a found entry. The caller is pinned, or has locked the
-    /// entry's bucket.
+    /// The reference that is returned for a found entry. The caller is pinned, has locked the
+    /// entry's bucket, or has taken the entry out and retires it later.
     #[inline]
     pub(super) fn refer(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         Ref::new(raw, self.storage.pin())
