@@ -107,7 +107,8 @@ impl<T: ?Sized, L> ReentrantMutex<T, L> {
 }
 
 impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
-    /// Waits for the lock unless this thread holds it, and holds it as long as the guard lives.
+    /// Waits for the lock unless this thread holds it. The guard holds the lock as long as it
+    /// lives.
     ///
     /// # Panics
     ///

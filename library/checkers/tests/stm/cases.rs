@@ -60,8 +60,8 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
     }
 }
 
-/// Like [`Alone`], but the engine has already run one transaction, and has asked its [`Pace`] after
-/// it.
+/// Like [`Alone`], but the engine has already run one transaction, and has consulted its [`Pace`]
+/// afterwards.
 pub struct Begun<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {

@@ -28,10 +28,10 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
 
     /// How many times a waiter polls a word before it does something slower, such as yielding.
     const PATIENCE: u32;
-    /// How many critical sections a group of near threads may run in a row while others wait. The
-    /// same limit holds for a thread that runs the sections of others. A queue that has this many
-    /// abandoned nodes admits no more waiters with a deadline. In a checker's memory the limit is
-    /// small, so that it is reached.
+    /// How many times in a row a lock may be handed over within a group of near threads while
+    /// others wait. The same limit holds for the number of other threads' sections that a thread
+    /// runs in a row. A queue that has this many abandoned nodes admits no more waiters with a
+    /// deadline. In a checker's memory the limit is small, so that it is reached.
     const BATCH: u32;
 
     /// A reference to a node that this thread has supplied or keeps. If the memory has several

@@ -94,8 +94,8 @@ pub(super) fn releases(lock: usize, mode: Mode) {
     });
 }
 
-/// Notes that this thread waits, and says whether it could. From here to [`waits_no_more`] the
-/// thread notes nothing else.
+/// Notes that this thread waits. Returns whether the wait was noted. From here to [`waits_no_more`]
+/// the thread notes nothing else.
 pub(super) fn waits(wait: Wait) -> bool {
     let noted = change(|note| note.wait = Some(wait));
     SILENT.set(SILENT.get() || noted);

@@ -22,8 +22,9 @@ pub struct Thread<M: LongMemory> {
     base: u64,
     /// The attempt's moment, counted from the base.
     moment: u64,
-    /// The fast path reads a cell if the cell's stamp, counted from the base, is below this: one
-    /// more than the moment, or 0 if the attempt runs alone or has written.
+    /// The bound of the fast path, which reads a cell if the cell's stamp, counted from the base,
+    /// is lower. The bound is one more than the moment, or 0 if the attempt runs alone or has
+    /// written.
     at_once: u64,
     /// The bound that replaces `at_once` if the attempt runs in place: [`STAMPS`], which is above
     /// every version of a cell that is not locked. Otherwise 0.

@@ -113,7 +113,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         self.version.load(Relaxed)
     }
 
-    /// Ends this thread's time alone.
+    /// Ends the time in which this thread is alone.
     #[inline]
     pub fn leave(&self, clock: &Clock<M>) {
         // Relaxed: used only under the lock.

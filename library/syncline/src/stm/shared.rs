@@ -250,8 +250,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.pace.next(M::now, |serial| self.serial.prefer(serial, &self.clock));
     }
 
-    /// Ends this thread's time alone, and its turn if it has one. `cost` is that of the
-    /// transaction.
+    /// Ends the time in which this thread runs alone, and its turn if it has one. `cost` is that of
+    /// the transaction.
     #[inline(always)]
     fn stand_back(&self, thread: &mut Thread<M>, cost: u64) {
         thread.be_among_others();

@@ -146,7 +146,7 @@ impl<E: Engine> Parts<E> {
         }
     }
 
-    /// Drops what attempts have left. Dropping it runs the user's code.
+    /// Drops what attempts have left. This may run the user's code.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.writes.clear_words();

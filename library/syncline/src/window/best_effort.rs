@@ -43,7 +43,7 @@ pub struct BestEffort<const BACK_OFF: bool, W: Wait = Yield, M: Memory = Native>
     wait: PhantomData<W>,
 }
 
-// SAFETY: the lock is a word and nothing else, so it may be zero if words may.
+// SAFETY: there is only a word, which may be zero.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory<Word: Zeroable>> Zeroable
     for BestEffort<BACK_OFF, W, M>
 {

@@ -48,7 +48,7 @@ pub struct Hold<W: Wait = Yield, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-// SAFETY: words and nothing else, so it may be zero when they may.
+// SAFETY: there are only words, which may be zero.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Hold<W, M> {}
 
 impl<W: Wait, M: Memory> Hold<W, M> {

@@ -179,8 +179,8 @@ where
         Some(new)
     }
 
-    /// The entry of a key, locked until it is dropped or consumed: for reading the value, and
-    /// writing one that depends on it, in one step.
+    /// Locks the entry of a key, until the result is dropped or consumed. Use it to read the value
+    /// and to write one that depends on it, in one step.
     ///
     /// ```
     /// use syncline::table::Table;
