@@ -108,7 +108,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     fn catch_up(&self, thread: &mut Thread<M>, stamp: &M::Long) -> Result<()> {
         let mut looks = 1;
         let version = loop {
-            // SeqCst: the clock is advanced to this version.
+            // SeqCst: the clock is advanced to this version below. Its Acquire orders the read of
+            // the epoch after it (2 in `serial`).
             let version = stamp.load(SeqCst);
             if version & LOCKED == 0 {
                 break version;

@@ -54,8 +54,9 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Hold<W, M> {}
 impl<W: Wait, M: Memory> Hold<W, M> {
     /// Whether ranks of the host wait for the part.
     pub(super) fn is_waited_for(&self) -> bool {
-        // Relaxed: a hint. If a waiting rank is seen, the lock between hosts is left to the host,
-        // whose next rank finds it held. Otherwise, the next rank acquires that lock again.
+        // Relaxed: a hint. If a waiting rank is seen, the lock between hosts may be left to the
+        // host, and the host's next rank finds it held. Otherwise, that rank acquires the lock
+        // again.
         self.waiting.load(Relaxed) != 0
     }
 }
@@ -101,8 +102,8 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
     /// [`release`](Self::release) as the release.
     pub unsafe fn acquire(&self, node: &L::Node) -> Result<(), B::Refusal> {
-        // Relaxed: a hint to ranks that release the part. If a writer sees it, the writer leaves
-        // the lock between hosts to this host.
+        // Relaxed: a hint to ranks that release the part. If a writer of this host sees it, the
+        // writer may leave the lock between hosts to the host.
         self.hold.waiting.fetch_add(1, Relaxed);
         // SAFETY: our caller's promise.
         unsafe { self.local.acquire(node) };
