@@ -9,8 +9,8 @@
 //!
 //! ```text
 //!   UNKNOWN -> KERNEL           the kernel provides the heavy side
-//!           -> FENCES           the kernel doesn't, or may not: both sides have fences
-//!   KERNEL  -> LEAVING -> FENCES    the kernel's barrier fails from some time on
+//!           -> FENCES           the kernel's call fails: both sides have fences
+//!   KERNEL  -> LEAVING -> FENCES    the kernel's call fails from some time on
 //! ```
 //!
 //! The light side has a fence in all states but KERNEL, so only leaving KERNEL is delicate: see

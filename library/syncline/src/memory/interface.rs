@@ -56,8 +56,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// The node comes from [`allocate`](Self::allocate), and no thread uses it any more.
     unsafe fn free<T>(node: Self::Ref<T>);
 
-    /// The pause between two looks at a word; `looks` counts the looks since the wait began, from
-    /// 1, and lets the pauses grow.
+    /// The pause between two looks at a word; `looks` is the number of looks since the wait began,
+    /// counted from 1. Pauses grow with this number.
     fn pause(looks: u32);
 
     /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the address, a

@@ -17,8 +17,8 @@ use super::{barrier, group, place, pool};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 
-/// How many spin-loop hints take about as long as a line's change of hands. A hint takes 40 cycles
-/// since Skylake, 5 to 10 on older and AMD processors.
+/// How many spin-loop hints take about as long as the transfer of a cache line between processors.
+/// A hint takes 40 cycles since Skylake, 5 to 10 on older and AMD processors.
 const HINTS_PER_TRANSFER: u32 = 4;
 /// The longest pause between two looks, in spin-loop hints. With longer pauses, waiters would lose
 /// more by noticing a change late than they would save in traffic.

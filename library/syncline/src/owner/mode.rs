@@ -1,6 +1,6 @@
 //! The ways to hold a lock.
 
-/// How a lock is held, or what a thread waits for.
+/// How a thread holds a lock, or waits to hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// By one thread alone.

@@ -11,7 +11,7 @@ use super::mode::Mode;
 use super::notes::{self, Hold, Wait};
 use super::number::{is_this_thread, this_thread};
 
-/// A noted wait, until it is dropped.
+/// A wait, which is noted until this value is dropped.
 pub(crate) struct Waiting {
     /// Whether there is a note: waits within waits have none.
     noted: bool,

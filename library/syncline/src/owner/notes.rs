@@ -47,8 +47,8 @@ pub(super) struct Note {
     pub wait: Option<Wait>,
 }
 
-/// The notes of all threads that have acquired a lock or waited for one, and have not ended, by
-/// their numbers. A thread locks this before it locks several notes.
+/// The notes of all threads that have acquired a lock or waited for one, and have not ended. The
+/// keys are the threads' numbers. A thread locks this map before it locks several notes.
 pub(super) type Notes = BTreeMap<usize, Arc<Mutex<Note>>>;
 static NOTES: Mutex<Notes> = Mutex::new(BTreeMap::new());
 

@@ -71,8 +71,8 @@ pub struct Holds {
 
 impl Holds {
     /// Asks for a cell, to read it or to write it, and aborts the holders that have to be aborted.
-    /// Returns whether the cell was granted. An attempt that is over gets nothing, so that no holder
-    /// is aborted for it.
+    /// Returns whether the cell was granted. An attempt that is over gets nothing, so that no
+    /// holder is aborted for it.
     pub fn ask(
         &mut self,
         cell: usize,

@@ -35,8 +35,9 @@
 //! No thread starves at the lock: it is a [gate](crate::lock::Gate), in which the head of the queue
 //! is overtaken a bounded number of times.
 //!
-//! Source: a global lock that writes in place is the serial mode of GCC's libitm. There the thread
-//! waits until no other transaction is under way; here the versions of TL2 keep the others away.
+//! Source: the serial mode of GCC's libitm, in which the holder of a global lock writes in place.
+//! There the thread waits until no other transaction is under way; here the versions of TL2 keep
+//! the others away.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU64;

@@ -184,7 +184,8 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     }
 }
 
-/// A reader to whose host a writer has left the lock between hosts lets readers of other hosts in.
+/// If a writer has left the lock between hosts to its host, the host's next reader lets readers of
+/// other hosts in.
 #[test]
 fn what_is_left_to_a_reader_keeps_no_other_host_out() {
     let hosts = &Hosts::default();

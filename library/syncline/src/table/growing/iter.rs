@@ -3,8 +3,8 @@
 //! Buckets are visited in the order of their numbers with the bits reversed: as if the lowest bit
 //! were the first digit behind a binary point. So a bucket that is split during the iteration was
 //! either visited as a whole, or is still ahead as a whole, with its two parts one after the other.
-//! So an entry that stays is visited once. In this file, an *ending* is a value of some low bits of
-//! a hash.
+//! An entry that stays is therefore visited once. In this file, an *ending* is a value of some low
+//! bits of a hash.
 
 use std::iter;
 use std::vec::Vec;
