@@ -282,8 +282,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
             return Err(Stop::CONFLICT);
         }
         Self::lock_all(writes);
-        // All three loads are SeqCst: they come after the locks (rule 1, the rule in `sleepers`,
-        // and 3 in `serial`), and the clock is read before the epoch (2 in `serial`).
+        // All are SeqCst: after the locks (rule 1, the rule in `sleepers`, and 3 in `serial`), and
+        // the clock before the epoch (2 in `serial`).
         let sleepers = self.sleepers.any();
         let clock = self.clock.now();
         let same_epoch = self.serial.epoch() == epoch;
@@ -444,8 +444,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
 
     fn wait_for_change(&self, thread: &mut Thread<M>) {
         if thread.in_place() {
-            // The transaction runs once more, still alone, but keeps its writes aside and logs what
-            // it reads.
+            // Runs once more, still alone, but with logs, which say what it has read.
             thread.keep_aside();
             return;
         }
