@@ -16,7 +16,7 @@ pub trait Engine: Memory {
     /// Records that this thread waits. Called by a memory that is built over this one.
     fn waits() {}
 
-    /// Waits until the given thread has waited for something. For use between
+    /// Waits until the given thread has waited for something. Mostly used between
     /// [`arrange`](Self::arrange) and [`explore`](Self::explore).
     fn wait_for_waiter(thread: usize);
 

@@ -20,9 +20,9 @@ use std::thread;
 use syncline::channel::{self, Inbox, Receiver, Sender};
 
 const WORKERS: usize = 3;
-/// The number of messages that may be under way between two stages: enough that no thread waits for
-/// a slow moment of the next, and so few that a slow stage holds up the ones before it and memory
-/// doesn't fill.
+/// The number of messages that may be under way between two stages. It is so large that no stage
+/// waits when the next one is slow for a moment, and so small that a slow stage holds up the stages
+/// before it, and memory doesn't fill.
 const ROOM: usize = 64;
 
 /// What a worker has found in a line.

@@ -1,8 +1,9 @@
 //! A guard of a part of the value that a lock protects.
 //!
-//! The guard holds the whole lock. It gives no access to the rest of the value, and can't be used
-//! with a condition variable or turned into a share: other threads could then change the whole
-//! value, and the part could cease to exist.
+//! The guard holds the whole lock, and gives no access to the rest of the value. It can't be used
+//! with a condition variable: other threads could then change the whole value, and the part could
+//! cease to exist. It can't be turned into a share either: if the part is inside an inner mutex,
+//! other readers could change it.
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};

@@ -1,6 +1,6 @@
-//! Which threads hold a lock, and which wait for one. Only debug builds with `std` note both, so
-//! that a thread panics instead of waiting for itself forever, or for threads that wait for it.
-//! This module also has a number for each thread.
+//! Which threads hold a lock, and which wait for one. Only debug builds with `std` note both.
+//! There, a thread panics if it would wait for itself, or for threads that wait for it. This module
+//! also has a number for each thread.
 
 #[cfg(all(debug_assertions, feature = "std"))]
 mod cycle;

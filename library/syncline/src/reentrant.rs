@@ -107,11 +107,13 @@ impl<T: ?Sized, L> ReentrantMutex<T, L> {
 }
 
 impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
-    /// Waits for the lock unless this thread holds it, and holds it as long as the guard lives.
+    /// Waits for the lock unless this thread holds it. The guard holds the lock as long as it
+    /// lives.
     ///
     /// # Panics
     ///
-    /// In debug builds, if this thread would wait for a thread that waits for it.
+    /// In debug builds, if this thread would wait for a thread that waits for this one, directly or
+    /// through other threads.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {

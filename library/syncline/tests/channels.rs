@@ -1,6 +1,6 @@
-//! Each channel on the machine itself, under each waiting policy, with all that can go wrong with
-//! channels. These tests need nothing but `syncline`, so that they can be built for a sanitizer
-//! too.
+//! Each channel on the machine itself, under each waiting policy. The tests also have ends that are
+//! dropped, messages and iterators that panic, and receivers that give up. These tests need nothing
+//! but `syncline`, so that they can be built for a sanitizer too.
 
 mod limit;
 

@@ -1,8 +1,8 @@
-//! For every lock of the catalogue: in debug builds, a thread panics if it locks a lock again that
-//! it holds exclusively; in any build, it is refused if it only tries. Rust's types rule out all
-//! other misuse of a lock, except that a reader may lock again the lock that it shares: see the
-//! examples of `Mutex` and `RwLock` that don't compile. The C interface has tests of its own for
-//! all of it (`library/capi/tests/c/misuse.c`).
+//! For every lock of the catalogue: in debug builds, a thread that holds a lock exclusively panics
+//! if it locks the lock again. In any build, the thread is refused if it only tries. Rust's types
+//! rule out all other misuse of a lock, except that a reader may lock again the lock that it
+//! shares: see the examples of `Mutex` and `RwLock` that don't compile. The C interface has tests
+//! of its own for all of it (`library/capi/tests/c/misuse.c`).
 
 #[cfg(debug_assertions)]
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +24,7 @@ fn is_told(call: impl FnOnce()) -> bool {
     words.is_some_and(|words| words.contains("for itself forever"))
 }
 
-/// A release build would wait forever, so the call is not made.
+/// In a release build most of these calls would wait forever, so none is made.
 #[cfg(not(debug_assertions))]
 fn is_told(_: impl FnOnce()) -> bool {
     true

@@ -59,8 +59,8 @@ mod timed {
 /// Two counters. Only writers change them, always both.
 type Pair = (u64, u64);
 
-/// Whether the thread writes in this section. About one section in four writes, and each thread has
-/// another order of them.
+/// Whether the thread writes in this section. About one section in four writes. Which sections
+/// write differs from thread to thread.
 fn writes(thread: u32, section: u32) -> bool {
     (thread * 7 + section).wrapping_mul(0x9E37_79B9) >> 30 == 0
 }

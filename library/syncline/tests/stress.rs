@@ -41,7 +41,7 @@ struct Scene<L> {
 unsafe impl<L: Sync> Sync for Scene<L> {}
 
 impl<L: RawLock<Memory = Native>> Scene<L> {
-    /// Runs threads that call `act` again and again. It returns how often it has incremented the
+    /// Runs threads that call `act` again and again. `act` returns how often it has incremented the
     /// numbers; no increment must be lost.
     fn stress(name: &str, threads: usize, act: impl Fn(&Self, u64) -> u64 + Sync)
     where

@@ -39,7 +39,7 @@ macro_rules! happens {
 
 happens!(RawOnce);
 
-/// The number that a function which returns adds to `done`. A function that panics adds `SOME`.
+/// A function that returns adds `ALL` to `done`, and a function that panics adds `SOME`.
 const ALL: u32 = 10;
 const SOME: u32 = 1;
 

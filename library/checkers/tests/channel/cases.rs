@@ -421,8 +421,8 @@ pub fn selected_by<Q: Checked, S: Selects<Q>>(channels: u64, by_one: bool, messa
     });
 }
 
-/// One thread waits for two channels. To each, a message is sent before or after the deadline; none
-/// is lost.
+/// One thread waits for two channels. A message is sent to each channel, before or after the
+/// deadline. None is lost.
 pub fn selected_in_time_or_not<Q: Checked>() {
     let (mine, receiver) = channel::over::<Q>(1);
     let (theirs, other) = channel::over::<Q>(1);

@@ -126,7 +126,7 @@ pub fn in_time_or_not<C: Many>(messages: u64) {
     let parts = vec![Part::Receives(receiver), Part::Sends(0, sender)];
     play::<C::Memory, _>(parts, Arc::default(), move |_, part, token| match part {
         Part::Sends(_, mut send) => {
-            // Only the sender may wait forever: the receiver has deadlines.
+            // The sender has no deadline, and gets an error if the receiver is gone.
             for number in 0..messages {
                 send(Small::new(number, token));
             }

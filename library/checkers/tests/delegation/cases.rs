@@ -150,7 +150,8 @@ where
     });
 }
 
-/// Sections of one thread, detached and not, run in the order of its calls.
+/// The sections of one thread run in the order of its calls, whether the thread waits for them or
+/// not.
 pub fn ordered<D>(threads: usize)
 where
     D: RawDelegation<Memory: Engine> + 'static,

@@ -1,5 +1,5 @@
-//! Three threads without a bound on preemptions. A case takes from seconds to hours, but is stopped
-//! after as many seconds as `LOOM_MAX_DURATION` says:
+//! Three threads without a bound on preemptions. A case takes from less than a second to hours, but
+//! is stopped after as many seconds as `LOOM_MAX_DURATION` says:
 //! `cargo test --release --test locks -- --ignored --nocapture exhaustive::mcs`.
 
 use syncline::wait::{Park, Spin};

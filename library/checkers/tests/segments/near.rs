@@ -1,7 +1,7 @@
 //! Waiters of pure queue locks poll only words of their own segment while they spin. Waiters of
-//! ticket locks, and of a cohort lock whose global lock is test-and-set, also poll words of other
-//! segments. When a lock's waiter pauses, it passes the word that it polls, so the memory can
-//! count.
+//! ticket locks, and of a cohort lock whose global lock is test-and-test-and-set, also poll words
+//! of other segments. When a lock's waiter pauses, it passes the word that it polls, so the memory
+//! can count.
 
 use syncline::lock::{
     CohortMcs, CohortTtasMcs, FairRw, HierarchicalTicket, Hmcs, Mcs, RawLock, Ticket,

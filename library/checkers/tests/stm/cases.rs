@@ -60,8 +60,8 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
     }
 }
 
-/// Like [`Alone`], but the engine has already run one transaction, and has asked its [`Pace`] after
-/// it.
+/// Like [`Alone`], but the engine has already run one transaction, and has consulted its [`Pace`]
+/// afterwards.
 pub struct Begun<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {
@@ -105,7 +105,7 @@ impl Pace for Alternating {
 /// An engine with `SERVERS` lock servers.
 pub struct WithServers<W, M, const SERVERS: usize>(PhantomData<(W, M)>);
 
-/// Implements [`Setup`] for an engine with `$servers` lock servers, which may be a mutant.
+/// Implements [`Setup`] for an engine, perhaps a mutant, with `$servers` lock servers.
 macro_rules! with_servers {
     ([$($generics:tt)*] $Setup:ty, $Engine:ty, $servers:expr) => {
         impl<$($generics)*> $crate::cases::Setup for $Setup {
@@ -433,8 +433,8 @@ pub fn long_and_short<S: Setup>(threads: usize, rounds: u32) {
     assert!(values[2] > 0);
 }
 
-/// Threads read and write cells according to their numbers, and their operations are recorded: the
-/// history must be opaque.
+/// Each thread reads and writes cells that follow from its number and the round. The operations are
+/// recorded, and the history must be opaque.
 pub fn recorded<S: Setup>(threads: usize, rounds: usize, time: Time) {
     let recorder = Arc::new(Recorder::new(time, threads));
     let record = Arc::clone(&recorder);

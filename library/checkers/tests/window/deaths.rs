@@ -206,8 +206,8 @@ impl<L: RawSharedLock<Memory = Shuttle>> Window<L> {
     }
 }
 
-/// All ranks acquire a part exclusively and shared, and one dies. Ranks that are done go on
-/// acquiring it until the queues are intact.
+/// Each rank acquires part 0 twice, exclusively or shared, and one rank dies. Afterwards, the other
+/// ranks go on acquiring the part until the queues are intact.
 fn play<L: RawSharedLock<Memory = Shuttle>>()
 where
     Window<L>: 'static,

@@ -1,11 +1,11 @@
 //! The traits of the `lock_api` crate. Code that is written for that crate can use the locks
 //! through these traits.
 //!
-//! [`Raw`] makes a lock of the catalogue that can be tried a `lock_api::RawMutex`, and one that can
-//! also be shared a `lock_api::RawRwLock`. The feature `lock_api` has the traits of version 0.5,
-//! whose guards carry the queue node. The feature `lock_api_0_4` has those of version 0.4, which
-//! parking_lot 0.12 and dashmap use. The guards of version 0.4 carry nothing, so only locks without
-//! a node have these traits. Both features may be on at once.
+//! [`Raw`] turns a lock of the catalogue into a `lock_api::RawMutex` if the lock can be tried, and
+//! also into a `lock_api::RawRwLock` if it can be shared. The feature `lock_api` has the traits of
+//! version 0.5, whose guards carry the queue node. The feature `lock_api_0_4` has those of version
+//! 0.4, which parking_lot 0.12 and dashmap use. The guards of version 0.4 carry nothing, so only
+//! locks without a node have these traits. Both features may be on at once.
 //!
 //! ```
 //! # #[cfg(feature = "lock_api")] {
@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! For a crate that is written for parking_lot's `RawMutex` and `RawRwLock`, use the types with
-//! these names here instead.
+//! For a crate that is written for parking_lot's `RawMutex` and `RawRwLock`, use the types of the
+//! same names in this module instead.
 
 mod raw;
 #[cfg(feature = "lock_api_0_4")]

@@ -9,8 +9,8 @@
 //!
 //! ```text
 //!   UNKNOWN -> KERNEL           the kernel provides the heavy side
-//!           -> FENCES           it doesn't, or is not allowed to: both sides have fences
-//!   KERNEL  -> LEAVING -> FENCES    it has provided it, and is not allowed to any more
+//!           -> FENCES           the kernel's call fails: both sides have fences
+//!   KERNEL  -> LEAVING -> FENCES    the kernel's call fails from some time on
 //! ```
 //!
 //! The light side has a fence in all states but KERNEL, so only leaving KERNEL is delicate: see
@@ -44,8 +44,8 @@ mod linux {
 
     #[inline(always)]
     pub fn light() {
-        // Relaxed: the load may see an outdated state. Whichever state it sees, `heavy` acts as
-        // that state requires, or waits until no light side relies on it.
+        // Relaxed: the load may see an outdated state. `heavy` either acts as the outdated state
+        // requires, or waits until no light side relies on that state.
         if STATE.load(Relaxed) == KERNEL {
             compiler_fence(SeqCst);
         } else {
@@ -89,8 +89,8 @@ mod linux {
     }
 
     /// Changes to fences, since the kernel's barrier fails now: a filter of system calls was set,
-    /// or the kernel has no memory. Light sides that begin from now on have fences, and this
-    /// function waits until those under way are over.
+    /// or the kernel has no memory. From now on, light sides have fences. This function waits until
+    /// the light sides that are under way have ended.
     fn leave() {
         STATE.store(LEAVING, SeqCst);
         let time = libc::timespec { tv_sec: 0, tv_nsec: ALL_STORED };

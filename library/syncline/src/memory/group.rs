@@ -1,9 +1,9 @@
 //! The group of near processors in which this thread runs.
 //!
 //! The topology is read once, when a thread first asks. A thread that asks meanwhile gets group 0
-//! and doesn't wait: it may be the thread that is reading the topology, if that thread acquires a
-//! lock of its allocator. On systems other than Linux, and without `std`, all processors are one
-//! group. Miri shows no machine's topology, so under Miri threads keep moving among eight groups.
+//! and doesn't wait: the thread that reads the topology asks as well if its allocator acquires a
+//! lock. On systems other than Linux, and without `std`, all processors are one group. Miri shows
+//! no machine's topology, so under Miri threads keep moving among eight groups.
 
 #[cfg(not(any(miri, all(feature = "std", target_os = "linux"))))]
 pub(super) use elsewhere::*;

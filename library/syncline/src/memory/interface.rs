@@ -28,10 +28,10 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
 
     /// How many times a waiter polls a word before it does something slower, such as yielding.
     const PATIENCE: u32;
-    /// How many critical sections a group of near threads may run in a row while others wait. The
-    /// same limit holds for a thread that runs the sections of others. A queue that has this many
-    /// abandoned nodes admits no more waiters with a deadline. In a checker's memory the limit is
-    /// small, so that it is reached.
+    /// How many times in a row a lock may be handed over within a group of near threads while
+    /// others wait. The same limit holds for the number of other threads' sections that a thread
+    /// runs in a row. A queue that has this many abandoned nodes admits no more waiters with a
+    /// deadline. In a checker's memory the limit is small, so that it is reached.
     const BATCH: u32;
 
     /// A reference to a node that this thread has supplied or keeps. If the memory has several
@@ -56,8 +56,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// The node comes from [`allocate`](Self::allocate), and no thread uses it any more.
     unsafe fn free<T>(node: Self::Ref<T>);
 
-    /// The pause between two looks at a word; `looks` counts the looks since the wait began, from
-    /// 1, and lets the pauses grow.
+    /// The pause between two looks at a word; `looks` is the number of looks since the wait began,
+    /// counted from 1. Pauses grow with this number.
     fn pause(looks: u32);
 
     /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the address, a
@@ -92,8 +92,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// since the thread may move at any time.
     fn group(level: usize) -> usize;
 
-    /// Whether a level has several groups. The answer is a hint: it may take a while until that is
-    /// known.
+    /// Whether a level has several groups. The answer is a hint: it may take a while until the
+    /// groups are known.
     #[inline]
     fn is_divided(_level: usize) -> bool {
         true

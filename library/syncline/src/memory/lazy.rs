@@ -40,8 +40,8 @@ impl<T: Default, M: Memory> Lazy<T, M> {
             self.node.store(Some(node), Relaxed);
             node
         });
-        // SAFETY: the node lives until the drop of this `Lazy`, or of the one that has got it by an
-        // exchange.
+        // SAFETY: the node lives until its `Lazy` is dropped: this one, or the one that has got the
+        // node by `exchange`.
         unsafe { M::follow(node) }
     }
 
@@ -78,7 +78,7 @@ impl<T: Default, M: Memory> Drop for Lazy<T, M> {
     }
 }
 
-// SAFETY: a link and nothing else, so it may be zero when links may.
+// SAFETY: there is only a link, which may be zero.
 unsafe impl<T: Default, M: Memory> Zeroable for Lazy<T, M> where M::Link<T>: Zeroable {}
 
 impl<T: Default, M: Memory> fmt::Debug for Lazy<T, M> {

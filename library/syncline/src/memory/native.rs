@@ -1,6 +1,7 @@
 //! The processor's own memory: words are atomics, references are pointers, and waiters spin with
-//! `pause` or sleep by the kernel's futex. Accesses to words and links are inlined: an algorithm
-//! over this memory compiles to the same code as if it were written with `core::sync::atomic`.
+//! `pause` or sleep (on Linux, by the kernel's futex). Accesses to words and links are inlined: an
+//! algorithm over this memory compiles to the same code as if it were written with
+//! `core::sync::atomic`.
 
 use core::cell::UnsafeCell;
 use core::hint::spin_loop;
@@ -16,8 +17,8 @@ use super::{barrier, group, place, pool};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 
-/// How many spin-loop hints take about as long as a line's change of hands. A hint takes 40 cycles
-/// since Skylake, 5 to 10 on older and AMD processors.
+/// How many spin-loop hints take about as long as the transfer of a cache line between processors.
+/// A hint takes 40 cycles since Skylake, 5 to 10 on older and AMD processors.
 const HINTS_PER_TRANSFER: u32 = 4;
 /// The longest pause between two looks, in spin-loop hints. With longer pauses, waiters would lose
 /// more by noticing a change late than they would save in traffic.

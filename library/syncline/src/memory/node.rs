@@ -9,9 +9,9 @@ use core::ptr::NonNull;
 
 use super::interface::Memory;
 
-/// A node on its caller's stack, or wherever else the caller keeps this.
+/// A node on its caller's stack, or wherever else the caller keeps this value.
 ///
-/// The node's address is stable only while this is not moved.
+/// The node's address is stable only while this value is not moved.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct OnStack<T>(T);
@@ -25,11 +25,11 @@ impl<T> Deref for OnStack<T> {
     }
 }
 
-/// A node at a stable address, for as long as this lives.
+/// A node at a stable address, for as long as this value lives.
 ///
-/// Dropping this gives the node back, even if others still refer to the node: the thread that has
-/// enqueued the node must keep this until the node is out of the queue. Forgetting it leaks the
-/// node and is safe. A node without a size gets no memory.
+/// Dropping this value gives the node back, even if others still refer to the node: the thread that
+/// has enqueued the node must keep this value until the node is out of the queue. Forgetting it
+/// leaks the node and is safe. A node without a size gets no memory.
 pub struct Pooled<T: Default, M: Memory> {
     /// `None` for a node without a size.
     node: Option<M::Ref<T>>,

@@ -1,4 +1,4 @@
-//! Sleeping on a word on systems without a futex: the process keeps lists of the sleepers.
+//! Sleeping on a word on systems other than Linux: the process keeps lists of the sleepers.
 //!
 //! A word's address determines its list. A thread checks the word and puts itself on the list while
 //! it has the list locked. A thread that wakes others writes the word before it locks the list. So
@@ -19,7 +19,7 @@ use std::vec::Vec;
 
 use crate::memory::interface::Address;
 
-/// The sleepers whose words' addresses have one hash.
+/// The sleepers on all words whose addresses have the same hash.
 struct List(Mutex<Vec<Sleeper>>);
 
 #[derive(Clone, Copy)]

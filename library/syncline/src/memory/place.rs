@@ -1,7 +1,8 @@
 //! The operating system's services for a native thread: sleeping and waking, yielding, a clock. On
-//! Linux these are system calls, elsewhere functions of the standard library. Other systems without
-//! the standard library have none of these: a sleeper spins instead, and the clock stands still at
-//! zero, so only a deadline of zero is ever reached.
+//! Linux these are system calls. Elsewhere they are made of functions of the standard library
+//! (sleeping in `parking.rs`). Other systems without the standard library have none of these: a
+//! sleeper spins instead, and the clock stands still at zero, so only a deadline of zero is ever
+//! reached.
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::*;

@@ -2,9 +2,9 @@
 //! caches lines.
 //!
 //! A lock that queues its waiters needs a node for each, at a stable address. `malloc` for every
-//! acquisition would cost more than the lock. So each thread keeps the lines that it gives back on
-//! a list, and allocates from there. All nodes take one line, whatever lock they are for, so that
-//! one list serves all locks.
+//! acquisition would cost more than the lock. So each thread has a list of the lines that it has
+//! given back, and allocates from this list. A node of any lock takes one line, so one list serves
+//! all locks.
 //!
 //! A thread may give back a line that another thread took; the line then stays with the thread that
 //! gave it back. [`KEPT`] bounds how many lines a thread keeps if it gives back more than it takes.

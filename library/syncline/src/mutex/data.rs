@@ -27,8 +27,9 @@ use crate::watched::Watched;
 /// Locking has Acquire ordering, and dropping the guard has Release ordering. There is no
 /// poisoning: a panic releases the lock, and the next holder finds the value as the panic left it.
 /// A thread that locks a mutex that it holds waits forever, and so do threads that wait for each
-/// other. Debug builds with the feature `std` panic instead, with a message that names the threads,
-/// the locks and the lines.
+/// other. Debug builds with the feature `std` panic instead. The message has the line where the
+/// lock was acquired; if several threads wait for each other, it names the threads, the locks and
+/// the lines.
 ///
 /// A lock that isn't held can't be released, since releasing it requires the guard. A lock that is
 /// held can't be dropped:

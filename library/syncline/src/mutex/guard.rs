@@ -131,7 +131,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn unlocked<R>(guard: &mut Self, section: impl FnOnce() -> R) -> R {
         let Self { mutex, node, .. } = guard;
-        let _again = OwnedAgain(mutex);
+        let _owned = OwnedAgain(mutex);
         mutex.lock.ends();
         // SAFETY: the guard holds the lock with this node.
         unsafe { mutex.lock.lock.release(node) };
@@ -139,10 +139,10 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         section()
     }
 
-    /// Releases the lock and calls a function with the lock and a node for it. The function must do
-    /// nothing but wait, and must have acquired the lock with that node when it returns or panics.
-    /// The whole call counts as a wait for the lock, since this thread can't continue without the
-    /// lock.
+    /// Notes that this thread's section ends, and calls a function with the lock and its node. The
+    /// function releases the lock, then does nothing but wait, and must have acquired the lock again
+    /// with that node when it returns or panics. The whole call counts as a wait for the lock, since
+    /// this thread can't continue without the lock.
     #[doc(hidden)]
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn rests<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {

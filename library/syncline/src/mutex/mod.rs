@@ -20,7 +20,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     /// # Panics
     ///
     /// In debug builds with the feature `std`, if this thread holds the lock, or would wait for a
-    /// thread that waits for it, directly or through others.
+    /// thread that waits for this one, directly or through other threads.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T, L> {

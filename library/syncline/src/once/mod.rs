@@ -62,7 +62,7 @@ impl<M: Memory> Once<M> {
     }
 
     /// Runs the function, or waits until another thread has run one, even if an earlier function
-    /// has panicked; the state that the function gets says whether one has. Acquire ordering.
+    /// has panicked. The function's argument says whether one has. Acquire ordering.
     ///
     /// ```
     /// use std::panic::catch_unwind;

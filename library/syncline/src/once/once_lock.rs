@@ -57,8 +57,8 @@ impl<T, M: Memory> OnceLock<T, M> {
             .then(|| unsafe { self.value.with(|value| (*value).assume_init_mut()) })
     }
 
-    /// The value. If there is none yet, the function makes it; if another thread is making it, this
-    /// waits for that thread.
+    /// The value. If there is none yet, the function makes it; if another thread is making it, the
+    /// call waits for that thread.
     ///
     /// # Panics
     ///

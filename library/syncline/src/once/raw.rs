@@ -38,7 +38,7 @@ pub struct RawOnce<M: Memory = Native> {
     word: M::Word,
 }
 
-// SAFETY: a word and nothing else, so it may be zero when its words may.
+// SAFETY: there is only a word, which may be zero.
 unsafe impl<M: Memory<Word: Zeroable>> Zeroable for RawOnce<M> {}
 
 impl RawOnce {

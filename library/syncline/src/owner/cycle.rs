@@ -57,7 +57,8 @@ pub(super) fn find_cycle() -> Option<Cycle> {
     Some(cycle)
 }
 
-/// A depth-first search from a thread along what threads wait for.
+/// A depth-first search from a thread, which goes from each waiter to the threads that it waits
+/// for.
 struct Search<'a> {
     notes: &'a Notes,
     /// The notes that were read. They stay locked to the end, so that all of them are true at the

@@ -7,8 +7,8 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
-/// The lock's own note about its holders: the thread that holds it exclusively, if any, and the
-/// line where it took the lock; and how many shares there are. Each thread's note has the rest
+/// The lock's own note about its holders: the thread that holds the lock exclusively, if any, the
+/// line where that thread acquired it, and the number of shares. Each thread's note has the rest
 /// ([`notes`](super::notes)).
 #[derive(Debug, Default)]
 pub(crate) struct Owner {
@@ -45,8 +45,9 @@ impl fmt::Display for Named {
     }
 }
 
-// Words are Relaxed: a thread compares with its own number (see `is_this_thread`), and then finds its
-// own line; what it finds of other threads is checked against their notes, which are under locks.
+// Accesses to the words are Relaxed. A thread that finds its own number (see `is_this_thread`) also
+// finds the line that it has noted itself. What a thread finds about other threads is checked
+// against their notes, which are under locks.
 impl Owner {
     /// The notes of a lock that no thread holds.
     pub(crate) const fn nobody() -> Self {

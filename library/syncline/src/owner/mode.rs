@@ -1,6 +1,6 @@
 //! The ways to hold a lock.
 
-/// How a lock is held, or what a thread waits for.
+/// How a thread holds a lock, or waits to hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// By one thread alone.
@@ -9,6 +9,7 @@ pub(crate) enum Mode {
     Shared,
     /// By the one reader that may become the writer.
     Upgradable,
-    /// By one thread alone, which has the upgradable share already: only waited for.
+    /// By one thread alone, which has the upgradable share already. Threads only wait for this
+    /// mode; the thread that gets it holds the lock as `Alone`.
     Upgraded,
 }

@@ -11,7 +11,7 @@ use super::mode::Mode;
 use super::notes::{self, Hold, Wait};
 use super::number::{is_this_thread, this_thread};
 
-/// A noted wait, until it is dropped.
+/// A wait, which is noted until this value is dropped.
 pub(crate) struct Waiting {
     /// Whether there is a note: waits within waits have none.
     noted: bool,
@@ -33,8 +33,8 @@ impl Owner {
     /// stays until the result is dropped, which must be before the thread notes that it has the
     /// lock.
     ///
-    /// Panics if this thread would wait for itself, or for a thread that waits for it, perhaps
-    /// through others.
+    /// Panics if this thread would wait for itself, or for a thread that waits for this one,
+    /// directly or through other threads.
     #[track_caller]
     pub(crate) fn waits(&self, mode: Mode, lock: Named) -> Waiting {
         self.expect_another();

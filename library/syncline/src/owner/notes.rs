@@ -47,8 +47,8 @@ pub(super) struct Note {
     pub wait: Option<Wait>,
 }
 
-/// The notes of all threads that have acquired a lock or waited for one, and have not ended, by
-/// their numbers. A thread locks this before it locks several notes.
+/// The notes of all threads that have acquired a lock or waited for one, and have not ended. The
+/// keys are the threads' numbers. A thread locks this map before it locks several notes.
 pub(super) type Notes = BTreeMap<usize, Arc<Mutex<Note>>>;
 static NOTES: Mutex<Notes> = Mutex::new(BTreeMap::new());
 
@@ -94,8 +94,8 @@ pub(super) fn releases(lock: usize, mode: Mode) {
     });
 }
 
-/// Notes that this thread waits, and says whether it could. From here to [`waits_no_more`] the
-/// thread notes nothing else.
+/// Notes that this thread waits. Returns whether the wait was noted. From here to [`waits_no_more`]
+/// the thread notes nothing else.
 pub(super) fn waits(wait: Wait) -> bool {
     let noted = change(|note| note.wait = Some(wait));
     SILENT.set(SILENT.get() || noted);

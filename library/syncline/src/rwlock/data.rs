@@ -32,8 +32,9 @@ use crate::watched::Watched;
 ///
 /// A thread that locks again a lock that it holds may wait forever. If the lock lets waiting
 /// writers go before new readers, the thread may wait forever even if it locks for reading both
-/// times. Debug builds panic if a thread locks again a lock that it holds for writing, locks for
-/// writing a lock that it reads, or waits for threads that wait for it.
+/// times. Debug builds with the feature `std` panic if a thread locks again a lock that it holds
+/// for writing, locks for writing a lock that it reads, or waits for threads that wait for this
+/// thread.
 ///
 /// A lock that isn't held can't be released, since releasing it requires a guard; and a lock that
 /// is held can't be dropped:

@@ -96,7 +96,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
     /// # Panics
     ///
     /// In debug builds with the feature `std`, if this thread has another share, or would wait for
-    /// a reader that waits for it, perhaps through others.
+    /// a reader that waits for this thread, directly or through other threads.
     #[track_caller]
     pub fn upgrade(guard: Self) -> RwLockWriteGuard<'a, T, L> {
         let lock = guard.lock;

@@ -22,8 +22,9 @@ pub struct Thread<M: LongMemory> {
     base: u64,
     /// The attempt's moment, counted from the base.
     moment: u64,
-    /// The fast path reads a cell if the cell's stamp, counted from the base, is below this: one
-    /// more than the moment, or 0 if the attempt runs alone or has written.
+    /// The bound of the fast path, which reads a cell if the cell's stamp, counted from the base,
+    /// is lower. The bound is one more than the moment, or 0 if the attempt runs alone or has
+    /// written.
     at_once: u64,
     /// The bound that replaces `at_once` if the attempt runs in place: [`STAMPS`], which is above
     /// every version of a cell that is not locked. Otherwise 0.
@@ -35,7 +36,7 @@ pub struct Thread<M: LongMemory> {
     /// The stamps of all cells that were read; empty if the attempt runs in place.
     pub(super) reads: Vec<NonNull<M::Long>>,
     pub(super) failures: u32,
-    /// The cost of failed attempts since the last success, in accesses.
+    /// The number of reads in failed attempts since the last success.
     pub(super) wasted: usize,
     /// The cost of the thread's successful transactions so far, in accesses.
     pub(super) spent: u64,
@@ -143,7 +144,7 @@ impl<M: LongMemory> Thread<M> {
     ) -> bool {
         reads.iter().all(|&at| {
             // SAFETY: the cells that were read live until the attempt ends. SeqCst: ordered after
-            // our locks, or after our read of the clock.
+            // our locks, our read of the clock, or our increment of the count of sleepers.
             let stamp = unsafe { at.as_ref() }.load(SeqCst);
             self.holds(stamp)
                 || stamp & LOCKED != 0 && ours(at).is_some_and(|version| self.holds(version))

@@ -1,4 +1,5 @@
-//! The clock of versions. It only advances, to versions that a thread has seen.
+//! The clock of versions. It only advances: to a version that a thread has found in a cell, or has
+//! written while it ran alone.
 //!
 //! All accesses after its creation are SeqCst. The rules that need this order are in
 //! [`shared`](super::shared) and [`serial`](super::serial).

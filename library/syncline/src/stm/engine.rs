@@ -22,9 +22,10 @@ use crate::memory::LongMemory;
 ///
 /// All that an attempt reads belongs to one moment, and a commit that succeeds makes all that it
 /// writes visible at one moment at which everything it has read still holds. While an attempt runs
-/// in place, no other attempt writes, and other attempts discard what they read of its writes. An
-/// engine uses a stamp only during the attempt to which it was passed, and what was passed to a
-/// commit only during the commit.
+/// in place, no other attempt writes a cell that this one has found [free](Self::wait_until_free)
+/// or has [taken](Self::take), and other attempts discard what they read of its writes. An engine
+/// uses a stamp only during the attempt to which it was passed, and what was passed to a commit
+/// only during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;
@@ -73,8 +74,8 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// The fast path of [`read`](Self::read): returns the value if the stamp alone shows that it is
     /// the right one. Otherwise returns `None`, and nothing was read. An attempt that has
     /// [written](Self::wrote) always gets `None`; one that runs [in place](Self::in_place) gets the
-    /// current value. Callers try this first, so that the ordinary read has no branch for how its
-    /// attempt runs.
+    /// current value if no commit has locked the cell. [`TCell::get`] tries this first, so that the
+    /// ordinary read has no branch for how its attempt runs.
     ///
     /// # Safety
     ///
@@ -116,7 +117,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     }
 
     /// Whether the attempt runs [in place](Self::in_place) and may write the cell, since it has
-    /// been [taken](Self::take) before. Callers ask this first.
+    /// been [taken](Self::take) before. [`TCell::set`] asks this first.
     ///
     /// # Safety
     ///

@@ -5,11 +5,12 @@
 //! a conflicting way, it wins if its transactions have cost less so far than those of each
 //! conflicting thread (of threads with equal costs, the one with the lower number wins). The others
 //! are then aborted, and the thread gets the cell. If it does not win, or if one of the others
-//! commits already, it is refused, and no holder is aborted. (Holders are aborted for nothing only
-//! if another holder begins to commit while they are aborted for the request.) A holder whose
-//! attempt is over but which has not released the cell yet conflicts with no thread. This policy is
-//! FairCM. A thread's cost grows only when one of its transactions commits, so a thread that is
-//! aborted again and again ends up with the least cost, and then wins every conflict.
+//! commits already, it is refused, and no holder is aborted. (In one case, holders are aborted
+//! although the request is refused: if another holder begins to commit while the server aborts
+//! them.) A holder whose attempt is over but which has not released the cell yet conflicts with no
+//! thread. This policy is FairCM. A thread's cost grows only when one of its transactions commits,
+//! so a thread that is aborted again and again ends up with the least cost, and then wins every
+//! conflict.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012, sections 3 and 4.
@@ -70,8 +71,8 @@ pub struct Holds {
 
 impl Holds {
     /// Asks for a cell, to read it or to write it, and aborts the holders that have to be aborted.
-    /// Returns whether the cell was granted. An attempt that is over gets nothing, so that no holder
-    /// is aborted for it.
+    /// Returns whether the cell was granted. An attempt that is over gets nothing, so that no
+    /// holder is aborted for it.
     pub fn ask(
         &mut self,
         cell: usize,

@@ -1,11 +1,11 @@
 //! Whether transactions run side by side or one after the other: whichever gets more done.
 //!
-//! Side by side they use several processors, but fetch lines that others write, and may do much
-//! work for little gain. Which way is quicker depends on the program, the machine, and the number
-//! of threads, so it is measured. Time is divided into windows, and the transactions of each window
-//! are counted. From time to time, one window runs the other way; the way that did more is kept. A
-//! trial without a gain doubles the time to the next trial, up to a limit. If the rate changes, the
-//! program probably does something else, so a trial begins at most one window later.
+//! Side by side, transactions use several processors, but fetch lines that others write, and may do
+//! much work for little gain. Which way is quicker depends on the program, the machine, and the
+//! number of threads, so it is measured. Time is divided into windows, and the transactions of each
+//! window are counted. From time to time, one window runs the other way; the way that did more is
+//! kept. A trial without a gain doubles the time to the next trial, up to a limit. If the rate
+//! changes, the program probably does something else, so a trial begins at most one window later.
 //!
 //! Safety does not depend on this module: a thread that reads an outdated value only decides later.
 
@@ -128,7 +128,7 @@ impl Pace for Measured {
         if time() >= WINDOW {
             self.end_window(done, now, time(), run);
         }
-        // Release: pairs with the Acquire above: only one thread at a time ends a window.
+        // Release: pairs with the Acquire above, so only one thread at a time ends a window.
         self.ends.store(false, Release);
     }
 }

@@ -4,8 +4,8 @@
 //! A word, the *epoch*, says how transactions run: side by side while it is even, one after the
 //! other under a lock while it is odd. It changes only under that lock. So the thread that holds
 //! the lock while the epoch is odd is alone, except for attempts that began before, which continue.
-//! These attempts read as always, without looking at the epoch. Three rules keep them from using
-//! what the thread that is alone writes:
+//! These attempts read as always, and look at the epoch only when they find a cell that is newer
+//! than their moment. Three rules keep them from using what the thread that is alone writes:
 //!
 //! 1. **Everything that is written in an odd epoch has one version**, ahead of the clock: the value
 //!    of the clock, read when the epoch has become odd, plus two. Before a cell is written in place
@@ -25,8 +25,8 @@
 //!    before all that is written in the odd epoch.
 //!
 //! To all other transactions, a transaction that is alone looks like a commit that takes long. For
-//! this, each other transaction reads the epoch once when it begins, and twice more when it
-//! commits, if it has written.
+//! this, each other transaction reads the epoch once when it begins, and once for each cell that it
+//! finds newer than its moment. If it has written, it reads the epoch twice more when it commits.
 //!
 //! A transaction that asks for a turn is alone until it ends. The [pace](super::pace) decides
 //! whether all others are alone as well, one after another. That pays if transactions are so short,
@@ -35,8 +35,9 @@
 //! No thread starves at the lock: it is a [gate](crate::lock::Gate), in which the head of the queue
 //! is overtaken a bounded number of times.
 //!
-//! Source: a global lock that writes in place is the serial mode of GCC's libitm. There the thread
-//! waits until no other transaction is under way; here the versions of TL2 keep the others away.
+//! Source: the serial mode of GCC's libitm, in which the holder of a global lock writes in place.
+//! There the thread waits until no other transaction is under way; here the versions of TL2 keep
+//! the others away.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU64;
@@ -113,7 +114,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         self.version.load(Relaxed)
     }
 
-    /// Ends this thread's time alone.
+    /// Ends the time in which this thread is alone.
     #[inline]
     pub fn leave(&self, clock: &Clock<M>) {
         // Relaxed: used only under the lock.

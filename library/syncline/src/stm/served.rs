@@ -4,9 +4,10 @@
 //! cell that it writes. The cell's number determines the server. Cells are numbered in the order in
 //! which they are made, so the server is the same in every run. Servers know which client reads
 //! which cell, so they see each conflict when it arises, and resolve it ([FairCM](super::holds)).
-//! The threads of the program share the values, a status word for each client and the list of
-//! sleepers; all else is messages. This engine is meant for machines whose caches are not coherent
-//! or where sharing is expensive, and later for several machines.
+//! In a transaction, the threads of the program share only the values, a status word for each
+//! client and the list of sleepers; everything else is sent in messages. This engine is meant for
+//! machines whose caches are not coherent or where sharing is expensive, and later for several
+//! machines.
 //!
 //! An attempt that was aborted may still run, while the cell that was taken from it is written. So
 //! an attempt checks its status after each read, before it returns the value: if another thread had

@@ -20,7 +20,7 @@ pub struct Session<'e, E: Engine> {
     parts: Parts<E>,
 }
 
-// SAFETY: a session can only be moved between transactions, and then the logs are empty.
+// SAFETY: a session can only be moved between transactions, when `writes` and `kept` are empty.
 unsafe impl<E: Engine<Thread: Send>> Send for Session<'_, E> {}
 
 impl<'e, E: Engine> Session<'e, E> {

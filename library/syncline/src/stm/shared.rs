@@ -53,7 +53,7 @@ use super::writes::{Write, Writes};
 use crate::memory::{Long, LongMemory, Native, Padded};
 use crate::wait::{Park, Wait};
 
-/// The number of accesses in failed attempts after which a transaction asks for a turn, even if few
+/// The number of reads in failed attempts after which a transaction asks for a turn, even if few
 /// attempts failed: a long transaction that nearly always meets a conflict wastes more by trying
 /// than its turn costs others.
 const WASTED: usize = 256;
@@ -64,8 +64,8 @@ fn out_of_versions() -> ! {
 }
 
 /// The engine for shared memory. A transaction asks for a turn after `TRIES` failures: most
-/// conflicts are over by then. A long transaction asks earlier, after 256 accesses in failed
-/// attempts. `P` says when transactions run one after the other.
+/// conflicts are over by then. A long transaction asks earlier, after 256 reads in failed attempts.
+/// `P` says when transactions run one after the other.
 pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8, P: Pace = Measured>
 {
     clock: Padded<Clock<M>>,
@@ -108,7 +108,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     fn catch_up(&self, thread: &mut Thread<M>, stamp: &M::Long) -> Result<()> {
         let mut looks = 1;
         let version = loop {
-            // SeqCst: the clock is advanced to this version.
+            // SeqCst: the clock is advanced to this version below. Its Acquire orders the read of
+            // the epoch after it (2 in `serial`).
             let version = stamp.load(SeqCst);
             if version & LOCKED == 0 {
                 break version;
@@ -250,8 +251,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.pace.next(M::now, |serial| self.serial.prefer(serial, &self.clock));
     }
 
-    /// Ends this thread's time alone, and its turn if it has one. `cost` is that of the
-    /// transaction.
+    /// Ends the time in which this thread runs alone, and its turn if it has one. `cost` is that of
+    /// the transaction.
     #[inline(always)]
     fn stand_back(&self, thread: &mut Thread<M>, cost: u64) {
         thread.be_among_others();

@@ -3,9 +3,10 @@
 //! A sleeper puts itself on a list, counts itself, and then looks once more whether anything has
 //! changed. A commit locks what it writes, or [changes the epoch](super::serial), and then looks at
 //! the count. So either the commit finds a sleeper, or the sleeper finds a cell locked or changed,
-//! or the epoch odd: the commit's lock and its read of the count, and the sleeper's count and its
-//! read of the cells, are in one order that all threads see. A commit that finds no sleeper only
-//! pays for reading a line that is rarely written.
+//! or the epoch odd. This holds because all threads see these accesses in one order: the commit's
+//! lock or change of the epoch, its read of the count, the sleeper's increment of the count, and
+//! the sleeper's reads of the cells and the epoch. A commit that finds no sleeper only pays for
+//! reading a line that is rarely written.
 //!
 //! A commit wakes only threads that have read a cell that it has written.
 
@@ -51,10 +52,11 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
         Self { count: M::Long::default(), list: Guarded::new(Vec::new()) }
     }
 
-    /// Whether any thread sleeps. A commit asks this after it has locked all cells that it writes.
+    /// Whether any thread sleeps. A commit asks this after it has locked all cells that it writes,
+    /// or at the end of a transaction that ran in place.
     #[inline]
     pub fn any(&self) -> bool {
-        // SeqCst: after the locks.
+        // SeqCst: after the locks, or after the change of the epoch.
         self.count.load(SeqCst) != 0
     }
 

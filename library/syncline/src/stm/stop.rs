@@ -4,8 +4,8 @@ use core::fmt;
 
 /// The attempt is over: pass it on with `?`, out of the transaction's closure.
 ///
-/// The reason is that another transaction was in the way, so that everything is tried again, or
-/// that [`retry`](super::Tx::retry) was called.
+/// Either another transaction was in the way, and the transaction runs again, or
+/// [`retry`](super::Tx::retry) was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the attempt is over; pass it on with `?`"]
 pub struct Stop(Why);

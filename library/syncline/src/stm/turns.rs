@@ -90,7 +90,7 @@ impl<W: Wait, M: Memory> Turns<W, M> {
         Turn { time }
     }
 
-    /// Ends a turn in which a transaction of this cost succeeded.
+    /// Ends a turn. `cost` is that of the transaction that ran in the turn.
     pub fn leave(&self, turn: &Turn, cost: u64) {
         self.queue.with(|queue| {
             queue.now = queue.now.max(turn.time + cost);

@@ -70,8 +70,8 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         }
     }
 
-    /// Discards all writes of the transaction. Use it in a transaction that gives up, and returns a
-    /// value with `Ok` that says so.
+    /// Discards all writes of the transaction. Use it in a transaction that gives up: it then
+    /// returns `Ok` with a value that says so.
     ///
     /// ```
     /// use syncline::stm::{TCell, atomically};
@@ -146,7 +146,7 @@ impl<E: Engine> Parts<E> {
         }
     }
 
-    /// Drops what attempts have left. Dropping it runs the user's code.
+    /// Drops what attempts have left. This may run the user's code.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.writes.clear_words();

@@ -1,8 +1,9 @@
 //! The content of a bucket of SSYNC's table: keys on lines of their own, apart from the values.
 //!
-//! A search reads keys only: seven to a line, with a word that says which of them are there, in
-//! lines that follow each other, so that the processor fetches the next ones ahead. It touches only
-//! the value that it finds. Groups of values begin at a line, so a value of 64 bytes is a line.
+//! A search reads keys only. A line has seven keys, and a word that says which of them are there.
+//! The lines follow each other, so that the processor fetches the next ones ahead. The only value
+//! that a search touches is the one that it finds. Groups of values begin at a line, so a value of
+//! 64 bytes is a line.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -58,8 +59,8 @@ pub(super) struct Shelf<V, M: Memory> {
 // SAFETY: it owns its values and their keys, which are numbers.
 unsafe impl<V: Send, M: Memory> Send for Shelf<V, M> {}
 
-/// One thread at a time accesses a shelf: it holds the bucket's lock, owns the bucket as its
-/// server, or drops the table.
+/// One thread at a time accesses a shelf: the thread that holds the bucket's lock, that owns the
+/// bucket as its server, or that drops the table.
 impl<V, M: Memory> Shelf<V, M> {
     /// A shelf with room for `capacity` keys; more can be added. Memory is allocated for twice as
     /// many, and the second half is not touched before it is needed: so a bucket that happens to

@@ -55,7 +55,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
         done: impl Fn(u32) -> bool,
     ) -> Option<u32>;
 
-    /// Writes an (even) value to a word, with Release ordering, and wakes one waiter whose key is 0.
+    /// Writes an (even) value to a word, with Release ordering, and wakes one waiter with key 0.
     ///
     /// The waiter may free the word as soon as it is written.
     fn hand_over<M: Memory>(word: &M::Word, value: u32);

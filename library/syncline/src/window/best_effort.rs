@@ -43,15 +43,16 @@ pub struct BestEffort<const BACK_OFF: bool, W: Wait = Yield, M: Memory = Native>
     wait: PhantomData<W>,
 }
 
-// SAFETY: the lock is a word and nothing else, so it may be zero if words may.
+// SAFETY: there is only a word, which may be zero.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory<Word: Zeroable>> Zeroable
     for BestEffort<BACK_OFF, W, M>
 {
 }
 
 // SAFETY: the word goes from 0 to `WRITER` for a writer, and `WRITER` stays in it until that writer
-// subtracts it; no other exchange from 0 succeeds meanwhile. All changes of the word are atomic
-// additions and exchanges: Release when a rank leaves, Acquire when a rank enters.
+// subtracts it; no other exchange from 0 succeeds meanwhile. Ranks change the word by atomic
+// additions, subtractions and exchanges: Release when a rank leaves, Acquire when a rank enters.
+// Only a repair stores a value.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawLock for BestEffort<BACK_OFF, W, M> {
     type Memory = M;
     type Node = ();

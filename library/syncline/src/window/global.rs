@@ -39,7 +39,7 @@ pub struct Global<W: Wait = Yield, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-// SAFETY: a word and nothing else, so it may be zero when words may.
+// SAFETY: there is only a word, which may be zero.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Global<W, M> {}
 
 impl<W: Wait, M: Memory> Global<W, M> {

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Readers do not use the exclusive hold that a writer has left to the host, since it would keep
-//! readers of other hosts out. A reader inside may wait for another reader, so that one must be
-//! able to enter.
+//! readers of other hosts out. A reader inside may wait for another reader, so the other one must
+//! be able to enter.
 //!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting" (PPoPP 2012), for the two levels and the
 //! bound; Calciu et al., "NUMA-Aware Reader-Writer Locks" (PPoPP 2013), for cohorts of writers
@@ -48,14 +48,15 @@ pub struct Hold<W: Wait = Yield, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-// SAFETY: words and nothing else, so it may be zero when they may.
+// SAFETY: there are only words, which may be zero.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Hold<W, M> {}
 
 impl<W: Wait, M: Memory> Hold<W, M> {
     /// Whether ranks of the host wait for the part.
     pub(super) fn is_waited_for(&self) -> bool {
-        // Relaxed: if a waiting rank is seen, it finds the lock between hosts left to the host. If
-        // it is not seen, it acquires that lock again.
+        // Relaxed: a hint. If a waiting rank is seen, the lock between hosts may be left to the
+        // host, and the host's next rank finds it held. Otherwise, that rank acquires the lock
+        // again.
         self.waiting.load(Relaxed) != 0
     }
 }
@@ -101,8 +102,8 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
     /// [`release`](Self::release) as the release.
     pub unsafe fn acquire(&self, node: &L::Node) -> Result<(), B::Refusal> {
-        // Relaxed: a hint to ranks that release the part. If a rank sees it, we find the lock
-        // between hosts held below.
+        // Relaxed: a hint to ranks that release the part. If a writer of this host sees it, the
+        // writer may leave the lock between hosts to the host.
         self.hold.waiting.fetch_add(1, Relaxed);
         // SAFETY: our caller's promise.
         unsafe { self.local.acquire(node) };

@@ -112,7 +112,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
             if added == 0 && !global.try_enter_as_writer() {
                 return 0;
             }
-            // SAFETY: it is released where the rank gives it back, or taken back after its death.
+            // SAFETY: the rank releases the part when it gives it back, or a repair does so after
+            // the rank's death.
             if unsafe { part.try_acquire(&()) } { HOLDS } else { COUNTED }
         };
         let mut wait = Waiting::default();
@@ -166,7 +167,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     #[inline]
     pub unsafe fn acquire_shared(&self, target: usize, deadline: Option<Duration>) -> bool {
         let part = self.table.part(target);
-        // SAFETY: it is released where the rank gives it back, or taken back after its death.
+        // SAFETY: the rank releases the part when it gives it back, or a repair does so after the
+        // rank's death.
         self.share(target, deadline, || unsafe { part.try_acquire_shared(&()) })
     }
 
@@ -291,8 +293,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         true
     }
 
-    /// Repairs if a rank that has added something, or that was repairing, is dead. Returns whether it
-    /// repaired.
+    /// Repairs if a rank that has added something, or that was repairing, is dead. Returns whether
+    /// it repaired.
     pub fn repair_after_deaths(&self) -> bool {
         let entries = self.table.ranks() + 1;
         // Acquire: as in `change`.

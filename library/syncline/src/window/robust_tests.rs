@@ -219,7 +219,7 @@ fn a_repair_waits_for_whoever_is_moving() {
         while words.repairer.load(SeqCst) == 0 && !repair.is_finished() {
             thread::yield_now();
         }
-        // Gives a repair that wrongly does not wait the time to go wrong.
+        // A repair that wrongly does not wait has the time to go wrong.
         thread::sleep(Duration::from_millis(20));
         words.entries[0][2].store(HOLDS, SeqCst);
         assert!(repair.join().is_ok_and(|repaired| repaired));

@@ -63,7 +63,7 @@ impl Scheme {
         }
     }
 
-    /// The scheme of this name, or `None` if there is none.
+    /// The scheme of this name, or `None` if no scheme has it.
     pub fn named(name: &str) -> Option<Scheme> {
         Scheme::ALL.into_iter().find(|scheme| scheme.name() == name)
     }

@@ -171,7 +171,7 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     // SAFETY: all threads have ended.
     assert_eq!(unsafe { *hosts.sum.get() }, 4 * ROUNDS);
     // Neither host still holds the lock between hosts: either the last writer had no waiter in its
-    // host to leave it to, and released it, or a reader has released it.
+    // host to hand the lock over to, and released it, or a reader has released it.
     for host in [0, 1, 0] {
         let before = hosts.taken.load(Relaxed);
         let (lock, alone) = (hosts.lock(host), Default::default());
@@ -184,7 +184,8 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     }
 }
 
-/// A reader to whose host a writer has left the lock between hosts lets readers of other hosts in.
+/// If a writer has left the lock between hosts to its host, the host's next reader lets readers of
+/// other hosts in.
 #[test]
 fn what_is_left_to_a_reader_keeps_no_other_host_out() {
     let hosts = &Hosts::default();

@@ -45,8 +45,8 @@ fn a_part_is_read_and_written_under_a_shared_lock() {
     });
 }
 
-/// A guard that is passed to a function by value must not claim its reference to be valid after it
-/// was dropped there.
+/// A guard that is passed to a function by value must not claim that its reference is still valid
+/// after the guard was dropped there.
 #[test]
 fn a_mapped_guard_ends_inside_of_a_function() {
     let mutex: Mutex<Box<u64>> = Mutex::new(Box::new(0));

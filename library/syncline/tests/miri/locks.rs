@@ -86,7 +86,7 @@ fn timed<L: TimedLock>() {
     assert!(**mutex.lock() >= THREADS);
 }
 
-/// Debug builds identify threads by numbers that later threads reuse.
+/// Debug builds identify threads by numbers that later threads may reuse.
 #[test]
 fn threads_that_ended() {
     let mutex = Mutex::new(0);

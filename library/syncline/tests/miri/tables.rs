@@ -79,7 +79,8 @@ fn what_was_found_outlives_its_entry() {
 
 #[test]
 fn a_large_table() {
-    // So large that its memory is mapped by the kernel, not taken from the allocator.
+    // So large that natively, on Linux, its memory is mapped by the kernel, not taken from the
+    // allocator.
     let table: FlatTable<u64, u64> = FlatTable::with_capacity(1 << 18);
     assert!(table.insert(1, 2).is_none());
     assert_eq!(table.get(&1).map(|value| *value), Some(2));

@@ -7,7 +7,7 @@ use syncline::stm::{TCell, TVar, atomically};
 
 use crate::{ROUNDS, run, value};
 
-/// Two threads hand numbers to each other through one slot, and sleep in between.
+/// One thread hands numbers to another one through one slot, and both sleep in between.
 #[test]
 fn waiting_ends_when_something_read_changes() {
     let slot = TCell::new(0_u32);

@@ -32,7 +32,7 @@ fn own_keys_and_others<P: Storage<u64, Value>>(rounds: u64) {
                 let mut mine = std::collections::HashMap::new();
                 let mut state = thread + 77;
                 for round in 0..rounds {
-                    // From ever more keys, so that the table grows all the time.
+                    // The range of keys grows, so that the table grows all the time.
                     let key = random(&mut state) % (round / 4 + 8) * THREADS + thread;
                     let expected = mine.get(&key).map(|&number| value(key, number));
                     match random(&mut state) % 8 {

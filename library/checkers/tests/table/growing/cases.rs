@@ -204,7 +204,7 @@ pub fn two_double<T: Grows>() {
     assert!([10, 11, 19].contains(&buckets), "{buckets} buckets");
 }
 
-/// A reader uses a table that is being doubled, and has buckets that were never used.
+/// A reader uses a table while another thread doubles it. The new buckets were never used.
 pub fn beside_doubling<T: Grows>() {
     let table = with::<T>(&[4, 1, 5, 9, 13]);
     beside(

@@ -1,4 +1,4 @@
-//! Rows of blocks, of which a table's buckets are made.
+//! Rows of blocks. A table's buckets are blocks.
 //!
 //! A block is a head of words and links, followed by slots for values of one type. Blocks of a row
 //! follow each other in memory, so a block is found by its number. A row is freed as a whole.

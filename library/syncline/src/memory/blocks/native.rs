@@ -63,7 +63,7 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
 
     fn allocate_row(count: usize) -> NonNull<H> {
         let layout = layout(<Self as Blocks<H, R>>::BYTES, count);
-        // SAFETY: a block has a size.
+        // SAFETY: the layout's size is not zero, since a block has a size.
         let memory = unsafe { pages::allocate(layout) };
         NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
     }

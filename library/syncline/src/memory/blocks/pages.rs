@@ -51,7 +51,7 @@ mod large {
     /// table too.
     pub(super) fn allocate(size: usize, _: Layout) -> *mut u8 {
         let size = size.next_multiple_of(LARGE);
-        // With one large page more, the memory can begin at a large page.
+        // The room is one large page larger, so that the memory can begin at a large page.
         let Some(room) = size.checked_add(LARGE) else { return ptr::null_mut() };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

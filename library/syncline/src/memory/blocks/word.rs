@@ -13,7 +13,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;
 
 /// The content of a word before bytes of a slot's value are copied into it. If the value does not
-/// fill its last word, the remaining bytes stay as they are here.
+/// fill its last word, the remaining bytes of that word keep this content.
 #[inline(always)]
 pub(super) fn blank() -> MaybeUninit<usize> {
     if cfg!(miri) { MaybeUninit::zeroed() } else { MaybeUninit::uninit() }

@@ -33,8 +33,9 @@ pub(super) struct Directory<R: Copy, M: Buckets<R>> {
     /// There are 2^`bits` buckets.
     bits: M::Word,
     first_bits: u32,
-    /// For each segment, the address that bucket 0 would have if the segment's buckets followed it.
-    /// The first segment has all initial buckets, and each further one as many as all before it.
+    /// For each segment, its start ([`Blocks::start`](crate::memory::Blocks::start)): the segment's
+    /// bucket `i` is `i` buckets behind this address. The first segment has all initial buckets,
+    /// and each further one as many as all before it.
     segments: [M::Link<Head<M>>; SEGMENTS],
     rare: Padded<Rare<R, M>>,
 }
@@ -118,8 +119,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         });
     }
 
-    /// A bucket to stand behind another, without entries. Makes the table larger if many buckets
-    /// stand behind others.
+    /// A bucket to stand behind another. It may have entries of an earlier use, so the caller
+    /// begins it anew. Makes the table larger if many buckets stand behind others.
     pub(super) fn behind(&self) -> At<M> {
         let behind = self.rare.one_more();
         let bits = self.bits();

@@ -91,13 +91,12 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
         self
     }
 
-    /// Inserts a value if there is none, and returns the value that is there then.
+    /// Inserts a value if the key has none, and returns the key's value.
     pub fn or_insert(self, value: V) -> Ref<'t, K, V, P> {
         self.or_insert_with(|| value)
     }
 
-    /// Inserts the result of a function if there is no value, and returns the value that is there
-    /// then.
+    /// Inserts the result of a function if the key has no value, and returns the key's value.
     ///
     /// # Panics
     ///

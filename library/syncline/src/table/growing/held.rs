@@ -136,8 +136,8 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         }
     }
 
-    /// Fills a bucket's vacant slot with an entry of the first bucket behind, and gives that bucket
-    /// back if it is empty then.
+    /// Fills a bucket's vacant slot with an entry of the first bucket behind the home bucket. Gives
+    /// that bucket back if it is empty afterwards.
     #[cold]
     fn fill(&mut self, bucket: Bucket<R, M>) {
         let Some(behind) = self.home.next() else { return };

@@ -1,10 +1,10 @@
 //! Iterating over a whole table, bucket by bucket, while others change it.
 //!
 //! Buckets are visited in the order of their numbers with the bits reversed: as if the lowest bit
-//! were the first digit behind a binary point. A bucket that is split meanwhile is then either
-//! still ahead as a whole, with its two parts one after the other, or was visited as a whole. So an
-//! entry that stays is visited once. In this file, an *ending* is a value of some low bits of a
-//! hash.
+//! were the first digit behind a binary point. So a bucket that is split during the iteration was
+//! either visited as a whole, or is still ahead as a whole, with its two parts one after the other.
+//! An entry that stays is therefore visited once. In this file, an *ending* is a value of some low
+//! bits of a hash.
 
 use std::iter;
 use std::vec::Vec;

@@ -1,7 +1,8 @@
 //! The tables that grow: [`Table`] and [`FlatTable`].
 //!
 //! 1. [`version`]: how readers read without writing, while writers write.
-//! 2. `bucket`, `tags`: a bucket, over any memory that has blocks ([`Blocks`](crate::memory::Blocks)).
+//! 2. `bucket`, `tags`: a bucket, over any memory that has blocks
+//!    ([`Blocks`](crate::memory::Blocks)).
 //! 3. `directory`, `rare`: all buckets, and how more are added.
 //! 4. `held`: what a writer does to a bucket.
 //! 5. `storage`, `reference`, `drain`: entries in buckets or in nodes, references to them, and how

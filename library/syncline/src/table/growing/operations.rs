@@ -179,8 +179,8 @@ where
         Some(new)
     }
 
-    /// The entry of a key, locked until it is dropped or consumed: for reading the value, and
-    /// writing one that depends on it, in one step.
+    /// Locks the entry of a key, until the result is dropped or consumed. Use it to read the value
+    /// and to write one that depends on it, in one step.
     ///
     /// ```
     /// use syncline::table::Table;
@@ -201,7 +201,8 @@ where
 }
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
-    /// A reference to an entry that was just removed. The entry is dropped with the last reference.
+    /// A reference to an entry that was just removed. The entry is dropped some time after the last
+    /// reference.
     #[inline]
     pub(super) fn retired(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         let entry = self.refer(raw);

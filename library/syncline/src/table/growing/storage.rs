@@ -38,8 +38,8 @@ impl<K, V> Storage<K, V> for Boxed {}
 ///
 /// # Safety
 ///
-/// `key` and `value` return what was given to `make`, until the raw entry is retired. For threads
-/// that were pinned before that, they do so until these threads unpin.
+/// `key` and `value` return what was given to `make`, until the raw entry is retired. For a thread
+/// that was pinned before that, they do so until the thread unpins.
 pub unsafe trait Keep<K, V>: Default {
     /// The content of a slot.
     type Raw: Copy;

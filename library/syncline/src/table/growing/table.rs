@@ -24,7 +24,8 @@ use crate::memory::Native;
 ///
 /// Each operation on a key takes effect at one moment while it runs (it is linearizable); what
 /// happened before a value was put in is visible to the thread that finds it. Readers lock nothing,
-/// except after many looks that writers have disturbed; then they lock the key's bucket for a moment.
+/// except after many looks that writers have disturbed; then they lock the key's bucket for a
+/// moment.
 ///
 /// **The caller's functions** run while the key's bucket is locked, if the operation's description
 /// says so. Such a function must not use the table, or its thread may wait for itself. `Eq` of keys
@@ -108,8 +109,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.directory.bytes()
     }
 
-    /// The reference that is returned for a found entry. The caller is pinned, or has locked the
-    /// entry's bucket.
+    /// The reference that is returned for a found entry. The caller is pinned, has locked the
+    /// entry's bucket, or has taken the entry out and retires it later.
     #[inline]
     pub(super) fn refer(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         Ref::new(raw, self.storage.pin())

@@ -1,4 +1,5 @@
-//! A bucket's tags: for each slot a byte of its key's hash, or 0 if the slot is vacant.
+//! A bucket's tags: for each slot a byte with seven bits of its key's hash, or 0 if the slot is
+//! vacant.
 //!
 //! The last byte is the bucket's depth: how many bits of the hash its keys have in common, plus
 //! one; a bucket that was never used has 0 there. All tags are compared at once.
