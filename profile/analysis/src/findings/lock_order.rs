@@ -62,8 +62,8 @@ fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     nesting.seen <= 1 && from(made).iter().any(|&m| from(taken).iter().any(|&t| same(m, t)))
 }
 
-/// Whether the call site takes each of many locks about once, and this one at most once in a
-/// thread.
+/// Whether the call site takes each of many locks about once, and the nesting was seen at most
+/// once.
 fn is_where_many_begin(process: &Process, nesting: &Nesting) -> bool {
     let locks = process.used_at(nesting.site).count();
     let calls = process.sites[nesting.site].figures.calls;

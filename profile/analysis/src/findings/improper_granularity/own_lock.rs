@@ -232,7 +232,9 @@ fn gives_back(takes: &Side, gives: &Side) -> bool {
     gives_back_all_but(takes, gives, UNEVEN)
 }
 
-/// Whether each thread gives back what it takes, except for at most the share `silent` of all.
+/// Whether each thread gives back what it takes. Besides one for each thread, at most the share
+/// `silent` of all acquisitions may lack a release, and at most the share `UNEVEN` may be released
+/// by another thread.
 fn gives_back_all_but(takes: &Side, gives: &Side, silent: f64) -> bool {
     let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
     let threads: BTreeSet<usize> =
