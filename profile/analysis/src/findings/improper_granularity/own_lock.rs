@@ -32,7 +32,7 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 
-/// The threads must wait for such a lock for at least this share of their time.
+/// Threads must wait for such a lock for at least this share of all threads' time.
 const FLOOR: f64 = 0.05;
 /// At least two threads must take the lock this many times.
 const OFTEN: u64 = 4;

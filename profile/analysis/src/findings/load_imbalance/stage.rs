@@ -1,7 +1,7 @@
 //! A serial stage: one thread works while all others wait for events, again and again, for example
-//! to read or to write each piece of the work. With Amdahl's law (AFIPS 1967), the stage bounds the
-//! run, and it could overlap with the others' work: then the run takes as long as the longer of the
-//! stage and of all work divided by the number of processors.
+//! to read or to write each piece of the work. By Amdahl's law (AFIPS 1967), the stage bounds the
+//! run. If it overlapped with the others' work, the run would take as long as the longer of two
+//! times: the thread's own work, and all work divided by the number of processors.
 //!
 //! A start or an end in one thread is no such stage, since there is nothing to do at the same time.
 //! Neither is a thread that is busy all the time while others wait for what it makes: nothing is
