@@ -23,7 +23,7 @@ pub fn frame(frame: &Frame) -> String {
 }
 
 /// The name of the condition variables by which CPython hands its global interpreter lock over.
-/// They lie in a variable whose name begins like [`INTERPRETER`].
+/// They lie in a variable whose name begins with [`INTERPRETER`].
 pub const INTERPRETER_LOCK: &str = "condvar of Python's interpreter lock (GIL)";
 /// The prefix of the names of objects in CPython's state, the variable `_PyRuntime`.
 pub const INTERPRETER: &str = "_PyRuntime+";

@@ -212,7 +212,8 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
 }
 
 /// The numbers of the sections that the section `number` had to wait for: those among the `size`
-/// before it that belong to other threads and ended while it waited.
+/// before it that belong to other threads and ended while it waited. A reader does not wait for
+/// readers.
 fn waited_for(trace: &Trace, lock: &LockSections, number: usize, size: usize) -> Vec<usize> {
     let set = &lock.sets[number];
     let record = &trace.sections[set.section].record;

@@ -10,8 +10,9 @@ use crate::sets::{LockSections, Sets};
 
 /// The counts by lock and call site.
 ///
-/// A lock is known by its address alone here: the tracer counts for a lock and a call site, and not
-/// for a lock that was freed and its successor. [`Totals::of_families`] divides them.
+/// A lock is known by its address alone here: the tracer counts for an address and a call site, and
+/// does not separate a lock that was freed from its successor. [`Totals::of_families`] divides
+/// them.
 #[derive(Default)]
 pub struct Totals {
     /// By the lock's address, then by call site.

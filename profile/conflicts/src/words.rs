@@ -26,7 +26,8 @@ pub struct Word {
 /// and serial number, and not by its size, so that a block that grows in place stays the same.
 type Key = (u64, Option<(u64, u64)>);
 
-/// All words of a trace, and for each word, which threads accessed it and whether it was written.
+/// All words of a trace, and for each word, whether several threads accessed it and whether it was
+/// written.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     lines: Vec<Word>,

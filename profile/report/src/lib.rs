@@ -13,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! This crate analyses nothing. All that it shows is in the analysis, except the lines of source in
-//! the page, and is the same in every format.
+//! This crate analyses nothing. Except for the lines of source in the page, all that it shows is in
+//! the analysis. Every format shows the same figures.
 
 pub mod export;
 mod html;

@@ -57,7 +57,8 @@ pub fn seen(process: &Process, finding: usize) -> Option<String> {
     })
 }
 
-/// Time ready without a processor has a line if it takes more than this share of the threads' time.
+/// The report says why threads were ready without a processor if that took more than this share of
+/// their time.
 const SHORT: f64 = 0.05;
 /// There are too few processors if threads could use this many more than there are.
 const MORE: f64 = 0.5;

@@ -186,8 +186,9 @@ fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
     whole.cloned().unwrap_or(known)
 }
 
-/// How a process ended, by what `record` saw, or the process's parent, or else by what the process
-/// itself wrote. What `record` saw applies to the last program that the process ran.
+/// How a process ended. This is what `record` saw, or else what the process's parent saw, or else
+/// what the process itself wrote. What `record` saw applies to the last program that the process
+/// ran.
 fn state(file: &ProcessFile, session: Option<&Session>) -> State {
     let executed = file.next_program().exists();
     let ending = session.and_then(|session| session.ending);

@@ -9,15 +9,15 @@ use syncline_recording::{SampledProcess, SampledThread};
 /// Samples that stand for less processor time than this, in nanoseconds, don't show where a thread
 /// spends its time.
 const FLOOR: f64 = 50e6;
-/// The least share of a thread's time that is most of it.
+/// A function with at least this share of a thread's time has most of it.
 const MOST: f64 = 0.5;
 
 /// The functions (their starts) on a stack, innermost first, and the time in nanoseconds that the
 /// samples with this stack stand for.
 pub type Seen = (Vec<u64>, f64);
 
-/// Where a thread was seen, by its samples at frames of the process. Stacks without a known function
-/// are left out, and loops that only wait.
+/// Where a thread was seen, according to its samples at frames of the process. Stacks without a
+/// known function and loops that only wait are left out.
 pub fn seen(process: &SampledProcess, samples: &[(u32, u64)], symbols: &mut Symbols) -> Vec<Seen> {
     let functions = |&(frame, nanoseconds): &(u32, u64), symbols: &mut Symbols| {
         // All but the innermost are return addresses, which lie behind the calls.
@@ -90,7 +90,8 @@ pub fn innermost_of_most(seen: &[Seen]) -> Option<u64> {
     if profile.all < FLOOR {
         return None;
     }
-    // All functions with more than half of the time are on the stacks of the one with the least.
+    // Functions that each have more than half of the time call each other, and the innermost of
+    // them has the least time.
     let least = profile.within.iter().filter(|(start, _)| most(start));
     let least = least.map(|(_, &time)| time).fold(f64::INFINITY, f64::min);
     let stacks = seen.iter().map(|(starts, _)| starts);

@@ -34,7 +34,7 @@ enum Key {
     Call(usize, u64),
 }
 
-/// The Python stacks of calls. Each is given as the addresses from the recorded call on.
+/// The Python stacks of calls. Each stack begins at the recorded call.
 #[derive(Default)]
 pub struct PythonStacks(HashMap<Key, Found>);
 

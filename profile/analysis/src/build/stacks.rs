@@ -2,8 +2,9 @@
 //! samples, and of rows whose stack could not be kept.
 //!
 //! A lock that is made of a futex often waits in a function of its own, as GLib's mutex does, while
-//! its release is inlined into the user's function, or is its tail call. The user's function then
-//! both wakes others and calls the function that waits: it is the call site of both operations.
+//! its release is inlined into the user's function, or is that function's tail call. The user's
+//! function then both wakes others and calls the function that waits: it is the call site of both
+//! operations.
 
 use std::collections::{HashMap, HashSet};
 use std::slice;
@@ -109,8 +110,8 @@ impl Stacks {
     }
 
     /// The stack of a call that waited, or acquired a lock, by its number in the recording: that of
-    /// Python's functions, if they are known. 0 if it has no known call site. Without a thread, the
-    /// functions are known only by the lock.
+    /// Python's functions, if they are known. 0 if it has no known call site. Without `thread`,
+    /// Python's functions are known only for calls on a lock.
     pub fn of_call(&self, thread: Option<usize>, number: u32, lock: u64) -> usize {
         let known = self.checked(number);
         let ret = self.stacks[known].addresses.first();

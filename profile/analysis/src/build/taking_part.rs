@@ -14,7 +14,7 @@ use super::seen::whole;
 use super::stacks::Stacks;
 use crate::model::TakingPart;
 
-/// The least share of a thread's samples that are in the function that it runs.
+/// The least share of a thread's sampled time that is in the function that it runs.
 const NEARLY_ALL: f64 = 0.9;
 /// The least number of different stacks with which a thread must have been sampled.
 const FEWEST: usize = 4;
@@ -23,8 +23,9 @@ const FEWEST: usize = 4;
 /// thread.
 const ALIKE: f64 = 0.25;
 
-/// The function in which a thread is nearly all the time and the first thread does the same work,
-/// with the first thread's nanoseconds in the function. `None` if there is no such function.
+/// The function in which a thread is nearly all the time and in which the first thread does the
+/// same work, with the first thread's nanoseconds in the function. `None` if there is no such
+/// function.
 fn shared(first: &[Seen], other: &[Seen]) -> Option<(u64, f64)> {
     let first_all = Profile::new(first.iter());
     let thread = Profile::new(other.iter());
@@ -35,7 +36,7 @@ fn shared(first: &[Seen], other: &[Seen]) -> Option<(u64, f64)> {
     (alike >= ALIKE).then_some((function, time))
 }
 
-/// For each thread of the file, the function it runs in which the first thread takes part.
+/// For each thread of the file, the function that it runs and in which the first thread takes part.
 pub fn find(
     file: &ProcessFile,
     samples: Option<&SampledProcess>,

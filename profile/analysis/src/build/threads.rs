@@ -45,8 +45,8 @@ pub fn threads(
     let mut threads = Vec::new();
     for ((number, thread), first) in file.threads.iter().enumerate().zip(taking_part) {
         let record = &thread.record;
-        // Otherwise, the processor time may include time from before Syncline attached to the
-        // process.
+        // If this is false, the processor time may include time from before Syncline attached to
+        // the process.
         let is_known =
             file.header.attached == 0 || file.header.based != 0 || record.creator != u32::MAX;
         let mut waited_ticks = BTreeMap::new();

@@ -154,8 +154,9 @@ impl Family<'_> {
         if self.locks.len() < self.threads() { SHARED_PAIR } else { PAIR }
     }
 
-    /// The mean of the seconds that [`Family::pair`] bounds: what was saved by fixes that removed
-    /// the calls, but no more than the threads' processor time allows.
+    /// The mean seconds of an uncontended acquisition and its release, for predictions: about what
+    /// was saved by fixes that removed the calls, but no more than the threads' processor time
+    /// allows.
     pub fn likely_pair(&self) -> f64 {
         let mut locks = self.locks.iter().map(|&lock| &self.process.locks[lock]);
         let one_thread = |lock: &Lock| threads_of(lock).is_none_or(|threads| threads < ONE_THREAD);

@@ -10,7 +10,8 @@
 //! - a lock that is only ever held or requested for reading;
 //! - two orders that always occur under the same third lock, which admits one thread at a time;
 //! - locks that one thread alone uses;
-//! - a lock that is taken only once, right after it was created: no other thread can know it yet;
+//! - an order that was seen only once, when the function that had just created the lock took it: no
+//!   other thread can know the lock yet;
 //! - a lock at a call site that takes each of many locks about once: it probably creates objects,
 //!   whose locks are initialised by an assignment, so their creation was not recorded;
 //! - an order that was seen no more often than locks were created at the address of one of its two
@@ -49,7 +50,8 @@ struct Graph<'a> {
     edges: BTreeMap<(usize, usize), Vec<&'a Nesting>>,
 }
 
-/// Whether a lock was taken only once, during the call of a function that had just created it.
+/// Whether a nesting was seen only once, in the function that had created the lock, or in functions
+/// that it calls.
 fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     let Some(created_at) = process.locks[nesting.lock].created_at else { return false };
     let (made, taken) = (process.calls_of(created_at), process.calls_of(nesting.stack));
@@ -62,8 +64,8 @@ fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     nesting.seen <= 1 && from(made).iter().any(|&m| from(taken).iter().any(|&t| same(m, t)))
 }
 
-/// Whether the call site takes each of many locks about once, and this one at most once in a
-/// thread.
+/// Whether the call site takes each of many locks about once, and the nesting was seen at most
+/// once.
 fn is_where_many_begin(process: &Process, nesting: &Nesting) -> bool {
     let locks = process.used_at(nesting.site).count();
     let calls = process.sites[nesting.site].figures.calls;

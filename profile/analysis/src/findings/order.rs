@@ -10,8 +10,8 @@ use super::family::{PAIR, descending};
 use super::improper_granularity::thread_each::A_THREAD;
 use crate::model::{Category, Finding, Kind, Lost, Process, Site};
 
-/// Gains within one step of this size are about the same: half of the predictions have at least
-/// this error (`docs/accuracy.md`).
+/// Gains within one step of this size are about the same, since many predictions are off by as much
+/// (`docs/accuracy.md`).
 const ERROR: f64 = 0.1;
 
 /// Compares two findings for an order with most gain first. Lock orders come last: they may hang a
@@ -54,7 +54,7 @@ fn time_at_sites(process: &Process, finding: &Finding) -> f64 {
     counted.map(|(number, site)| lost(number, site) + calls(site)).sum()
 }
 
-/// Seconds that threads slept at a call site, besides waits that were recorded.
+/// Seconds that threads slept at a call site, not counting recorded waits.
 fn slept_at(process: &Process, place: &str) -> f64 {
     let here = process.asleep.iter().filter(|asleep| asleep.place == place);
     here.map(|asleep| asleep.seconds).sum()

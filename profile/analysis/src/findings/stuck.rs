@@ -148,7 +148,7 @@ fn are_at_own_locks(process: &Process, threads: &[usize]) -> bool {
     threads.len() > 1 && places.len() == 1 && conditions.len() == threads.len()
 }
 
-/// All threads, if every thread has waited very long; `None` otherwise. None of them will continue,
+/// All threads, if every thread has waited very long; `None` otherwise. No thread will continue,
 /// unless a wait has a deadline that was not recorded.
 fn standstill(process: &Process) -> Option<Stuck> {
     let for_good = |thread: usize| {

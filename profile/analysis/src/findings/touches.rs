@@ -24,9 +24,9 @@ pub enum Touches {
     Nothing,
     /// Shared data is changed by atomic instructions only.
     Atomics,
-    /// One word is read, or read and changed.
+    /// One word is read or changed.
     OneWord,
-    /// Several words are read, and none is changed.
+    /// Shared data is read, and none is changed.
     ReadsOnly,
     /// Several words, in a few instructions.
     FewWords,
@@ -143,7 +143,7 @@ const READS: &[&str] = &[
 ];
 
 /// Functions that seldom or never belong in a critical section, and about how many seconds a call
-/// takes: they read the time, draw random numbers, allocate, format, write, or sleep.
+/// takes: they read the time, draw random numbers, allocate, format, read, write, or sleep.
 const MOVABLE: &[(f64, &[&str])] = &[
     (50e-9, &["rand", "random", "rand_r", "drand48", "clock_gettime", "gettimeofday", "time"]),
     (

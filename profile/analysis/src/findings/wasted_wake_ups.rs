@@ -155,8 +155,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// The findings for sixteen workers with `woken` wake-ups in ten seconds, of which `futile` are
-    /// futile. `waker` is the operation that wakes them.
+    /// The findings for sixteen workers with `woken` wake-ups in ten seconds; `futile` of the
+    /// wake-ups are futile. `waker` is the operation that wakes them.
     fn herd(woken: u64, futile: u64, waker: Op) -> Vec<Finding> {
         let mut drawn = process(10.0, 4);
         drawn.threads("serve", 16, 10.0);

@@ -10,7 +10,8 @@ use crate::model::{Activity, Process, Span};
 
 /// At most this many waits are replayed. More would take seconds.
 const MOST_WAITS: usize = 200_000;
-/// If time must be left out, at least this many windows remain, enough to see each phase of a run.
+/// While there are fewer windows than this, leaving out time also splits each window in two. So
+/// many windows are enough to see each phase of a run.
 const FEWEST: usize = 8;
 
 /// The parts of a run that are replayed.

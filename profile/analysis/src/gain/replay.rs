@@ -287,7 +287,8 @@ mod tests {
 
     #[test]
     fn a_wait_ends_when_the_other_thread_reaches_its_end() {
-        // 0: ====h====>      1: ==w....==>   waits at 1 for 0 to have done 3
+        // 0: ===h=
+        // 1: =w..==     waits after 1 second of work until thread 0 has done 3
         let tracks = [track(4.0, &[]), track(3.0, &[(1.0, with(0, 3.0))])];
         assert_near(replay(&tracks, 2.0), 5.0);
         let late = [track(4.0, &[]), track(5.0, &[(4.0, with(0, 3.0))])];

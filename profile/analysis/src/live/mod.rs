@@ -57,8 +57,8 @@ pub struct LockRates {
     pub address: u64,
     /// The lock's primitive.
     pub primitive: Primitive,
-    /// The call site with most waiting, or with most calls if none waited; empty if the lock is not
-    /// among the first [`Live::NAMED`].
+    /// The call site with most waiting, or with most calls if none waited; empty if unknown, or if
+    /// the lock is not among the first [`Live::NAMED`].
     pub place: String,
     /// Calls a second.
     pub calls: f64,

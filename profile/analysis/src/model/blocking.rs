@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-/// Holders of one lock, and the threads that waited for them meanwhile.
+/// The waits at one call site for holders that had acquired a lock with one stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blocker {
     /// The site where threads waited.
     pub waiter: usize,
-    /// Stack at which the holder had acquired the lock.
+    /// The stack at which the holders had acquired the lock.
     pub holder_stack: usize,
     /// The site of that acquisition; `None` if unknown.
     pub holder: Option<usize>,
@@ -25,8 +25,8 @@ pub struct Blocker {
 pub struct Blocking {
     /// The call site of the waiters.
     pub waiter: usize,
-    /// The stack at which the holders had acquired the lock: of several, the one that caused most
-    /// waiting.
+    /// The stack at which the holders had acquired the lock; if there are several, that of the
+    /// [`Blocker`] with most waiting.
     pub holder_stack: usize,
     /// The site of that acquisition; `None` if unknown.
     pub holder: Option<usize>,

@@ -72,7 +72,7 @@ pub struct Figures {
     pub recorder: f64,
     /// Waits that had not ended when the recording ended.
     pub unfinished: u64,
-    /// The share of the acquisitions and tries that found the lock taken: they had to wait or were
+    /// The share of the attempts to acquire that found the lock taken: they had to wait or were
     /// refused (SyncPerf, figure 1). 0 if there are none.
     pub contention: f64,
     /// `calls` divided by the seconds of the process's run time.

@@ -167,8 +167,7 @@ pub struct Gain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The recorded run was replayed without the waits that the fix removes, and with the cheaper
-    /// calls.
+    /// The recorded run was replayed with the waits and the work that the fix leaves.
     Replay,
     /// The threads' work was divided anew among them.
     Assignment,

@@ -19,7 +19,8 @@ pub struct Lock {
     /// Whether the object is a lock, a futex or an event.
     pub kind: Kind,
     /// The lock's name: that of a global variable, such as `table+0x40 (program)`; otherwise the
-    /// line that created it, `mutex created at FILE:LINE`; otherwise its primitive and address.
+    /// line that created it, `mutex created at FILE:LINE`; otherwise its primitive and address. A
+    /// primitive with one object for all calls, such as a yield, has only the primitive's name.
     pub name: String,
     /// Other variables on the lock's cache line, if the lock is a global variable itself.
     pub beside: Vec<String>,

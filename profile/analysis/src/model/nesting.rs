@@ -16,8 +16,9 @@ pub struct Nesting {
     /// The lock that was already held, the innermost if there were several; `None` if no lock was
     /// held.
     pub outer: Option<Outer>,
-    /// The number of sampled acquisitions with that lock held, each weighted by the acquisitions
-    /// that it represents.
+    /// The number of sampled acquisitions with that lock held, each counted with its weight. The
+    /// weight is 1 if the acquisition waited or stands for 128 acquisitions, and larger if it
+    /// stands for more.
     pub seen: u64,
 }
 

@@ -20,8 +20,8 @@ pub struct CriticalPath {
     /// did from the end of a wait at the site until their next wait.
     #[serde(skip)]
     pub through: BTreeMap<usize, f64>,
-    /// Seconds of the sleeps at each site, by the site's index, for which all other threads waited
-    /// too.
+    /// Seconds of the sleeps at each site, by the site's index, during which each other thread
+    /// waited too, or did not live.
     #[serde(skip)]
     pub alone: BTreeMap<usize, f64>,
     /// What a thread did on the path while all other threads waited for events, by its index in
@@ -67,7 +67,7 @@ pub struct PathPart {
 pub enum OnPath {
     /// The thread ran on a processor.
     Running,
-    /// The thread was ready to run and had no processor.
+    /// The thread was ready to run and had no processor, or it yielded.
     Ready,
     /// The thread was in the kernel, for example for input and output.
     Kernel,

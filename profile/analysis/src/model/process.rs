@@ -43,7 +43,7 @@ pub enum State {
     },
     /// The process replaced itself with another program (`exec`), which has a file of its own.
     Executed,
-    /// The process still ran when the recording was read, with its file mapped; or recording ended
+    /// The process still ran, with its file mapped, when the recording was read; or recording ended
     /// before the process did.
     Running,
     /// Not known: the process ended without a trace in the recording, replaced itself with a program
@@ -118,8 +118,8 @@ pub struct Process {
     pub atomics: Vec<Atomics>,
     /// The results of `syncline whatif`, if it was run.
     pub whatif: Vec<WhatIf>,
-    /// The locks and other objects that threads use. Locks come first; of each kind, those with
-    /// most time waited.
+    /// The locks and other objects that threads use. Locks come before futexes and events; within
+    /// each kind, those with most time waited come first.
     pub locks: Vec<Lock>,
     /// The call sites, in the same order: by kind, then by time waited.
     pub sites: Vec<Site>,
@@ -152,12 +152,13 @@ impl Process {
         }
     }
 
-    /// The sleeps at one call site, if there are many, if they are the largest part of the critical
-    /// path, and if the run waited long for them while no thread ran: because all threads waited,
-    /// or because hardly any ran at all. `None` otherwise.
+    /// The sleeps at one call site that hold the run up; `None` if there are none. There are at
+    /// least 20 of them, and they are the largest part of the critical path. During much of them no
+    /// thread ran: all other threads waited, or the threads hardly ran in the whole run.
     pub fn held_up_by_sleep(&self) -> Option<&PathPart> {
         const MUCH: f64 = 0.3;
-        // During this part it is certain that no thread ran.
+        // If the other threads waited for this share of the path, it is certain that no thread ran
+        // then.
         const CERTAIN: f64 = 0.15;
         let path = &self.critical_path;
         let meanwhile = self.ran() / self.seconds.max(f64::MIN_POSITIVE);
@@ -169,7 +170,8 @@ impl Process {
     }
 
     /// The function in which the threads of a part of the critical path spend most of their time on
-    /// a processor; `None` if they differ, or if it is unknown.
+    /// a processor. `None` if the threads that mostly run one function have less than half of that
+    /// time.
     pub fn mostly_in(&self, part: &PathPart) -> Option<&str> {
         let threads = || part.threads.iter().map(|&thread| &self.threads[thread]);
         let all: f64 = threads().map(Thread::ran).sum();
@@ -215,8 +217,8 @@ impl Process {
         self.whatif.iter().filter(move |whatif| whatif.place == place)
     }
 
-    /// Findings that only other runs have, if several runs were read as one, each with the number
-    /// of all runs.
+    /// Findings that only other runs have, if several runs were read as one, each with the total
+    /// number of runs.
     pub fn in_other_runs(&self) -> impl Iterator<Item = (&Seen, usize)> {
         let runs = self.runs.iter();
         runs.flat_map(|all| all.findings.iter().map(|seen| (seen, all.runs.len())))

@@ -46,7 +46,7 @@ pub enum Category {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
-    /// An inner lock that is only ever taken under one and the same outer lock.
+    /// An inner lock that is only ever taken with an outer lock held.
     SerializedByOuter,
     /// The section touches nothing that other threads can reach.
     LocalDataOnly,
@@ -120,7 +120,7 @@ pub enum Rule {
     LocksShareLine,
     /// A hot lock on a cache line with other data.
     LockBesideData,
-    /// Two locks, each taken under the other.
+    /// Locks that are taken in both orders, or in a circle.
     BothOrders,
 }
 

@@ -18,8 +18,8 @@ pub struct Site {
     pub kind: Kind,
     /// The position, as `FUNCTION at FILE:LINE`, or the part of this that is known.
     pub place: String,
-    /// The frame of that position, as an index of [`super::Process::frames`]: the innermost that is
-    /// not a lock wrapper. `None` if no stack is known.
+    /// The frame of that position, as an index of [`super::Process::frames`]. It is the
+    /// [`place`](super::Stack::place) of the site's stacks; `None` if no stack is known.
     pub frame: Option<usize>,
     /// The stacks that lead here, as indexes of [`super::Process::stacks`], those with most waiting
     /// first.

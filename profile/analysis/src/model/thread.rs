@@ -103,8 +103,9 @@ impl Thread {
 
     /// Seconds in which the thread ran, slept, or waited for a device, and did not poll. Waits for
     /// other threads do not count, nor does the time in which the thread was ready and had no
-    /// processor, if that is known. The figure is too small if a part of that time was at the end
-    /// of waits, but it is never smaller than the processor time without polling.
+    /// processor, if that is known. The figure is too small if a part of the ready time was at the
+    /// end of waits. It is at least the processor time without polling, unless the thread also used
+    /// a processor during waits, as for spinlocks.
     pub fn worked(&self) -> f64 {
         let without_ready = self.active() - self.ready.unwrap_or(0.0);
         let worked = without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active());

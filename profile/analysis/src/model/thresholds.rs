@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The defaults are those of SyncPerf (section 4.1), whose authors chose them by experience.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Thresholds {
-    /// Contention is high if a larger share of acquisitions found the lock taken.
+    /// Contention is high if a larger share of the attempts to acquire found the lock taken.
     pub contention: f64,
     /// A lock is busy if it has more acquisitions than this in a second of the process's run time.
     pub acquisitions_per_second: f64,

@@ -12,7 +12,8 @@
 //! Neither the kernel nor the recorder says which part of the ready time was at the ends of waits,
 //! when a thread had been woken and had no processor yet. As much ready time as possible is assumed
 //! to lie outside of waits; the rest must have been within waits. So `kernel` is a lower bound. If
-//! the processor time is not known, the time outside of waits is `unknown`.
+//! the processor time is not known, the time outside of waits and polling is `unknown`. If only the
+//! ready time is not known, `unknown` is what the processor time leaves of it.
 
 use serde::Serialize;
 

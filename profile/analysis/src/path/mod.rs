@@ -191,9 +191,9 @@ impl<'a> Walk<'a> {
         (woke > since).then_some((waker, woke))
     }
 
-    /// Whether a joined thread had mostly slept in the kernel until the join, like helpers that
-    /// wait for signals or for work. Most likely, such a thread had waited for the joining thread
-    /// to end it.
+    /// Whether a join was short, and the joined thread had mostly slept in the kernel until then,
+    /// like helpers that wait for signals or for work. Most likely, such a thread had waited for
+    /// the joining thread to end it.
     fn mostly_slept_until_join(&self, waker: usize, wait: &Span) -> bool {
         const A_MOMENT: f64 = 0.02;
         const NEARLY_ALL: f64 = 0.9;

@@ -1,8 +1,8 @@
 //! The names in one file: from its debug information if it has any, otherwise from its symbols.
 //!
 //! The crate addr2line reads debug information with its own loader, which handles inlined calls,
-//! compressed sections and split files. It does not look for separate files, which [`files`] does.
-//! It only handles functions, so the symbols of variables are read by `Table`.
+//! compressed sections and split files. It does not look for separate files, so [`files`] finds
+//! them. It only handles functions, so `Table` reads the symbols of variables.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;

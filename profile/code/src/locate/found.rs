@@ -24,7 +24,7 @@ pub struct Found {
 /// Why a whole function is used instead of a position in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wider {
-    /// No file has line information for the function.
+    /// The file has no line information for the function.
     NoLines,
     /// The function no longer has code on that line of that file.
     Moved,
@@ -37,7 +37,7 @@ pub enum Wider {
 pub enum Missing {
     /// No file has the name.
     NoSuchName,
-    /// No file has the name, and the program itself has no symbol table.
+    /// No file has the name, and the program itself was stripped.
     NoSymbols,
     /// The file has changed since its addresses were noted.
     Changed,

@@ -4,11 +4,12 @@ use serde::Serialize;
 
 /// The instructions from an acquisition to its release, read from the program's file. A section is
 /// complete if every path from the acquisition leads to a release within the same function, or
-/// within functions that were inlined into it, or to a call that does not return.
+/// within functions that were inlined into it, or to a call that does not return, and if at least
+/// one path leads to a release.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Section {
-    /// Whether every path leads to a release, or to a call that does not return. If not, the counts
-    /// are those of the instructions that were followed.
+    /// Whether the section is complete. If not, the counts are those of the instructions that were
+    /// followed.
     pub complete: bool,
     /// The number of instructions on all paths together, without padding and without the calls that
     /// acquire and release.

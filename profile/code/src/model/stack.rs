@@ -14,8 +14,9 @@ pub struct Stack {
     /// The number of frames of each address. Not part of the JSON report.
     #[serde(skip)]
     pub frames_at: Vec<usize>,
-    /// The frame to show for the stack: the innermost that is not a lock wrapper, or one of the
-    /// wrappers if all are; `None` if the stack has no frames.
+    /// The frame to show for the stack, as `symbols::place` chooses it: usually the innermost one
+    /// that is not in a library which wraps locks, and did not acquire the lock on behalf of its
+    /// caller. `None` if the stack has no frames.
     pub place: Option<usize>,
     /// Whether there were more frames than a recording keeps.
     pub cut: bool,
@@ -30,8 +31,9 @@ pub struct Frame {
     /// `binary+0x1234` if the function has no name, and the address if no file was mapped there.
     pub function: String,
     /// The function as a whole, without the offset that `function` may have: `push` for
-    /// `push+0x12`, and the function's start for one without a name: `binary+0x1200` for
-    /// `binary+0x1234`. Not part of the JSON report.
+    /// `push+0x12`. For a function without a name it is the function's start, such as
+    /// `binary+0x1200` for `binary+0x1234`. `None` if `function` has no offset, or if the start is
+    /// unknown. Not part of the JSON report.
     #[serde(skip)]
     pub whole: Option<String>,
     /// The path of the source file; `None` if unknown.

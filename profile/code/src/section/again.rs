@@ -2,9 +2,9 @@
 //!
 //! The function's instructions are followed along all paths from the return address of the sleep.
 //! If a path comes back to the same call, the sleep is in a loop. A path with a hand-over does not
-//! count: one on which a condition is signalled or waited for, for example, or a semaphore posted.
-//! A loop with a hand-over in each round does work, and the sleep may be part of this work or set
-//! its pace. A loop that only continues an interrupted sleep
+//! count, for example one on which a condition is signalled or waited for, or a semaphore is
+//! posted. A loop with a hand-over in each round does work, and the sleep may be part of this work
+//! or set its pace. A loop that only continues an interrupted sleep
 //! (`while (nanosleep(&left, &left) == -1 && errno == EINTR)`) does not count: the path on which an
 //! error number was equal to `EINTR` is left out. A function that does nothing but sleep, such as
 //! `SDL_Delay`, sleeps for its caller; in that case the caller's loops count.

@@ -16,8 +16,9 @@ const LARGEST_FIELD: i64 = 4096;
 
 /// Counts the instructions on the paths `ways`. Also returns the addresses of the file that these
 /// instructions read or write. `start` is the state after the acquisition. Some code tests a
-/// condition to decide whether to lock at all, and tests it again before it unlocks; that state
-/// knows such conditions, and reading them does not count as work.
+/// condition to decide whether to lock at all, and tests it again before it unlocks. The state
+/// after the acquisition knows the outcome of the first test, and the second one does not count as
+/// a read of shared memory.
 pub fn count(
     ways: Ways,
     start: &State,

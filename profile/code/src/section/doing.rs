@@ -72,8 +72,8 @@ fn is_behind_atomic(function: &[Instruction], address: u64) -> bool {
         .is_some_and(|before| function[before].next_ip() == address && is_atomic(&function[before]))
 }
 
-/// Whether an instruction reads and changes a word of memory in one step. A word at the top of the
-/// stack is none: an atomic instruction there orders other accesses, as a fence does.
+/// Whether an instruction reads and changes a word of memory in one step. Instructions on a word
+/// near the top of the stack do not count: they only order other accesses, as a fence does.
 fn is_atomic(instruction: &Instruction) -> bool {
     let in_memory = (0..instruction.op_count()).any(|n| instruction.op_kind(n) == OpKind::Memory);
     let exchanges = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;

@@ -115,7 +115,8 @@ fn read(code: &Code, namer: Namer, start: u64, tries: bool) -> Option<(Section, 
 }
 
 /// All paths from a call that returns with a lock held, and the state at their beginning. `told`
-/// says whether the call gets the lock as an argument, which helps to recognise the release.
+/// says whether the call acquires a lock. In that case its first argument helps to recognise the
+/// release.
 fn enter(walker: &mut Walker, call: &Instruction, told: bool, tries: bool) -> (Ways, State) {
     let mut state = walker.state_before(call.ip());
     let name = walker.callee(call);

@@ -157,7 +157,7 @@ fn has_lock(lower: &str) -> bool {
 }
 
 /// Whether the name ends with a "lock" that the function acquires. It does not in `find_nolock`,
-/// whose caller has the lock, nor in `has_lock`, which only asks for one.
+/// whose caller has the lock, nor in `has_lock`, which only asks whether the lock is held.
 fn ends_with_lock(lower: &str) -> bool {
     let not_taken = |rest: &str| {
         rest.ends_with(['b', 'c', 'f']) || NOT_TAKEN.iter().any(|word| rest.ends_with(word))

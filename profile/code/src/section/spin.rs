@@ -2,13 +2,13 @@
 //!
 //! In such a loop, every round begins like the one before. The loop stores nothing, calls nothing,
 //! and carries no value from one round to the next, except a count of rounds. So only a store of
-//! another thread can end it. A try of a lock in the loop counts as a read and not as a store. Such
-//! a try is an exchange, a locked `bts`, or a compare-and-exchange whose new value is the same each
-//! time. A short loop with the processor's `pause` instruction counts as such a loop, whatever else
-//! it does except calls.
+//! another thread, or the end of the count, can end the loop. A try of a lock in the loop counts as
+//! a read and not as a store. Such a try is an exchange, a locked `bts`, or a compare-and-exchange
+//! whose new value is the same each time. A short loop with the processor's `pause` instruction
+//! counts as such a loop, whatever else it does except calls.
 //!
 //! Loops of many instructions, and loops that call functions, are not examined: a thread in such a
-//! loop counts as working, except at a `pause` or right behind one.
+//! loop does not count as waiting, except at a `pause` or right behind one.
 
 use std::collections::HashMap;
 

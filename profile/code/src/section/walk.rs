@@ -1,8 +1,8 @@
 //! Follows the instructions of a function along all paths.
 //!
-//! A point is an address, together with the number of locks that were acquired on the path to it
-//! besides the section's own. Each point keeps one [`State`]. When paths join, their states are
-//! joined, and the point is visited again if that changed its state.
+//! A point is an address, together with the number of locks that are held there besides the
+//! section's own. Each point keeps one [`State`]. When paths join, their states are joined, and the
+//! point is visited again if that changed its state.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

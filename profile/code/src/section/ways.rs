@@ -11,7 +11,7 @@ use super::names::{is_guard_begin, is_guard_end, is_of_thread_library};
 use super::state::{RDI, State};
 use super::value::Value;
 
-/// An address, and the number of locks acquired on the path there besides the section's own.
+/// An address, and the number of locks that are held there besides the section's own.
 pub type Point = (u64, u8);
 
 /// The results of following all paths.
@@ -53,8 +53,8 @@ impl Acquisition {
         Acquisition { lock, guard: name.is_some_and(is_guard_begin) }
     }
 
-    /// Whether a release by the function `name` ends the section, given the state before the call,
-    /// if `nested` further locks were acquired on the path.
+    /// Whether a release by the function `name` ends the section, given the state before the call
+    /// and the number of further locks that are held there, `nested`.
     pub fn ends(&self, name: &str, before: &State, nested: u8) -> bool {
         let Some(lock) = self.lock else { return nested == 0 };
         let argument = before.register(RDI);

@@ -92,8 +92,8 @@ impl Symbols {
         Some(format!("{place} on the stack of {function} ({module})"))
     }
 
-    /// Finds the frame by the calls that its function and the functions below it made. Of several
-    /// frames that contain the variable, the one counts to which most return addresses lead.
+    /// Finds the frame by the calls that its function and the functions below it made. If several
+    /// frames seem to contain the variable, this takes the one to which most return addresses lead.
     fn frame_by_callees(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
         let word = address & !(WORD - 1);
         let mut found: Vec<(Frame, usize)> = Vec::new();
@@ -131,7 +131,8 @@ impl Symbols {
                 leads.insert(at, frame);
             }
         }
-        // Of frames with equally many, this takes the first, whose return address is the nearest.
+        // If several frames have equally many, this takes the first one found: that of the return
+        // address nearest to the variable.
         found.into_iter().rev().max_by_key(|&(_, count)| count).map(|(frame, _)| frame)
     }
 

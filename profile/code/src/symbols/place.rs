@@ -154,9 +154,9 @@ fn without_version(name: &str) -> Cow<'_, str> {
 }
 
 /// A function's name from its first namespace on: without the return type, which names of C++
-/// templates include, and without the `<` before the type in a Rust name. Arguments are cut off
-/// too. `void std::run<int>(int)` becomes `std::run`, and `<std::Once as ...>::call` becomes
-/// `std::Once as ...>::call`.
+/// templates include, and without the `<` before the type in a Rust name. Everything from the next
+/// `<` or `(` on is cut off too. `void std::run<int>(int)` becomes `std::run`, and
+/// `<std::Once as ...>::call` becomes `std::Once as ...>::call`.
 fn own_name(function: &str) -> &str {
     let function = function.strip_prefix('<').unwrap_or(function);
     let end = function.find(['<', '(']).unwrap_or(function.len());

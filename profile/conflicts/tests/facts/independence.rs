@@ -231,8 +231,10 @@ fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
 /// waited for.
 #[test]
 fn contended_pairs_have_a_waiter_and_its_holder() {
-    //   1  ==== 2  __====        waits for 1, same data 3       ___===   waits for 2, other data 1
-    //   ==   waits for no thread
+    //   1  ====
+    //   2    __====              waits for 1, same data
+    //   3       ___===           waits for 2, other data
+    //   1                 ==     waits for no thread
     let facts = facts_of(&trace(vec![
         section(1).writes(0x5000, 8).held(0, 40, 0),
         section(2).writes(0x5000, 4).held(41, 80, 20),

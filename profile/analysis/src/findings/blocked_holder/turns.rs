@@ -142,9 +142,9 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Eight threads that live for ten seconds each. In these, a thread waits `waited` seconds for
-    /// a connection, runs for `ran` seconds, waits `elsewhere` seconds for others, and sleeps for
-    /// the rest.
+    /// Eight threads that live for ten seconds each. In these seconds, a thread waits `waited`
+    /// seconds for a connection, runs for `ran` seconds, waits `elsewhere` seconds for others, and
+    /// sleeps for the rest.
     fn borrow(waited: f64, ran: f64, elsewhere: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("serve", 8, 10.0);

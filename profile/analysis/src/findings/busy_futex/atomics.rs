@@ -15,7 +15,8 @@ const LEAST_SHARE: f64 = 0.1;
 /// If the atomic instructions take less than this, in seconds, their time rests on some ten
 /// samples.
 const FLOOR: f64 = 0.05;
-/// At least two threads must each have at least this share of the function's time.
+/// At least two threads must each have at least this share of the time at the function's atomic
+/// instructions.
 const PART: f64 = 0.1;
 
 /// The findings about functions with atomic instructions, except those functions in which `others`

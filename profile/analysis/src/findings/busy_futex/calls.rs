@@ -24,8 +24,8 @@ pub struct Called<'a> {
 }
 
 /// The system call that takes most time of those that a call site's function makes in the site's
-/// line or behind it. `None` if its share of the run is too small, or so large that threads make it
-/// at the same time.
+/// line or a later one. `None` if its share of the run is too small, or so large that threads make
+/// it at the same time.
 pub fn made_with_lock(process: &Process, site: usize) -> Option<Called<'_>> {
     let here = &process.frames[process.sites[site].frame?];
     let mut calls: BTreeMap<&str, (f64, &Frame)> = BTreeMap::new();
@@ -43,8 +43,8 @@ pub fn made_with_lock(process: &Process, site: usize) -> Option<Called<'_>> {
     })
 }
 
-/// The frame in which the function of `here` makes a call, if it does so in the line of `here` or
-/// behind it.
+/// The frame in which the function of `here` makes a call, if it does so in the line of `here` or a
+/// later one.
 fn frame_behind<'a>(process: &'a Process, here: &Frame, call: &InCall) -> Option<&'a Frame> {
     let mut frames = process.stacks[call.stack].frames.iter().map(|&frame| &process.frames[frame]);
     let frame = frames.find(|frame| frame.whole_function() == here.whole_function())?;

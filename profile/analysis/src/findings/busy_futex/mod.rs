@@ -33,7 +33,8 @@ use known::{Known, OF_LOCK, UNSEEN};
 /// Threads must wait at one call site for at least this share of all threads' time. Less is not
 /// worth a finding, since the futex may be an event.
 const LEAST_SHARE: f64 = 0.05;
-/// If the mean wait is longer, the threads have nothing to do: sections of a millisecond are rare.
+/// If the mean wait is longer, threads that do not wake each other have nothing to do: sections of
+/// a millisecond are rare.
 const LONGEST_WAIT: f64 = 1e-3;
 
 /// Threads that wake each other must wait at least this many times a second.

@@ -32,7 +32,7 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 
-/// The threads must wait for such a lock for at least this share of their time.
+/// Threads must wait for such a lock for at least this share of all threads' time.
 const FLOOR: f64 = 0.05;
 /// At least two threads must take the lock this many times.
 const OFTEN: u64 = 4;
@@ -232,7 +232,9 @@ fn gives_back(takes: &Side, gives: &Side) -> bool {
     gives_back_all_but(takes, gives, UNEVEN)
 }
 
-/// Whether each thread gives back what it takes, except for at most the share `silent` of all.
+/// Whether each thread gives back what it takes. Besides one for each thread, at most the share
+/// `silent` of all acquisitions may lack a release, and at most the share `UNEVEN` may be released
+/// by another thread.
 fn gives_back_all_but(takes: &Side, gives: &Side, silent: f64) -> bool {
     let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
     let threads: BTreeSet<usize> =

@@ -34,6 +34,7 @@ use crate::options::Thresholds;
 const FLOOR: f64 = 0.02;
 /// The side that sleeps less often must sleep for a share of the elements that lies in this range.
 /// Below it, a short queue does not matter; above it, the two sides wait for each other's answers.
+/// (For futexes the range ends at `MOST_SLEEPS`.)
 const SLEEPS: Range<f64> = 0.02..0.9;
 /// If the side that sleeps less often sleeps for at least this share of the elements, nearly each
 /// element costs both sides a sleep.

@@ -17,8 +17,8 @@ pub const A_THREAD: f64 = 25e-6;
 /// processor time if that is less. A program that mostly waits for others has little processor
 /// time, and the threads may cost much of it.
 const FLOOR: f64 = 0.02;
-/// They must also take at least this share of the run time, however little processor time the
-/// program has.
+/// The creation and end of threads must also take at least this share of the run time, however
+/// little processor time the program has.
 const FLOOR_OF_RUN: f64 = 0.005;
 /// With fewer threads than this, a program does not create one for each piece of work.
 const FEWEST: u64 = 100;

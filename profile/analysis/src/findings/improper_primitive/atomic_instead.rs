@@ -29,8 +29,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether each section touches only one word, or changes nothing. False if most sections change
-/// nothing: then the rule of [`super::look`] applies.
+/// Whether each section that is not rare touches only one word, or only looks. False if there are
+/// at least [`LOOKS`] such looks for each other section: then the rule of [`super::look`] applies.
 fn one_word(process: &Process, family: &Family) -> bool {
     let site = |site: &usize| &process.sites[*site];
     let (looks, others): (Vec<usize>, Vec<usize>) = family.sites.iter().partition(|&number| {

@@ -11,12 +11,12 @@ use crate::findings::evidence::{count, seconds, share};
 use crate::model::{Finding, InCall, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Threads must sleep in one family of functions for at least this share of their time. Time in
-/// which they are ready and have no processor does not count as theirs.
+/// Threads must sleep in one family of functions for at least this share of all threads' time. Time
+/// in which threads are ready and have no processor does not count.
 const LEAST: f64 = 0.05;
 /// If threads sleep there for fewer seconds than this in all, that says nothing about a run.
 const FLOOR: f64 = 0.3;
-/// A sleep of fewer seconds than this was seen in only one sample.
+/// If samples show fewer seconds of sleep than this in all, only one of them shows a sleep.
 const TWO_LOOKS: f64 = 0.15;
 /// The advice names at most this many call sites besides the first.
 const MOST_NAMED: usize = 4;

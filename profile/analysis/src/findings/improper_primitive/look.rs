@@ -2,8 +2,8 @@
 //! for example, a thread that has no work asks a queue for some again and again, and takes the
 //! queue's lock each time. A look at an atomic word needs no lock.
 //!
-//! The rule applies to locks that are also taken by sections that change something. If all sections
-//! touch one word, [`super::atomic_instead`] applies instead.
+//! The rule applies to locks that are also taken by other sections, which probably change
+//! something. If all sections touch one word, [`super::atomic_instead`] applies instead.
 
 use crate::findings::evidence::{count, rate, share, times};
 use crate::findings::family::{Family, UNSURE_COST_FLOOR};

@@ -26,9 +26,9 @@ use crate::options::Thresholds;
 /// If at least this share of tries is refused, threads try again rather than do something else:
 /// streamcluster's barrier has 69 %, fluidanimate's 77 % (SyncPerf, Table 2).
 const MOSTLY_REFUSED: f64 = 0.5;
-/// If threads meet at a lock, at least this many tries for each arrival show that the tries only
-/// check whether all have arrived. Whether a try then finds the lock taken, or the thread goes to
-/// sleep, is random.
+/// If threads meet at a lock, at least this many tries for each acquisition show that the tries
+/// only check whether all have arrived. Whether a try then finds the lock taken, or the thread goes
+/// to sleep, is random.
 const TRIES_PER_ARRIVAL: f64 = 0.1;
 /// If at least this share of the tries for one of many locks is refused, threads poll that lock.
 const NEARLY_ALL: f64 = 0.9;
@@ -110,7 +110,7 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
 }
 
 /// Whether the threads at a site use the same locks: there are fewer locks than threads, or the
-/// tries are mostly for one lock. Pieces of work have more locks, one for each piece.
+/// refused tries are mostly for one lock. Pieces of work have more locks, one for each piece.
 fn is_at_few_locks(process: &Process, number: usize, site: &Site) -> bool {
     site.locks < site.threads || is_at_one_lock(process, number)
 }
@@ -125,8 +125,8 @@ fn arrive_equally(site: &Site) -> bool {
     least >= FEWEST_TAKEN && (most - least) as f64 <= f64::max(2.0, UNEQUAL * most as f64)
 }
 
-/// Whether a site may be one that only checks whether all have arrived: a try, or a section whose
-/// instructions were read and which searches nothing and changes nothing.
+/// Whether a site may be one that only checks whether all have arrived: its section searches
+/// nothing and changes nothing, or, if the section's instructions were not read, it is a try.
 fn is_look(site: &Site) -> bool {
     match site.section.as_ref().and_then(|section| Some((section, Touches::of(section)?))) {
         Some((section, touches)) => {

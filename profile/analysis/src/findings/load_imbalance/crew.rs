@@ -6,9 +6,10 @@
 //! or another object that threads wait for, which no other thread but the process's first uses.
 //! Sleeping and yielding are not such objects.
 //!
-//! A thread's work is its processor time without polling. But consider the time in which the threads
-//! waited neither for recorded objects nor for a processor. If they had a processor for less than
-//! half of it, they sleep or wait for devices; then a thread's work is the time that it did not wait.
+//! A thread's work is its processor time without polling, if the threads had a processor for at
+//! least half of the time in which they waited neither for recorded objects nor for a processor. If
+//! they had one for less, they sleep or wait for devices; then a thread's work is the time that it
+//! did not wait.
 
 use std::collections::BTreeMap;
 

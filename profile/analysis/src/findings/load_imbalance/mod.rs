@@ -1,9 +1,9 @@
-//! Load imbalance: some threads have much to do while others wait for them (SyncPerf,
-//! sections 2.1.5 and 4.4.5). Groups are threads with the same start function and of
-//! the same pool ([`crew`]). Either the groups have the wrong numbers of threads, as the
-//! stages of a pipeline ([`groups`]), or the threads of one group have unequal shares
-//! ([`threads`]). Or one thread works while all others wait ([`stage`]). Or requests wait for a
-//! server whose threads all sleep ([`unread`]).
+//! Load imbalance: some threads have much to do while others wait for them (SyncPerf, sections
+//! 2.1.5 and 4.4.5). Groups are threads with the same start function and of the same pool
+//! ([`crew`]). Either the groups have the wrong numbers of threads, as the stages of a pipeline
+//! ([`groups`]), or the threads of one group have unequal shares ([`threads`]). Or one thread works
+//! while all others wait ([`stage`]). Or requests wait for a server whose threads all sleep
+//! ([`unread`]).
 
 mod assignment;
 mod crew;
@@ -19,7 +19,7 @@ use crate::options::Thresholds;
 /// always unequal at first.
 const SHORTEST_RUN: f64 = 0.1;
 
-/// The findings about unequal groups, and about groups of unequal threads.
+/// The findings about unequal groups, groups of unequal threads, serial stages, and unread requests.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     if process.seconds < SHORTEST_RUN {
         return Vec::new();

@@ -1,11 +1,11 @@
 //! A serial stage: one thread works while all others wait for events, again and again, for example
-//! to read or to write each piece of the work. With Amdahl's law (AFIPS 1967), the stage bounds the
-//! run, and it could overlap with the others' work: then the run takes as long as the longer of the
-//! stage and of all work divided by the number of processors.
+//! to read or to write each piece of the work. By Amdahl's law (AFIPS 1967), the stage bounds the
+//! run. If it overlapped with the others' work, the run would take as long as the longer of two
+//! times: the thread's own work, and all work divided by the number of processors.
 //!
 //! A start or an end in one thread is no such stage, since there is nothing to do at the same time.
 //! Neither is a thread that is busy all the time while others wait for what it makes: nothing is
-//! saved if these go on.
+//! saved if the others go on meanwhile.
 
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::descending;
@@ -30,7 +30,7 @@ pub fn serial(process: &Process) -> Option<Finding> {
     let stages = path.stages.iter().filter(|&(&thread, _)| !is_one_of_several(process, thread));
     let longest = stages.max_by(|(_, a), (_, b)| a.seconds.total_cmp(&b.seconds));
     let (&thread, stage) = longest?;
-    // As in a run without other programs.
+    // The path without its ready time, as in a run without other programs.
     let ready = path.parts.iter().filter(|part| part.kind == OnPath::Ready);
     let seconds = path.seconds - ready.map(|part| part.seconds).sum::<f64>();
     let saved = 1.0 - at_best(process, thread) / seconds.max(f64::MIN_POSITIVE);
@@ -108,8 +108,8 @@ mod tests {
     use crate::model::PathPart;
 
     /// A run of ten seconds on two processors. The first thread works alone for `alone` seconds,
-    /// the longest time for `longest`, and for `shared` more in what two workers run, who divide
-    /// the rest of the run.
+    /// for at most `longest` at a time, and for `shared` more seconds in the function that two
+    /// workers run. While it does not work alone, the workers work.
     fn drawn(alone: f64, longest: f64, shared: f64) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("correct", 2, 10.0);

@@ -13,7 +13,8 @@
 //!
 //! The locks that were held are known for the sampled acquisitions. These are each thread's first
 //! at each call site, those that waited, and one in 128 of the others (fewer if they are frequent).
-//! A thread that holds A for reading does not exclude others, so it does not count as holding A.
+//! A thread that took A for reading does not exclude others, nor does one that took a semaphore, so
+//! neither counts as holding A.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,8 +35,7 @@ const FEWEST_SEEN: u64 = 10;
 /// outer locks are held for whole phases of the run and say nothing about what the inner one is for.
 const PHASE: u64 = 1_000;
 
-/// About one in this many acquisitions that did not wait is sampled, if the samples are counted
-/// with their weights.
+/// A sample with the weight 1 stands for this many acquisitions that did not wait.
 const SAMPLED: u64 = 128;
 
 /// The findings about families whose locks are always taken under other locks.

@@ -82,8 +82,9 @@ pub struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The HTML of the table. `row` makes a row from the row's number. Its second argument says
-    /// whether the row will be HTML, not data; so it may leave out what only the other kind needs.
+    /// The HTML of the table. `row` makes a row from the row's number. The second argument of `row`
+    /// says whether the row will be HTML, not data; so `row` may leave out what only the other kind
+    /// needs.
     pub fn html(&self, rows: usize, row: impl Fn(usize, bool) -> Row) -> String {
         if rows == 0 {
             return format!("<p class=\"empty\">There is no {}.</p>\n", self.one);

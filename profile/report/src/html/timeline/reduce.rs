@@ -12,8 +12,8 @@ use syncline_analysis::model::{Activity, Kind, Span, Timeline};
 /// The most pieces of a whole timeline, which take about 2 MB of the page.
 pub const MOST: usize = 50_000;
 
-/// A certain cell would keep any log within the limit. The first one that is tried is this many
-/// times shorter.
+/// With cells of a certain length, any log would stay within the limit. The first length that is
+/// tried is this many times shorter.
 const FINER: f64 = 64.0;
 
 /// The activity of a thread, apart from running.

@@ -5,7 +5,7 @@
 //! Threads that are only occasionally woken for a little work are right to sleep. The waits delay
 //! the run in three cases:
 //!
-//! - the waits are as short as the work: a thread sleeps only until the next piece comes;
+//! - the waits are short as well: a thread sleeps only until the next piece comes;
 //! - the threads that wake the waiters also wait: for an answer, for room, or for their turn. So
 //!   each piece costs several threads a sleep, one after the other;
 //! - waking others takes a large part of the processor time of the threads that wake.

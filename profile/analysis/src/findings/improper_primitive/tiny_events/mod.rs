@@ -1,7 +1,6 @@
 //! Events that come so fast that putting threads to sleep and waking them costs much compared with
-//! the threads' work in between (as in facesim, see SyncPerf): threads that meet at a barrier, and
-//! parallel regions of OpenMP, and pieces of work
-//! that threads hand to one another.
+//! the threads' work in between (as in facesim, see SyncPerf). The events are meetings at a
+//! barrier, parallel regions of OpenMP, and pieces of work that threads hand to one another.
 
 mod finding;
 mod hand_overs;

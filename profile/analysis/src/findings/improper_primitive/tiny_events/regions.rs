@@ -1,9 +1,10 @@
 //! Threads of OpenMP that sleep between short parallel regions.
 //!
-//! The threads of OpenMP's runtime sleep inside its library until a region begins, and the first
-//! thread until all others have ended it. These sleeps make no call that the recorder sees. Samples
-//! show how much time threads spend in them. How often the threads got a processor says how often
-//! they slept: nothing else makes threads leave their processors a thousand times a second.
+//! The threads of OpenMP's runtime sleep inside its library until a region begins. The first thread
+//! sleeps there until all others have ended the region. These sleeps make no call that the recorder
+//! sees. Samples show how much time threads spend in them. How often the threads got a processor
+//! says how often they slept: nothing else makes threads leave their processors a thousand times a
+//! second.
 
 use std::collections::BTreeSet;
 
