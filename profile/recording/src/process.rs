@@ -49,7 +49,7 @@ pub struct ProcessFile {
     pub path: PathBuf,
     /// Its header.
     pub header: Header,
-    /// When it was read, in ticks; `None` if its process did not run any more.
+    /// When it was read, in ticks; `None` if its process was not found running.
     pub now: Option<u64>,
     /// The modules: the code that was mapped.
     pub modules: Vec<ModuleRecord>,

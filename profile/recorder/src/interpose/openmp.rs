@@ -108,7 +108,8 @@ mod imp {
         unsafe { wait_for_event(Op::OmpBarrier, barrier, caller, wait, Outcome::always) };
     }
 
-    /// Ends a section. The runtime may end it by another of these functions, with another lock.
+    /// Ends a section. The runtime's function may itself call another of these functions, with
+    /// another lock.
     fn end(lock: usize, end: impl FnOnce()) {
         if is_inside() {
             return end();

@@ -116,7 +116,7 @@ unsafe fn add_place(
     }
 }
 
-/// Makes a place's row count for all locks without a row of their own, because the place has too
+/// Makes a place's row count for all locks without a row of their own, because its call has too
 /// many locks. What the row has counted for its own lock so far moves to a row of that lock.
 unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
