@@ -54,7 +54,7 @@ impl Outer {
 }
 
 impl Part {
-    /// Reads the pages from `base` on, up to the end of the stack.
+    /// Reads [`PAGES`] pages from `base` on, or those up to the end of the stack.
     fn read(&mut self, pid: u32, base: u64) {
         self.base = base;
         self.bytes.resize(PAGES * PAGE, 0);

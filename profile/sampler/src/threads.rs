@@ -248,7 +248,8 @@ mod tests {
         let worker = thread::spawn(|| {
             let mut sum = 0u64;
             while processor_time() < Duration::from_millis(800) {
-                // Asking for the time is a system call, during which no samples are taken.
+                // Asking for the time is a system call, and samples in the kernel do not count as
+                // seen.
                 for _ in 0..1_000_000 {
                     sum = black_box(sum.wrapping_mul(3) + 1);
                 }
@@ -274,8 +275,8 @@ mod tests {
         };
         let most = process.threads.iter().max_by_key(|thread| seen(thread)).expect("a thread");
         assert_eq!(most.tid, worker);
-        // All of it, except the time in the kernel. No samples are made up, and few are
-        // lost.
+        // The samples stand for all of the time, except that in the kernel. No samples are made up,
+        // and few are lost.
         let (seen, all) = (seen(most) as f64, most.covered as f64);
         assert!(seen > 0.5 * all && seen < 1.2 * all, "{seen} of {all}");
     }
@@ -413,9 +414,9 @@ mod tests {
         assert!(!known.sleeps_on(uncounted), "the kernel does not count");
     }
 
-    /// Two sleeps of a thread, in different system calls, are both found. Each has the time that it
-    /// took, up to the longest pause between two looks: a thread is taken to have slept since the
-    /// last one. On a busy machine looks come late.
+    /// Two sleeps of a thread, in different system calls, are both found. The time of each is right
+    /// up to the longest pause between two looks, since a thread is taken to have slept since the
+    /// last look. On a busy machine looks come late.
     #[test]
     fn sleeps_have_their_time() {
         let mut threads = Threads::new(|| vec![id()]);
