@@ -34,8 +34,8 @@ fn key(row: &Row) -> Key {
 }
 
 impl ProcessFile {
-    /// The figures since `before`, an earlier reading of the same process. If that was a reading of
-    /// another process, all figures.
+    /// The figures since `before`, an earlier reading of the same process. If `before` is a reading
+    /// of another process, the result has all figures.
     #[must_use]
     pub fn since(mut self, before: &ProcessFile) -> ProcessFile {
         if !self.is_same_process(before) {

@@ -46,9 +46,9 @@ impl Windows {
         in_period < 1 << self.length || began >> self.period != ended >> self.period
     }
 
-    /// The next coarser windows for a run of this many ticks. If there are more windows than
-    /// necessary, they are half as many, otherwise half as long. If they can't be shorter, they
-    /// stay the same.
+    /// The next coarser windows for a run of this many ticks. If there are at least twice as many
+    /// windows as necessary, they become half as many, otherwise half as long. If they can't be
+    /// shorter, they stay the same.
     pub fn coarser(self, elapsed: u64) -> Windows {
         let enough = elapsed.max(1).ilog2().saturating_sub(FEWEST) as u8;
         if self == Windows::ALL {

@@ -104,8 +104,8 @@ unsafe fn measured(state: &ThreadState, row: *mut Row) -> Option<&WaitRecord> {
 /// processor.
 const COUNTING: u64 = 50;
 
-/// Lets the hold of a lock begin now. Called when the wait that ended with the lock, at `ended`,
-/// has been counted, just before the program goes on. The time since `ended` was the recorder's
+/// Lets the hold of a lock begin now. Called just before the program goes on, when the wait for the
+/// lock has been counted. The wait ended at `ended`, and the time since then was the recorder's
 /// own.
 ///
 /// # Safety

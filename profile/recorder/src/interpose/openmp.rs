@@ -279,7 +279,8 @@ mod imp {
 
         use super::*;
 
-        /// Tries a lock, and gets it if this is a call that is marked as inside the runtime.
+        /// Stands for the runtime's try of a lock. It succeeds if it runs inside a call that is
+        /// marked as the runtime's.
         unsafe fn attempt(_: *mut c_void) -> c_int {
             c_int::from(is_inside())
         }

@@ -28,8 +28,8 @@ const GAP: u32 = 8;
 const LONG_GAP: u32 = 128;
 
 /// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them.
-/// In place of [`GAP`], the gap is the number of acquisitions of the watched locks that the thread
-/// has made, divided by this number, from 1 to [`GAP`]. Each watched family of locks has its own.
+/// The gap is then the number of acquisitions of the watched family that the thread has made,
+/// divided by this number; it is at least 1 and at most [`GAP`].
 const SOON: u32 = 64;
 
 /// This many sections of a call site are traced as soon as the budget allows: a site that is rarely
