@@ -17,8 +17,8 @@ use crate::window::{Window, stretch};
 
 /// The number of threads that are sampled at a time. Each has a buffer.
 const MOST: usize = 32;
-/// A thread gets an event if it has used a processor for at least this long since the last look, in
-/// nanoseconds.
+/// A thread gets an event only if it has used a processor for at least this long since the last
+/// look, in nanoseconds.
 const BUSY: u64 = 1_000_000;
 /// Half of the first pause between two looks at the threads, and the longest pause later, unless
 /// looks take long.
@@ -83,7 +83,8 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         self.refused.clone()
     }
 
-    /// If a look is due, finds the threads that use the processors, and samples them from now on.
+    /// If a look is due, looks at all threads. Adds the time that threads slept, and samples those
+    /// that use the processors from now on.
     pub fn choose(&mut self, gathered: &mut Gathered) {
         let began = Instant::now();
         if began < self.next {
@@ -96,7 +97,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         let mut busy = Vec::new();
         for (thread, times) in (self.processes)().into_iter().flat_map(times::of) {
             let known = before.remove(&thread);
-            // What it did before the first look may be long ago.
+            // Time slices before the first look do not count: they may be long ago.
             let slices = known.as_ref().map_or(0, |known| times.since(known.times).slices);
             gathered.run(thread, slices);
             let mut known = known.unwrap_or_else(|| Known::new(times));
