@@ -78,8 +78,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens the last file that a process has made in the folder, for writing. Files in the
-    /// subfolder are not opened, because another user may have made them.
+    /// Opens the last file that a process has made in the folder, for reading and writing. Files in
+    /// the subfolder are not opened, because another user may have made them.
     ///
     /// # Errors
     /// [`Errno::NOENT`] if the process has made none, [`Errno::STALE`] if the path leads to another

@@ -18,11 +18,11 @@
 //!   for_each_frame the calls that led here
 //! ```
 //!
-//! There are three exceptions: the last part, the C library's own functions that are called by
-//! `real!` or by their second names, and the functions of `go_around!`, which set `errno` if they
-//! fail. Nothing else here allocates, takes a lock, changes `errno` or calls functions that a
-//! program may have interposed itself. So it may be used while the program holds a lock, in a
-//! signal handler, before the program's constructors and after a fork.
+//! With three exceptions, nothing here allocates, takes a lock, changes `errno` or calls functions
+//! that a program may have interposed itself. So it may be used while the program holds a lock, in
+//! a signal handler, before the program's constructors and after a fork. The exceptions are the
+//! last part, the C library's own functions that are called by `real!` or by their second names,
+//! and the functions of `go_around!`, which set `errno` if they fail.
 
 #![no_std]
 #![cfg(all(target_os = "linux", target_env = "gnu"))]

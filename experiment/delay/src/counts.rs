@@ -1,7 +1,7 @@
 //! Counts how often each call site was reached, in a file that the command reads.
 //!
 //! ```text
-//!   line 0      word 0: how many lines were given out;  word 1: how many processes have the library
+//!   line 0      word 0: how many lines were given out;  word 1: how often the library was loaded
 //!   line 1..    each of one thread: for each call site, its sections, refused tries and waits;
 //!               word 15: ticks that passed in delays
 //! ```

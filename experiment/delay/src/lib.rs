@@ -13,10 +13,11 @@
 //!             delay       spins for the requested ticks of processor time
 //! ```
 //!
-//! **Delays are spent right after the acquisition**, not before the release. The length of a
-//! section does not depend on where in it the time is spent. The address of the acquiring call
-//! identifies the section. For a delay at the release, that address would have to be noted, and
-//! every release would have to look it up. So functions that release are not interposed at all.
+//! **Delays of a section are spent right after the acquisition**, not before the release. The
+//! length of a section does not depend on where in it the time is spent. The address of the
+//! acquiring call identifies the section. For a delay at the release, that address would have to be
+//! noted, and every release would have to look it up. So functions that release are not interposed
+//! at all. (Delays of the call that acquires are spent before the acquisition.)
 //!
 //! **A run without delays is a run with delays of zero ticks**: the program runs under this library
 //! in both cases, so both sides of the comparison include the library's cost.

@@ -4,13 +4,13 @@
 //! The call sites come as entries that end in `;`, as `syncline-policy` writes them:
 //!
 //! ```text
-//!   a N FROM TO MODULE     a call from there is at call site N, in hexadecimal, from 1
+//!   a N FROM TO MODULE     a call from there is at call site N
 //!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the call site
 //!   l START                so is any call from a library whose name begins with START
 //! ```
 //!
-//! Addresses are those of the module's file, in hexadecimal. The address of a call is that of its
-//! last byte.
+//! Numbers and addresses are hexadecimal, and call sites are numbered from 1. Addresses are those
+//! of the module's file. The address of a call is that of its last byte.
 //!
 //! **Return addresses are looked up once.** The meaning of each is kept in a lock-free table, so
 //! that a call costs one access to an entry. For a return address into a wrapper, the table has the

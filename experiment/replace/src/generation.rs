@@ -1,5 +1,5 @@
-//! The generation of this process. Of the forks that led to this process, the generation counts
-//! those of processes with several threads.
+//! The generation of this process. It counts those forks on the way to this process in which the
+//! forking process had several threads.
 //!
 //! In a forked child only the forking thread continues. A lock that it holds may have waiters that
 //! no longer exist, and handing over to one of them would lose the lock. So the holder of a lock

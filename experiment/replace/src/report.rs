@@ -1,7 +1,7 @@
 //! Reports which objects were replaced and which were not, if the user asks for it. Objects are
 //! counted when they are initialised. Acquisitions of mutexes and reader-writer locks are counted
-//! if they are left to the C library, because of the object's kind or for lack of memory.
-//! Acquisitions of replaced locks are not counted.
+//! if they are left to the C library, because of the object's kind or because there is no large
+//! lock left for it. Acquisitions of replaced locks are not counted.
 
 use core::ffi::c_int;
 use core::fmt::{self, Write};
@@ -98,8 +98,8 @@ pub fn spinlock_unnamed() {
     count(&COUNTS.unnamed);
 }
 
-/// Counts an acquisition that was left to the C library, because of the object's kind, or because
-/// there are too many objects.
+/// Counts an acquisition that was left to the C library, because of the object's kind (`by_kind`),
+/// or because there is no large lock left for it.
 #[cold]
 pub fn left_to_libc(by_kind: bool) {
     count(if by_kind { &COUNTS.left } else { &COUNTS.beyond });

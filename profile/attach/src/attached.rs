@@ -62,7 +62,7 @@ pub struct Attached {
     /// The process's copy of the recorder, by which its forked children are found; `None` if it
     /// could not be identified.
     copy: Option<OwnCopy>,
-    /// How many slots point to the recorder.
+    /// How many slots were pointed to the recorder.
     pub slots: usize,
     /// The modules that were loaded at the last check, as in [`modules::loaded`].
     seen: Vec<(u64, u64)>,
@@ -380,7 +380,8 @@ fn unpoint(
     Ok(restored)
 }
 
-/// Ends the recording of a process, whatever state it is in, and releases the recorder's memory.
+/// Ends the recording of a process, whatever state it is in. Releases the recorder's memory if no
+/// thread is inside the recorder any more.
 fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
     let mut left = Left { forgotten: true, ..Left::default() };
     if recorder.stage(target.memory) == RESTING {

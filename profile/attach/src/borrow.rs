@@ -85,8 +85,8 @@ pub struct Borrowed<'a> {
 impl Borrowed<'_> {
     /// Borrows the thread `tid`. `is_safe` gets the number of the system call in which the thread
     /// waits, and the stack pointer. `None` if `is_safe` returns false, if the thread can't be
-    /// stopped or does not wait in a system call when it is stopped, or if its stack has no room
-    /// for a frame.
+    /// stopped or is about to get a signal, if it does not wait in a system call when it is
+    /// stopped, or if its stack has no room for a frame.
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,

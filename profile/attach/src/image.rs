@@ -27,7 +27,8 @@ pub struct Image {
     memory: Memory,
     bias: u64,
     headers: Vec<Header>,
-    /// `None` if the loaded file can't be opened, because it was replaced or has no name.
+    /// `None` if the loaded file can't be opened, for example because it was replaced or has no
+    /// name.
     file: Option<File>,
 }
 

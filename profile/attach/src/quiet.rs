@@ -20,8 +20,8 @@ const LONG: u64 = 5_000_000;
 const OWN: &[u32] = &[3, 9, 10, 11, 14, 28, 77, 98, 157, 257, 285, 310];
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until no thread runs code of the recorder; false if one still does after [`PATIENCE`].
-/// `recorder` has the recorder's addresses.
+/// Waits until no thread runs code of the recorder; false if one may still do so after
+/// [`PATIENCE`]. `recorder` has the recorder's addresses.
 pub fn wait(pid: u32, recorder: &Range<u64>) -> bool {
     let until = Instant::now() + PATIENCE;
     let mut waiting: HashMap<String, u64> =

@@ -191,7 +191,8 @@ fn check_status(pid: u32) -> Result<(u32, u64), Error> {
 /// Refuses a process whose program can't load the recorder's library.
 fn check_program(pid: u32) -> Result<(), Error> {
     let path = format!("/proc/{pid}/exe");
-    // If this file of a process may be read, the process may also be traced.
+    // Only processes that this user may inspect have this file readable. (If tracing needs more
+    // rights, reading the memory fails later.)
     let auxv = read(format!("/proc/{pid}/auxv")).map_err(|e| unreadable(pid, &e))?;
     let file = std::fs::File::open(&path).map_err(|e| unreadable(pid, &e))?;
     let mut start = vec![0; 4096];

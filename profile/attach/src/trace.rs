@@ -43,8 +43,8 @@ pub fn seize(tid: i32) -> io::Result<()> {
 /// be delivered to the thread, or 0; `None` if the thread has ended.
 ///
 /// # Errors
-/// `TimedOut` if the thread has not stopped after 20 seconds. It will stop later, until this
-/// process ends.
+/// `TimedOut` if the thread has not stopped after 20 seconds. The thread then stops later, and
+/// stays stopped until it is released or this process ends.
 pub fn stop(tid: i32) -> io::Result<Option<i32>> {
     interrupt(tid)?;
     let stop = wait(tid, Instant::now() + LONGEST_STOP)?;

@@ -1,7 +1,8 @@
 //! Ticks: the time stamp counter if it is invariant, otherwise the monotonic clock.
 //!
-//! `syncline record` chooses the clock and measures its rate, and passes both on in the
-//! environment. So all processes of a recording use one clock.
+//! `syncline record` chooses the clock and measures its rate. It passes both on in the environment
+//! or, to a process that already runs, in the request to record. So all processes of a recording
+//! use one clock.
 
 use core::arch::asm;
 use core::arch::x86_64::_rdtsc;

@@ -1,8 +1,9 @@
 //! Intercepts `dlsym` while the recorder is attached to the process.
 //!
 //! If a program asks for a function that we interpose, it gets a gate: a few instructions that lead
-//! to our function, or to the C library's after recording has ended. The program may keep the gate
-//! and call it at any time, but no thread may enter our functions after the end ([`crate::live`]).
+//! to our function, or after the end of the recording to the function that the program would have
+//! got. The program may keep the gate and call it at any time, but no thread may enter our
+//! functions after the end ([`crate::live`]).
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::null_mut;

@@ -1,10 +1,10 @@
 //! Chooses the clock that a preloaded library reads, and measures its rate.
 //!
 //! The time stamp counter is the cheapest clock. It can be trusted if the processor says that it
-//! runs at one rate and never stops, and if the kernel offers it as a clock. (If the counters of
-//! several processors differ, the kernel withdraws it.) Its rate is measured here, once, while the
-//! command makes its other preparations. If the counter can't be trusted, the library asks the
-//! kernel for `CLOCK_MONOTONIC`, in nanoseconds.
+//! runs at one rate and never stops, and if the kernel offers it as a clock or does not say which
+//! clocks it offers. (If the counters of several processors differ, the kernel withdraws it.) Its
+//! rate is measured here, once, while the command makes its other preparations. If the counter
+//! can't be trusted, the library asks the kernel for `CLOCK_MONOTONIC`, in nanoseconds.
 
 use crate::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 

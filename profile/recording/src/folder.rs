@@ -106,9 +106,9 @@ impl Folder {
     /// Opens a plain file in the folder, for reading, or for reading and writing.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::NotPlain`] if it is not a plain file; [`Error::Foreign`] if it is a
-    /// folder, which can only be opened for reading; [`Error::Owner`] if an unexpected user owns
-    /// it.
+    /// [`Error::Io`]; [`Error::NotPlain`] if it is not a plain file, or if it is to be written and
+    /// has a second name; [`Error::Foreign`] if it is a folder that is opened for reading;
+    /// [`Error::Owner`] if an unexpected user owns it.
     pub fn file(&self, name: &OsStr, writable: bool) -> Result<(File, Metadata), Error> {
         let path = || self.path.join(name);
         let io = |source: io::Error| Error::Io { path: path(), source };

@@ -166,8 +166,8 @@ impl Windows {
     }
 
     /// Removes windows, the oldest first, until their number and their total size are within the
-    /// limits. The newest stays. The next window gets the sums of the one that is removed: they are
-    /// the counts until its own beginning.
+    /// limits. The newest stays. The window after a removed one gets that one's sums, which are the
+    /// counts until the later window begins.
     fn forget(&self) {
         let mut windows = folder::windows(&self.recording).unwrap_or_default();
         let mut sizes: u64 = windows.iter().map(|(_, path)| size(path)).sum();

@@ -294,7 +294,8 @@ pub struct Row {
     /// The number of calls that did what the operation is for (see [`crate::Class`]).
     pub calls: u64,
     /// The sum of the timed holds after uncontended acquisitions, in ticks. Each hold is added as
-    /// often as it counts in `held_samples`.
+    /// often as it counts in `held_samples`. If a hold is longer than all earlier ones, its excess
+    /// over the longest of them is added only once.
     pub held_ticks: u64,
     /// The longest of these holds, in ticks. For the creation of semaphores: their largest initial
     /// value.

@@ -1,10 +1,10 @@
 //! The protocol between a command and the recorder in a process to which the command attaches.
 //!
 //! The command loads the recorder into the process, interrupts one of the process's threads, and
-//! calls the functions named here on that thread. It writes their arguments into the process's
-//! memory before. It gets what they return, and reads [`State`]. The state lies in the process and
-//! outlives the command. So if the command is killed, a later command finds what it has left
-//! behind.
+//! calls the functions named here on that thread. Before each call it writes the arguments into the
+//! process's memory. It gets the result of the call, and reads [`State`]. The state lies in the
+//! process and outlives the command. So if the command is killed, a later command finds what it has
+//! left behind.
 //!
 //! ```text
 //! RESTING --begin--> RECORDING --point--> POINTED --unpoint--> RECORDING --end--> ENDED --rest--> RESTING

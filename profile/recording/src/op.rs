@@ -25,15 +25,15 @@ pub enum Primitive {
     Thread,
     /// A word passed to the `futex` system call through libc's `syscall`
     Futex,
-    /// OpenMP's critical sections, atomics and `ordered` regions
+    /// OpenMP's critical sections and atomics
     OmpCritical,
     /// `omp_lock_t`, `omp_nest_lock_t`
     OmpLock,
     /// OpenMP's barriers
     OmpBarrier,
-    /// The processor, which a thread yields before it polls again: `sched_yield`
+    /// The processor, which a thread yields before it polls again: `sched_yield`, `thrd_yield`
     Yield,
-    /// A length of time: `nanosleep`, `usleep`
+    /// A length of time: `nanosleep`, `usleep` and others
     Sleep,
     /// A word that a thread polls in a loop of its own instructions. The recorder does not see such
     /// loops, but samples do.
@@ -71,8 +71,8 @@ pub enum Class {
     Poll,
     /// Wakes other threads: only `calls` counts.
     Notify,
-    /// Creates an object: only `calls` counts. A row whose lock is 0 stands for all further
-    /// objects that its call site created.
+    /// Creates an object: only `calls` counts and, for semaphores, `held_max`. A row whose lock is
+    /// 0 stands for all further objects that its call site created.
     Create,
 }
 

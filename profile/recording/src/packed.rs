@@ -113,7 +113,7 @@ fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
     };
     let places = |record: &ThreadRecord| 1u64.checked_shl((record.log >> 48) as u32).unwrap_or(0);
     if thread.record.log != 0 && thread.record.log_kept > places(&thread.record) {
-        // A number above that of the slots keeps the fact that some events found no slot.
+        // A number above that of the slots says that some events found no slot.
         record.log_kept = places(&record) + 1;
     }
     record

@@ -49,7 +49,7 @@ pub struct ProcessFile {
     pub path: PathBuf,
     /// Its header.
     pub header: Header,
-    /// When it was read, in ticks; `None` if its process did not run any more.
+    /// When it was read, in ticks; `None` if its process was not found running.
     pub now: Option<u64>,
     /// The modules: the code that was mapped.
     pub modules: Vec<ModuleRecord>,
@@ -62,7 +62,7 @@ pub struct ProcessFile {
 
 impl ProcessFile {
     /// The index in `threads` of the thread with this thread ID; `None` if there is none. If
-    /// several threads had the ID one after the other, the index of the latest.
+    /// several threads had the ID one after the other, it is the index of the latest.
     pub fn place_of(&self, tid: u32) -> Option<usize> {
         self.threads.iter().rposition(|thread| thread.record.tid == tid)
     }
@@ -79,8 +79,9 @@ impl ProcessFile {
         bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
-    /// When the process ended, in ticks. If it still ran when it was read, that time. If it ended
-    /// but could not note its end, the time when it last recorded something.
+    /// When the process ended, in ticks. If it still ran when it was read, the result is the time
+    /// of that reading. If it ended but could not note its end, the result is the time when it last
+    /// recorded something.
     pub fn ended(&self) -> u64 {
         if self.header.ended != 0 {
             return self.header.ended;

@@ -15,8 +15,8 @@ use crate::source::Source;
 use crate::{family, running};
 
 impl ProcessFile {
-    /// Reads a process, even while it runs. `path` is that of a file, for its first process, or has
-    /// `#` and a page in addition, for a child.
+    /// Reads a process, even while it runs. For a file's first process, `path` is the path of the
+    /// file. For a child, `#` and a page follow.
     ///
     /// # Errors
     /// [`Error`], if the file can't be read or is not a recording that this version understands.

@@ -24,7 +24,8 @@ pub struct Recent {
 
 impl Recent {
     /// The part since the latest window that ended at least `last` before the end of the recording.
-    /// If no window is old enough, the part since the oldest window that is kept began.
+    /// If no window is old enough, it is the part since the beginning of the oldest window that is
+    /// kept.
     ///
     /// # Errors
     /// Those of [`process_files`], and [`Error::Io`] if the windows can't be listed.

@@ -140,7 +140,7 @@ impl Samples {
 
 impl SampledProcess {
     /// Addresses from this one on stand for Python functions. They are the kernel's own, so no
-    /// thread executes instructions there.
+    /// function of a program lies there.
     pub const PYTHON: u64 = 1 << 63;
 
     /// The addresses of the stack whose innermost frame has this number, innermost first. The stack

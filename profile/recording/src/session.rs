@@ -151,8 +151,8 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Refused`], [`Error::Nothing`] or [`Error::Empty`] if the folder has no
-/// process of the last run; those of [`Session::read`] if it has none and the session can't be
-/// read.
+/// process of the last run; those of [`Session::read`] if it has no process and its session can't
+/// be read.
 pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
     if family::place(recording).1 != 0 {
         return Ok(vec![recording.to_owned()]);

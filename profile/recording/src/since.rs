@@ -34,8 +34,8 @@ fn key(row: &Row) -> Key {
 }
 
 impl ProcessFile {
-    /// The figures since `before`, an earlier reading of the same process. If that was a reading of
-    /// another process, all figures.
+    /// The figures since `before`, an earlier reading of the same process. If `before` is a reading
+    /// of another process, the result has all figures.
     #[must_use]
     pub fn since(mut self, before: &ProcessFile) -> ProcessFile {
         if !self.is_same_process(before) {
@@ -103,7 +103,7 @@ fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadReco
     let is_same = now.lifetimes == was.lifetimes;
     less!(record, was; cpu_ns, ready_ns);
     if !is_same || now.state == THREAD_EXITED {
-        // A thread that lived at the earlier reading has ended since. The sums have all its
+        // If a thread lived at the earlier reading, it has ended since. The sums have all its
         // processor time, so the part before the window is subtracted.
         record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
         record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
@@ -243,8 +243,8 @@ fn waits_since(now: &WaitRecord, was: &WaitRecord) -> WaitRecord {
     }
     for blocker in &mut waits.blockers {
         let same = |was: &&Blocker| (was.stack, was.thread) == (blocker.stack, blocker.thread);
-        // If there is none, the blocker with the same stack is the same one. Its thread is only the
-        // latest holder, and may have changed.
+        // If no blocker has both in common, one with the same stack is the same blocker. Its thread
+        // is only the latest holder, and may have changed.
         let place = |was: &&Blocker| was.stack == blocker.stack;
         let all = || was.blockers.iter().filter(|blocker| blocker.waits > 0);
         if let Some(was) = all().find(same).or_else(|| all().find(place)) {

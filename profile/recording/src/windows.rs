@@ -5,9 +5,9 @@
 //! is complete.
 //!
 //! Windows begin at multiples of a power of two (in ticks), and their length is a power of two. So
-//! the windows of a thread that has dropped more events lie within those of a thread that has
-//! dropped fewer. Hence the coarsest windows are complete for all threads, even though threads
-//! choose theirs without knowing of each other.
+//! two threads always have windows in common, with the longer of their two periods and the shorter
+//! of their two lengths ([`Windows::common`]). In these the logs of both are complete, even though
+//! threads choose their windows without knowing of each other.
 
 /// The windows that a log keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +18,9 @@ pub struct Windows {
     length: u8,
 }
 
-/// Log 2 of the least number of windows, which is large enough to see each phase of a run. There
-/// are fewer than twice as many, so that each window is long compared with the waits in it.
+/// Log 2 of the least number of windows, which is large enough to see each phase of a run. While
+/// there are at least twice as many, a full log makes its windows fewer, not shorter, so that each
+/// stays long compared with the waits in it.
 const FEWEST: u32 = 3;
 
 impl Windows {
@@ -45,9 +46,9 @@ impl Windows {
         in_period < 1 << self.length || began >> self.period != ended >> self.period
     }
 
-    /// The next coarser windows for a run of this many ticks. If there are more windows than
-    /// necessary, they are half as many, otherwise half as long. If they can't be shorter, they
-    /// stay the same.
+    /// The next coarser windows for a run of this many ticks. If there are at least twice as many
+    /// windows as necessary, they become half as many, otherwise half as long. If they can't be
+    /// shorter, they stay the same.
     pub fn coarser(self, elapsed: u64) -> Windows {
         let enough = elapsed.max(1).ilog2().saturating_sub(FEWEST) as u8;
         if self == Windows::ALL {
@@ -67,8 +68,8 @@ impl Windows {
         }
     }
 
-    /// The windows between two moments: the ticks at which each begins and ends. If there are more
-    /// than `most`, every second one is left out, repeatedly, until there are at most `most`.
+    /// The windows between two moments: the ticks at which each begins and ends. If there are too
+    /// many, every second one is left out, repeatedly, until there are at most `most` + 1.
     pub fn between(self, from: u64, to: u64, most: usize) -> Vec<(u64, u64)> {
         let mut period = self.period;
         while (to.saturating_sub(from) >> period) as usize >= most.max(1) && period < 63 {

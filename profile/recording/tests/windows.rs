@@ -180,7 +180,7 @@ fn the_sum_of_a_call_site_stays_exact() {
     assert_eq!(calls, 693);
 }
 
-/// Milliseconds as ticks, and as nanoseconds.
+/// A millisecond in ticks, which are nanoseconds here.
 const MS: u64 = 1_000_000;
 
 /// The tick at which a window of 1 ms ends.

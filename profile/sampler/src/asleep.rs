@@ -13,7 +13,8 @@ use nix::unistd::Pid;
 /// A thread: the numbers of its process and of itself.
 pub type Thread = (u32, u32);
 
-/// Stacks are mapped in pages. This many pages are read after the one that the stack pointer is in.
+/// The size of a page in bytes. A stack is mapped in pages. After the page that the stack pointer
+/// is in, `MORE_PAGES` further ones are read.
 const PAGE: usize = 4 << 10;
 const MORE_PAGES: usize = 2;
 

@@ -13,7 +13,8 @@ use std::io::IoSliceMut;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 
-/// Stacks are mapped in pages. This many are copied, which takes some 40 µs.
+/// The size of a page in bytes. A stack is mapped in pages, and up to [`PAGES`] of them are copied,
+/// which takes some 40 µs.
 const PAGE: usize = 4 << 10;
 const PAGES: usize = 64;
 const SIZE: u64 = (PAGES * PAGE) as u64;
@@ -35,7 +36,8 @@ struct Part {
 }
 
 impl Outer {
-    /// Copies the stack of a thread of this process, if an earlier sample of it needed that.
+    /// Copies the stack of a thread of the process `pid`, if an earlier sample of the thread needed
+    /// that.
     pub fn copy(&mut self, pid: u32) {
         let Some(lowest) = self.lowest.get() else { return };
         std::mem::swap(&mut self.before, &mut self.after);
@@ -54,7 +56,7 @@ impl Outer {
 }
 
 impl Part {
-    /// Reads the pages from `base` on, up to the end of the stack.
+    /// Reads [`PAGES`] pages from `base` on, or those up to the end of the stack.
     fn read(&mut self, pid: u32, base: u64) {
         self.base = base;
         self.bytes.resize(PAGES * PAGE, 0);

@@ -31,7 +31,7 @@ const FRAMES: usize = 48;
 /// The longest name, and the longest table of lines, in bytes.
 const NAME: usize = 1 << 10;
 const TABLE: usize = 1 << 20;
-/// The most code objects that are kept. Programs that make ever new ones are rare.
+/// The most code objects that are kept. Programs that keep making new ones are rare.
 const CODES: usize = 1 << 13;
 
 /// Where the interpreter's symbols are in a process.
@@ -228,8 +228,8 @@ impl Python {
         self.memory.vector(at, BYTES, usize::try_from(length).ok().filter(|&n| n <= TABLE)?)
     }
 
-    /// A string. Only strings that have no character above U+00FF are read, as nearly all names
-    /// are.
+    /// A string. If it has a character above U+00FF, which hardly any name has, the result only
+    /// says that it is not readable.
     fn string(&self, at: u64) -> Option<String> {
         let length = self.memory.word(at, LENGTH)?;
         let length = usize::try_from(length).ok().filter(|&n| n <= NAME)?;

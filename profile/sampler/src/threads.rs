@@ -17,8 +17,8 @@ use crate::window::{Window, stretch};
 
 /// The number of threads that are sampled at a time. Each has a buffer.
 const MOST: usize = 32;
-/// A thread gets an event if it has used a processor for at least this long since the last look, in
-/// nanoseconds.
+/// A thread gets an event only if it has used a processor for at least this long since the last
+/// look, in nanoseconds.
 const BUSY: u64 = 1_000_000;
 /// Half of the first pause between two looks at the threads, and the longest pause later, unless
 /// looks take long.
@@ -85,7 +85,8 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         self.refused.clone()
     }
 
-    /// If a look is due, finds the threads that use the processors, and samples them from now on.
+    /// If a look is due, looks at all threads. Adds the time that threads slept, and samples those
+    /// that use the processors from now on.
     pub fn choose(&mut self, gathered: &mut Gathered) {
         let began = Instant::now();
         if began < self.next {
@@ -98,7 +99,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         let mut busy = Vec::new();
         for (thread, times) in (self.processes)().into_iter().flat_map(times::of) {
             let known = before.remove(&thread);
-            // What it did before the first look may be long ago.
+            // Time slices before the first look do not count: they may be long ago.
             let slices = known.as_ref().map_or(0, |known| times.since(known.times).slices);
             gathered.run(thread, slices);
             let mut known = known.unwrap_or_else(|| Known::new(times));
@@ -252,7 +253,8 @@ mod tests {
         let worker = thread::spawn(|| {
             let mut sum = 0u64;
             while processor_time() < Duration::from_millis(800) {
-                // Asking for the time is a system call, during which no samples are taken.
+                // Asking for the time is a system call, and samples in the kernel do not count as
+                // seen.
                 for _ in 0..1_000_000 {
                     sum = black_box(sum.wrapping_mul(3) + 1);
                 }
@@ -278,8 +280,8 @@ mod tests {
         };
         let most = process.threads.iter().max_by_key(|thread| seen(thread)).expect("a thread");
         assert_eq!(most.tid, worker);
-        // All of it, except the time in the kernel. No samples are made up, and few are
-        // lost.
+        // The samples stand for all of the time, except that in the kernel. No samples are made up,
+        // and few are lost.
         let (seen, all) = (seen(most) as f64, most.covered as f64);
         assert!(seen > 0.5 * all && seen < 1.2 * all, "{seen} of {all}");
     }
@@ -417,9 +419,9 @@ mod tests {
         assert!(!known.sleeps_on(uncounted), "the kernel does not count");
     }
 
-    /// Two sleeps of a thread, in different system calls, are both found. Each has the time that it
-    /// took, up to the longest pause between two looks: a thread is taken to have slept since the
-    /// last one. On a busy machine looks come late.
+    /// Two sleeps of a thread, in different system calls, are both found. The time of each is right
+    /// up to the longest pause between two looks, since a thread is taken to have slept since the
+    /// last look. On a busy machine looks come late.
     #[test]
     fn sleeps_have_their_time() {
         let mut threads = Threads::new(|| vec![id()]);

@@ -171,7 +171,8 @@ pub const WAITED: u32 = 1 << 0;
 /// [`SectionRecord::flags`]: the lock was acquired for reading, so other threads may hold it at the
 /// same time.
 pub const SHARED: u32 = 1 << 1;
-/// [`SectionRecord::flags`]: a signal handler of the program interrupted the section.
+/// [`SectionRecord::flags`]: a signal handler of the program interrupted the section and used a
+/// lock.
 pub const HANDLER: u32 = 1 << 2;
 /// [`SectionRecord::flags`]: the section begins at the end of a wait for a condition.
 pub const AFTER_WAIT: u32 = 1 << 3;

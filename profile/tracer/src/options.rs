@@ -62,9 +62,10 @@ impl Options {
 }
 
 impl Place {
-    /// Parses `site MODULE 0xSTART 0xEND` or `lock MODULE 0xSTART 0xEND`; `None` if the line is
-    /// neither. The first word may be `site:WAITED`, with microseconds; the module may be `-`, for
-    /// `None`. The module's name may contain spaces, so the line is parsed from both ends.
+    /// Parses `site MODULE 0xSTART 0xEND` or `lock MODULE 0xSTART 0xEND`; `None` if parts are
+    /// missing or a number is invalid. Any first word but `lock` counts as `site`. It may be
+    /// followed by `:WAITED`, with microseconds; the module may be `-`, for `None`. The module's
+    /// name may contain spaces, so the line is parsed from both ends.
     fn parse(line: &'static str) -> Option<Place> {
         let (kind, rest) = line.split_once(' ')?;
         let (rest, end) = rest.rsplit_once(' ')?;

@@ -8,8 +8,8 @@ use syncline_interpose::for_each_loaded;
 use crate::options::{Options, Place};
 
 /// Whether the sections of a lock at a call site are to be traced. The site is the address to which
-/// the call returns. The byte before it belongs to the call, so that address is compared with the
-/// ranges.
+/// the call returns. The byte before it belongs to the call, so the address of that byte is
+/// compared with the ranges.
 pub fn is_selected(options: &Options, lock: u64, site: u64) -> bool {
     options.places.is_empty()
         || options.places.iter().any(|p| is_at(p, if p.is_lock { lock } else { site - 1 }))

@@ -7,8 +7,9 @@
 //! A condition variable that processes share stays the C library's if it is used with mutexes that
 //! are left to the C library: another process may not have this library. If the process waits for a
 //! shared condition variable with a replaced mutex, this library handles the condition variable
-//! until the next wait with a mutex that is not replaced. While a thread waits with a mutex of one
-//! kind, a wait with the other kind is refused (EINVAL, as POSIX allows for different mutexes).
+//! until the next wait with a mutex that is not replaced. While a thread waits for a shared one
+//! with a mutex of one kind, a wait with the other kind is refused (EINVAL, as POSIX allows for
+//! different mutexes).
 //!
 //! ```text
 //!   bytes   the C library's              ours

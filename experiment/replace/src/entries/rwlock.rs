@@ -42,8 +42,8 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_init(
     lock: *const Rwlock,
     attributes: *const c_void,
 ) -> c_int {
-    // SAFETY: the program's own call. The C library's function leaves all fields zero except the
-    // kind, which is a free lock.
+    // SAFETY: the program's own call. The C library's function sets the kind and whether processes
+    // share the lock, and leaves all other fields zero; zeros are a free lock.
     unsafe {
         let result = real::pthread_rwlock_init(lock, attributes);
         if result == 0 {

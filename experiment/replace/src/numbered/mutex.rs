@@ -76,7 +76,8 @@ unsafe fn of(mutex: *const Mutex) -> &'static Ops {
     }
 }
 
-/// The functions of a mutex that is not about to be acquired; the C library's if it was never used.
+/// The functions of a mutex that is not about to be acquired; the C library's if it stores no
+/// number.
 #[inline(always)]
 unsafe fn of_used(mutex: *const Mutex) -> &'static Ops {
     // SAFETY: see above.

@@ -57,7 +57,8 @@ unsafe fn of(lock: *const Rwlock) -> &'static Ops {
     }
 }
 
-/// The functions of a lock that is not about to be acquired; the C library's if it was never used.
+/// The functions of a lock that is not about to be acquired; the C library's if it stores no
+/// number.
 #[inline(always)]
 unsafe fn of_used(lock: *const Rwlock) -> &'static Ops {
     // SAFETY: our caller's promise.

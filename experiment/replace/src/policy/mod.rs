@@ -1,9 +1,10 @@
 //! Chooses the lock of each object by a policy: `SYNCLINE_POLICY`, which `syncline exec --policy`
 //! composes from a policy file ([`rules`] describes its form).
 //!
-//! An object stores the number of its lock in bytes that the C library doesn't use. The lock is
-//! chosen once: when the object is initialised by a call, or else when it is first acquired, as for
-//! all objects with a static initialiser. Only then is a call stack read ([`place`]).
+//! An object stores the number of its lock in bytes that the C library doesn't use, and a spinlock
+//! in its only word. The lock is chosen once: when the object is initialised by a call, or else
+//! when it is first acquired, as for all objects with a static initialiser. Only then is a call
+//! stack read ([`place`]).
 //!
 //! The most precise rule that has a lock for this kind of object applies: one for the object, then
 //! one for the call site that initialised it, one for the call site that acquires it first, one for

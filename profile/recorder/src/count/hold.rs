@@ -16,14 +16,16 @@ use crate::thread::{ThreadState, records};
 use crate::{clock, options, thread};
 
 /// A hold after a wait of more than this length, in microseconds, is measured unless the row's
-/// holds are brief: the two measurements, at its ends, take less than a hundredth of the wait.
+/// holds are brief: the two measurements, at the beginning and the end of the hold, take less than
+/// a hundredth of the wait.
 const LONG_WAIT: u64 = 50;
 /// One in this many holds after shorter waits is measured.
 const AFTER_SHORT_WAITS: u64 = 8;
 /// The number of holds after waits by which a row is judged: if they were brief on average, the
 /// next ones are expected to be brief too.
 const AT_FIRST: u64 = 16;
-/// One in this many brief holds after waits is measured.
+/// One in this many brief holds after waits is measured. (Holds of locks that can't be tried are
+/// measured as if they were not brief.)
 const AMONG_BRIEF: u64 = 64;
 /// Holds without a wait are measured if they take longer than this on average, in microseconds: the
 /// two measurements take at most a twentieth of such a hold. Holds after waits are brief if they
@@ -54,8 +56,8 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
     // SAFETY: by this function's own condition.
     unsafe {
         nest::look(state, row, 1);
-        // The lock is noted before anything is measured: other threads may already wait for this
-        // one.
+        // The lock is noted before anything is measured: other threads may already wait for the
+        // lock.
         let hold = Hold::untimed((*row).lock as usize, row);
         state.held.push(Hold { since: Some(ended), waited: true, ..hold });
         let before = measured(state, row).map_or(0, |waits| waits.held_samples);
@@ -102,8 +104,8 @@ unsafe fn measured(state: &ThreadState, row: *mut Row) -> Option<&WaitRecord> {
 /// processor.
 const COUNTING: u64 = 50;
 
-/// Lets the hold of a lock begin now. Called when the wait that ended with the lock, at `ended`,
-/// has been counted, just before the program goes on. The time since `ended` was the recorder's
+/// Lets the hold of a lock begin now. Called just before the program goes on, when the wait for the
+/// lock has been counted. The wait ended at `ended`, and the time since then was the recorder's
 /// own.
 ///
 /// # Safety

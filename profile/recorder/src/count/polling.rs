@@ -37,7 +37,8 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
                 let now = clock::now();
                 let polled_at = state.polled_at.replace(now);
                 if now.saturating_sub((*waits).refused_at) < clock::microseconds(SOON) {
-                    // The time until the last poll in between is counted already.
+                    // If the thread has polled since the last refusal, the time until that poll is
+                    // counted already.
                     let since = now.saturating_sub((*waits).refused_at.max(polled_at));
                     // If a signal handler counts a try at this moment, what it adds is lost.
                     (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(since);

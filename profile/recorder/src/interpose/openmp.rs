@@ -108,7 +108,8 @@ mod imp {
         unsafe { wait_for_event(Op::OmpBarrier, barrier, caller, wait, Outcome::always) };
     }
 
-    /// Ends a section. The runtime may end it by another of these functions, with another lock.
+    /// Ends a section. The runtime's function may itself call another of these functions, with
+    /// another lock.
     fn end(lock: usize, end: impl FnOnce()) {
         if is_inside() {
             return end();
@@ -278,7 +279,8 @@ mod imp {
 
         use super::*;
 
-        /// Tries a lock, and gets it if this is a call that is marked as inside the runtime.
+        /// Stands for the runtime's try of a lock. It succeeds if it runs inside a call that is
+        /// marked as the runtime's.
         unsafe fn attempt(_: *mut c_void) -> c_int {
             c_int::from(is_inside())
         }

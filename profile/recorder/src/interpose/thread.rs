@@ -211,8 +211,8 @@ mod imp {
         name: *const c_char,
         _: Caller,
     ) -> c_int {
-        // SAFETY: the program's own call; the record is this thread's own. The name of a thread
-        // that another one has named is stored when it ends.
+        // SAFETY: the program's own call; the record is this thread's own. If another thread gives
+        // a thread its name, the name is stored when the named thread ends.
         unsafe {
             let result = real::pthread_setname_np(thread, name);
             let attached = thread::state().filter(|state| state.is_attached());

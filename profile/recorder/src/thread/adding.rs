@@ -15,7 +15,7 @@ use crate::unwind::tools::{self, Cache, Registers};
 
 /// Makes a row for a call that has none. It is a row of the call's lock if `of_lock` asks for that,
 /// or if the call's site does not have too many such rows yet. Otherwise it is the row of all locks
-/// of the place.
+/// of the place. (If the place is new, only the number of rows counts.)
 pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registers) -> *mut Row {
     let Some(_guard) = state.busy.set() else {
         recorder::count(offset_of!(Header, interrupted_operations));
@@ -116,7 +116,7 @@ unsafe fn add_place(
     }
 }
 
-/// Makes a place's row count for all locks without a row of their own, because the place has too
+/// Makes a place's row count for all locks without a row of their own, because its call has too
 /// many locks. What the row has counted for its own lock so far moves to a row of that lock.
 unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted

@@ -190,7 +190,7 @@ impl Held {
         }
     }
 
-    /// Removes the newest hold, if it is of this lock and not timed. Otherwise returns false, and
+    /// Removes the newest hold, if it is of this lock and has no tags. Otherwise returns false, and
     /// [`pop`] finds the hold.
     ///
     /// [`pop`]: Held::pop
@@ -239,7 +239,7 @@ impl Held {
     }
 
     /// Removes a hold: moves the newer ones down by one. A program that takes locks hand over hand
-    /// does this at every other release, so notes are moved only if tags announce some.
+    /// does this at nearly every release, so notes are moved only if tags announce some.
     fn close_gap(&self, gap: usize, count: usize) {
         for from in gap + 1..count.min(PLACES) {
             let (lock, row, tags) = self.holds[from].get();

@@ -15,7 +15,7 @@ impl Words {
     /// The word at an address; an error if it can't be read.
     ///
     /// Sandboxes that end a program for reading memory by `process_vm_readv` are common: systemd's
-    /// `@system-service` lacks it. In a sandbox, the word is read directly, after a check.
+    /// `@system-service` does not allow it. In a sandbox, the word is read directly, after a check.
     pub fn read(&mut self, at: u64) -> Result<u64, ()> {
         if !*self.sandboxed.get_or_insert_with(is_sandboxed) {
             return copy(at);

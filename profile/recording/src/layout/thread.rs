@@ -88,7 +88,7 @@ pub struct ThreadRecord {
     pub log_thinned: u64,
     /// For how many nanoseconds those threads of this record that have ended were ready to run but
     /// had no processor, adjusted in the same way as [`ThreadRecord::cpu_ns`]; 0 if the kernel does
-    /// not tell.
+    /// not report it.
     pub ready_ns: i64,
     /// The processor time of the latest thread when it was last measured, in nanoseconds.
     pub seen_cpu_ns: u64,

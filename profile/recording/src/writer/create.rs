@@ -14,8 +14,9 @@ use crate::layout::{
     ThreadRecord, UNIT, VERSION,
 };
 
-/// The number of module records in a file of the default size. Smaller files get fewer records of
-/// each kind. (The thread records are for many processes; their indices have 16 bits.)
+/// The most module records. Files of less than 256 MiB get fewer module and thread records, and
+/// files of less than 32 MiB also fewer stack records. (The thread records are for many processes;
+/// their indices have 16 bits.)
 const MODULES: u32 = 16_384;
 const THREADS: u32 = 65_535;
 const STACKS: u32 = 65_536;

@@ -29,12 +29,12 @@ use crate::windows::Windows;
 const FIRST_LOG2: u32 = 7;
 /// Log 2 of the factor by which a log grows.
 const STEP_LOG2: u32 = 3;
-/// Log 2 of the number of slots in a log of full size, if logs have only waits (half a megabyte) or
-/// every acquisition ([`ALL_LOG2`]).
+/// Log 2 of the number of slots in a log of full size if logs have only waits: half a megabyte.
+/// [`ALL_LOG2`] is used instead if logs have every acquisition.
 const WAITS_LOG2: u32 = 14;
 const ALL_LOG2: u32 = 18;
-/// All logs together take at most the file's arena divided by this, if logs have only waits or
-/// every acquisition ([`ALL_SHARE`]).
+/// If logs have only waits, all logs together take at most the file's arena divided by this.
+/// [`ALL_SHARE`] is used instead if logs have every acquisition.
 const WAITS_SHARE: u64 = 4;
 const ALL_SHARE: u64 = 2;
 

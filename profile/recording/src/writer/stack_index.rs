@@ -15,7 +15,8 @@ pub struct StackIndex {
     pub numbers: [AtomicU32; NUMBERS],
     /// For each stack, where its return addresses lay when it was stored: the distances in words
     /// from the innermost one. The first distance would always be 0, so in its place there is the
-    /// distance from there to the end of the thread's stack, or 0 if the positions are unknown.
+    /// distance from the innermost return address to the end of the thread's stack, or 0 if the
+    /// positions are unknown.
     pub slots: [[AtomicU32; STACK_FRAMES]; NUMBERS / 2],
     /// The number of the stack with which a call was last made, by the call's return address and
     /// where that lay. (The children of a server mostly make the same calls.)

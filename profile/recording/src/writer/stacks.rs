@@ -1,7 +1,7 @@
 //! Stores call stacks, each once per file.
 //!
 //! A stack may be stored together with the positions of its return addresses relative to the
-//! innermost one, and with the distance from there to the end of the thread's stack. At the next
+//! innermost one, and with the distance from that one to the end of the thread's stack. At the next
 //! call from the same call site and depth, the same return addresses usually lie at the same
 //! positions. If so, the stack is the same, and that is known without unwinding it.
 

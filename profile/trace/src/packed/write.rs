@@ -240,7 +240,7 @@ impl Pen<'_> {
             let access = access(step);
             let difference = zigzag(step.address.wrapping_sub(address));
             address = step.address;
-            // Nearly all steps are so close to the step before, and were executed as often as that.
+            // Nearly all steps are near the step before, and were executed as often as that step.
             let (near, again) = (difference < FAR, step.times == times);
             let first = if near { difference } else { FAR };
             self.number(first << 3 | u64::from(again) << 2 | access);

@@ -28,8 +28,8 @@ const GAP: u32 = 8;
 const LONG_GAP: u32 = 128;
 
 /// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them.
-/// In place of [`GAP`], the gap is the number of the thread's acquisitions divided by this number,
-/// from 1 to [`GAP`].
+/// The gap is then the number of acquisitions of the watched family that the thread has made,
+/// divided by this number; it is at least 1 and at most [`GAP`].
 const SOON: u32 = 64;
 
 /// This many sections of a call site are traced as soon as the budget allows: a site that is rarely
@@ -80,8 +80,8 @@ fn is_fair(thread: &mut Thread, stands_for: u32, most: u32) -> bool {
     stands_for >= most || thread.random(most) < stands_for
 }
 
-/// Whether a section of a watched lock is traced. The answer is random, and the same whether or not
-/// the acquisition waited.
+/// Whether a section of a watched lock is traced. The answer is random, and does not depend on
+/// whether the acquisition waited.
 #[cold]
 fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bool {
     if thread.countdown == 0 {
@@ -152,7 +152,7 @@ fn ask(thread: &mut Thread, (lock, site): (u64, u64), is_rare: &Cell<bool>) -> C
     choice
 }
 
-/// Charges the acquisitions that were passed over to the budget, and plans the budget's next check
+/// Charges the acquisitions since the last charge to the budget, and plans the budget's next check
 /// if one was due. Returns whether the budget allowed tracing at the check before this one.
 fn account(thread: &mut Thread, may_trace: bool) -> bool {
     let (allocations, frees) = heap::thread_counts();

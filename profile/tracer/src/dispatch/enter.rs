@@ -3,7 +3,7 @@
 //!
 //! The engine runs on a stack of its own, so the program's red zone stays as it is. It returns by
 //! `iretq`, which restores flags, stack pointer and instruction pointer at once. `iretq` also
-//! serializes, so the processor fetches code anew that was written meanwhile.
+//! serializes, so the processor fetches anew the code that was written meanwhile.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;

@@ -121,8 +121,8 @@ impl Words {
     }
 
     /// After an access, finds the range around it whose words are all in the set, accessed in the
-    /// same way, and stores it in `covered`. If not all words of the access itself are in the set,
-    /// returns false and leaves `covered` unchanged.
+    /// same way, and stores it in `covered`. If the words of the access itself are not found in the
+    /// set, returns false and leaves `covered` unchanged.
     pub fn cover(
         &self,
         covered: &mut Covered,

@@ -11,9 +11,9 @@
 //! A block is noted where it starts, and in the word of each further page that it reaches. To find
 //! the block of an address, the word of the address's page is read first. If it leads to a live
 //! block that covers the address, that is the block. Otherwise the search walks back from the
-//! address to the nearest start in the page. The walk has at most 256 steps, and is done for traced
-//! sections only. Noting a block takes a look-up and two stores, and a look-up and a store for each
-//! further page that it reaches.
+//! address, to the start of a live block that covers it or to the beginning of the page. The walk
+//! has at most 256 steps, and is done for traced sections only. Noting a block takes a look-up and
+//! two stores, and a look-up and a store for each further page that it reaches.
 //!
 //! A freed block stays noted, as freed, until another block starts at the same address. A later
 //! block may cover the start of a freed one. So if both a live and a freed block cover an address,

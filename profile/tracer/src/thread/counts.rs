@@ -141,9 +141,9 @@ impl Thread {
 
     #[cold]
     fn write(&mut self, now: u64) {
-        /// The counts are written for the first time after a second divided by this.
+        /// The pause before the counts are written is at least a second divided by this.
         const FIRST: u64 = 10;
-        /// The counts are written again after the time that the process has run, divided by this.
+        /// It is also at least the time that the process has run, divided by this.
         const AGAIN: u64 = 4;
         if self.write_at != 0 {
             aside::work(|| {

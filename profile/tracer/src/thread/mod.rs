@@ -1,4 +1,4 @@
-//! The state of a thread, among it its writer, its stack, and the counts of its acquisitions.
+//! The state of a thread: its writer, its stack, the counts of its acquisitions, and more.
 //!
 //! ```text
 //!   list      the list of all threads; a thread is added, and finds its own entry
