@@ -1,5 +1,6 @@
 /* Statistics are published with a try: a thread that finds the lock taken keeps its numbers, and
- * publishes more of them next time. No thread waits or tries twice in a row. */
+ * publishes more of them next time. No thread tries twice in a row, and none waits before its end.
+ * */
 #include "workload.h"
 
 enum { KINDS = 128 };

@@ -7,7 +7,8 @@ use super::uncontended::{Access, Timing};
 use crate::compare::{Change, Measure, Row};
 use crate::statistics::{Spread, geometric_mean, median, spread};
 
-/// The aim: a pair takes at most this many times as long as with the fastest peer of the same kind.
+/// The aim: a pair takes at most this many times as long as with the fastest peer that does the
+/// same.
 const AIM_UNCONTENDED: f64 = 1.03;
 /// The aim: a pair takes at most this many times as long as with the same lock written by hand.
 const AIM_HANDWRITTEN: f64 = 1.02;
@@ -74,7 +75,8 @@ fn fastest<'a, 'b>(all: &'b [Timing<'a>], kind: Kind, access: Access) -> Option<
         .min_by(|a, b| a.median().total_cmp(&b.median()))
 }
 
-/// Compares every lock with the fastest peer of its kind. The aim applies to our locks.
+/// Compares every lock with the fastest of its peers. The aim applies to those of our locks whose
+/// peers do the same.
 pub fn uncontended(all: &[Timing]) -> Vec<Row> {
     let held_against = |timing: &Timing| {
         let peer = fastest(all, timing.kind(), timing.access)?;
@@ -94,8 +96,8 @@ pub fn handwritten(all: &[Timing], pairs: &[(String, &str)]) -> Vec<Row> {
     pairs.iter().filter_map(against).collect()
 }
 
-/// The result of a lock of the catalogue with one kind of access, compared with the fastest peer of
-/// its kind.
+/// The result of a lock of the catalogue with one kind of access, compared with the fastest of its
+/// peers.
 pub struct Standing {
     pub form: String,
     pub access: Access,
@@ -103,9 +105,9 @@ pub struct Standing {
     pub ratio: f64,
 }
 
-/// The standings of the locks of the catalogue that have a peer of their own kind, the worst first.
-/// A lock counts with its best form of each kind: its spinning and yielding forms are of the same
-/// kind, and its parking form may be of another.
+/// The standings of the locks of the catalogue that have a peer that does the same, the worst
+/// first. A lock counts with its best form of each kind: its spinning and yielding forms are of the
+/// same kind, and its parking form may be of another.
 pub fn standings(all: &[Timing]) -> Vec<Standing> {
     let mut best: Vec<(&Timing, f64)> = Vec::new();
     let ours = all.iter().filter(|t| t.contender.is_ours() && is_of_same_kind(t.kind()));
