@@ -58,7 +58,7 @@ impl Problem {
         spread(&self.pairs.iter().map(gain).collect::<Vec<_>>())
     }
 
-    /// Each other finding once, as its rule and position, with the number of runs that had it.
+    /// Each other finding once, as its rule and position, with its number in all runs.
     pub fn also(&self) -> Vec<(String, usize)> {
         distinct(self.verdicts.iter().flat_map(|v| &v.also))
     }

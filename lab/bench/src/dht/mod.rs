@@ -6,7 +6,7 @@
 //!
 //! There are 4 ranks, keys and values have 8 bytes, and 95 % of the operations are reads, on random
 //! keys. The result of each side is the number of operations of all ranks per second. The benchmark
-//! measures nothing that needs more processors or a network.
+//! says nothing about machines with more processors, or about a network.
 
 mod load;
 mod peers;

@@ -39,9 +39,9 @@ fn section(kind: Kind, access: Access) -> &'static str {
     }
 }
 
-/// Whether a lock of this kind is compared with `peer`. No other library has delegation, or queue
-/// locks whose waiters can give up or that readers share. The peers of these kinds are the locks
-/// that programs use instead.
+/// Whether a lock of this kind is compared with `peer`. The peers' libraries have no delegation,
+/// and no queue locks whose waiters can give up or that readers share. The peers of these kinds are
+/// the locks that programs use instead.
 fn is_opponent(peer: &Contender, kind: Kind) -> bool {
     match kind {
         Kind::TimedQueue => peer.kind == Kind::Blocking && peer.timed,
@@ -52,7 +52,7 @@ fn is_opponent(peer: &Contender, kind: Kind) -> bool {
 }
 
 /// Whether the peers of this kind do the same as our lock, so that ours should not be slower. The
-/// peers of the other two kinds have no queue, and so they have less to do.
+/// peers of the other two kinds need no queue without contention, and so they have less to do.
 fn is_of_same_kind(kind: Kind) -> bool {
     !matches!(kind, Kind::Delegation | Kind::QueuedShared)
 }
@@ -75,8 +75,8 @@ fn fastest<'a, 'b>(all: &'b [Timing<'a>], kind: Kind, access: Access) -> Option<
         .min_by(|a, b| a.median().total_cmp(&b.median()))
 }
 
-/// Compares every lock with the fastest of its peers. The aim applies to those of our locks whose
-/// peers do the same.
+/// Compares every lock of a library with the fastest of its peers, if it has any. The aim applies
+/// to those of our locks whose peers do the same.
 pub fn uncontended(all: &[Timing]) -> Vec<Row> {
     let held_against = |timing: &Timing| {
         let peer = fastest(all, timing.kind(), timing.access)?;
@@ -157,7 +157,8 @@ pub fn best_of<'a, 'b>(results: &'b [Result<'a>], names: &[&str]) -> Option<&'b 
     named.max_by(|a, b| a.per_second().total_cmp(&b.per_second()))
 }
 
-/// The throughput of a lock over that of another one, in the rounds in which both took part.
+/// The throughput of a lock over that of another one, round by round. A lock with a single slot is
+/// compared with the other lock's first round.
 pub fn ratio(ours: &Result, peer: &Result) -> Spread {
     spread(&ratios(ours, peer))
 }
