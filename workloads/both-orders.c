@@ -1,7 +1,7 @@
 /* A transfer between two accounts locks the account that pays, then the one that is paid. Money
- * goes out during the day and comes back at night, so accounts are locked in both orders. Day
- * and night are separated by a barrier, so nothing ever happens; without it two threads would
- * wait for each other for ever.
+ * goes out during the day and comes back at night, so accounts are locked in both orders. Day and
+ * night are separated by a barrier, so there is no deadlock; without it two threads could wait for
+ * each other for ever.
  *
  * Fixed: the account with the lower number is locked first. */
 #include "workload.h"

@@ -1,5 +1,5 @@
-/* Sixteen workers wait for requests, of which there is seldom more than one. Each request wakes
- * all of them; one gets it, the others find nothing and go back to sleep.
+/* Sixteen workers wait for requests, which come one at a time. Each request wakes all workers; one
+ * gets it, the others find nothing and go back to sleep.
  *
  * Fixed: one request wakes one worker. */
 #include "workload.h"

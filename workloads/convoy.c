@@ -3,7 +3,7 @@
  * and that thread sleeps. All threads come again before their turn, and every hand-over waits
  * until a sleeper is back on a processor.
  *
- * Fixed: a thread chains a hundred entries of its own first, and the log once for them. */
+ * Fixed: a thread chains a hundred entries of its own, and then adds them to the log at once. */
 #include "workload.h"
 
 enum { BATCH = 100 };

@@ -10,7 +10,7 @@ static const long NUMBERS = 3000000;
 static pthread_mutex_t format_lock = PTHREAD_MUTEX_INITIALIZER;
 static long digits_sum[MOST_THREADS];
 
-/* The sum of a number's digits in base 3, from the last to the first. */
+/* The sum of a number's digits in base 3, from the highest to the lowest. */
 static inline unsigned sum_of_digits(uint64_t number) {
     char text[DIGITS];
     unsigned sum = 0;

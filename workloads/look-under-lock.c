@@ -4,7 +4,7 @@
  * shape of volrend's and radiosity's task queues, in Splash-3).
  *
  * Fixed: the checked state is atomic, and the lock is only taken where there seems to be work; a
- * thread that finds none yields. */
+ * thread that finds none goes to the barrier. */
 #include "workload.h"
 
 
@@ -61,7 +61,7 @@ static void count_one(void) {
 }
 
 static void draw_one(long me, uint64_t *state) {
-    /* Queues that were empty, one after the other. */
+    /* The number of empty queues in a row. */
     long empty = 0;
     for (long at = me; !all_done() && !(fixed && empty == QUEUES); at++, empty++) {
         struct queue *queue = &queues[at % QUEUES];

@@ -1,6 +1,6 @@
-// A program has a mutex of its own, three states in a futex word, and one such mutex for all
-// its tables. What happens between the program and the kernel can't be seen: not how often the
-// lock is taken, only that threads wait for it.
+// A program has a mutex of its own, three states in a futex word, and one such mutex for all its
+// tables. From outside, nothing shows how often the lock is taken. A recorder only sees that
+// threads wait in the kernel.
 //
 // Fixed: a mutex for each table.
 #include "workload.h"

@@ -1,7 +1,7 @@
 /* A thread asks another one for answers, one after the other, and sleeps for a millisecond whenever an
- * answer is not there yet. It takes some microseconds, so nearly all of the run is spent asleep.
+ * answer is not there yet. An answer takes microseconds, so nearly all of the run is spent asleep.
  *
- * Fixed: it waits for a condition. */
+ * Fixed: the thread waits for a condition. */
 #include "workload.h"
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* An event loop keeps its timers in a ring under a mutex, since another thread may cancel them,
+/* An event loop keeps its timers in a ring under a mutex, since another thread may set one of them,
  * which hardly ever happens. There are millions of sections a second, a handful of instructions
  * each, none contended. (Modelled on Apache's timer queue.)
  *

@@ -31,7 +31,7 @@ static void compress_batch(struct batch *batch) { /* FINDING serial-stage */
     written++;
 }
 
-/* Of each batch, a thread corrects the records whose remainder is its number. */
+/* A thread corrects every `threads`-th record of a batch, beginning with its own number. */
 static void *correct(void *argument) {
     long own = (intptr_t)argument;
     for (long round = 0; round < last_round; round++) {

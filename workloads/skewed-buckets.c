@@ -21,7 +21,7 @@ static struct {
 } buckets[BUCKETS];
 static struct chunk chunks[CHUNKS];
 
-/* Keys are sums of bytes, so all of them have nearly the same upper bits. */
+/* The lower 40 bits of a key are a sum of 8 bytes, so most of them hardly differ. */
 static uint64_t key_of(unsigned number) {
     uint64_t bits = work(seed_of(number), 4), key = (uint64_t)number << 40;
     for (int byte = 0; byte < 8; byte++) key += bits >> 8 * byte & 255;

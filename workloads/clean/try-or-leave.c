@@ -1,5 +1,5 @@
 /* Statistics are published with a try: a thread that finds the lock taken keeps its numbers, and
- * publishes more of them next time. No thread waits or tries twice in a row. */
+ * publishes more of them next time. No thread tries twice in a row, and only its end waits. */
 #include "workload.h"
 
 enum { KINDS = 128 };

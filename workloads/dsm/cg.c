@@ -54,8 +54,8 @@ static sparse_t random_vector(uint64_t *state, int own) {
     return v;
 }
 
-/* The sum of the vectors' outer products, with weights that fall from 1 to 0.1, and with a
- * shifted diagonal. Returns the number of elements; with null pointers, only counts them. */
+/* The sum of the vectors' outer products, with weights that fall from 1 to 0.1, and with a shifted
+ * diagonal. Returns the number of elements; without `fill`, only counts them. */
 static size_t make_matrix(const sparse_t *vectors, int fill) {
     double *row = calloc((size_t)n, sizeof *row), ratio = pow(0.1, 1.0 / n);
     char *used = calloc((size_t)n, 1);

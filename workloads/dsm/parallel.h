@@ -107,7 +107,7 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* This thread's part of `count` items. */
+/* The first item of a thread's part of `count` items. */
 static size_t part(size_t count, int thread) { return count * (size_t)thread / (size_t)threads(); }
 
 static int argument(int argc, char **argv, int number, int otherwise) {

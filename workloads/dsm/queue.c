@@ -1,5 +1,5 @@
 /* A priority queue that all threads use: a pairing heap in shared memory, under one lock. Each
- * thread inserts and removes in turn, with a little private work in between.
+ * thread inserts and removes in turn, but omits every eighth removal. It works a little in between.
  *
  * Second argument: operations of each thread. Third: how sections are run: `lock` (the cohort
  * lock; plain, a pthread mutex), or `with` (sent to the thread that holds the lock).

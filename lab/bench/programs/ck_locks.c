@@ -2,8 +2,8 @@
 // locks.
 //
 // ck is a library of headers, so its locks inline into these loops, as the locks of Rust libraries
-// inline into theirs. For each lock, this file has a type, a thread's node, and two functions;
-// LOOPS makes the rest.
+// inline into theirs. For each lock, this file has a type, a thread's node, and the functions that
+// use them; LOOPS makes the rest.
 
 #include <ck_cohort.h>
 #include <ck_pflock.h>
@@ -169,7 +169,7 @@ WORD(fas)
 WORD(dec)
 WORD(ticket)
 
-// Anderson's array, with as many slots as the benchmarks have threads.
+// Anderson's array, with as many slots as the benchmarks have threads on two processors.
 
 #define SLOTS 64
 

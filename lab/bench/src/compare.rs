@@ -12,7 +12,7 @@ use crate::statistics::{MISS, Spread, geometric_mean, median};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
-    /// The side with which the subject is compared: no recording, or another library's lock.
+    /// The side with which the subject is compared, such as no recording or another library's lock.
     Baseline,
     /// The side that the benchmark is about.
     Subject,

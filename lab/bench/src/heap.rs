@@ -39,7 +39,7 @@ pub fn in_use() -> usize {
     IN_USE.iter().fold(0, |sum, number| sum.wrapping_add(number.load(Relaxed)))
 }
 
-// SAFETY: each function calls the system's allocator, and besides only updates a counter.
+// SAFETY: each function calls the system's allocator, and only updates a counter in addition.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         own_counter().fetch_add(layout.size(), Relaxed);

@@ -1,4 +1,4 @@
-//! Prints results as a table, 100 columns wide.
+//! Prints results as a table, about 100 columns wide.
 
 use crate::compare::{Change, Row, Verdict};
 
@@ -62,7 +62,7 @@ fn line(row: &Row) -> String {
 }
 
 /// Formats a figure with three significant digits, or with all digits before the decimal point if
-/// these are more.
+/// these are more. A figure below 1 gets two decimal places.
 fn figure(value: f64) -> String {
     let digits = match value.abs() {
         x if x < 10.0 => 2,

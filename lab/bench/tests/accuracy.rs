@@ -1,5 +1,5 @@
 //! Records every program of `workloads/` at its smallest size: each problem is found by the right
-//! rule at the right line, and there are no findings on programs without a problem.
+//! rule at the right line, and there are no false alarms about programs without a problem.
 //!
 //! The test is alone in its file so that no other test runs at the same time, since contention
 //! needs two processors. The test does not judge times, but whether threads contend for a lock
@@ -44,7 +44,7 @@ fn problems_are_found_without_false_alarms() {
 
 /// The outcome for all programs.
 struct Accuracy {
-    /// The problems that were not found, and the variants without a problem that had findings.
+    /// The problems that were not found, and the variants without a problem with a false alarm.
     wrong: BTreeSet<String>,
     /// Whether other processes used the processors during the run.
     is_busy: bool,

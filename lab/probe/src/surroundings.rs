@@ -102,8 +102,8 @@ fn maker() -> Maker {
     Maker::Other
 }
 
-/// The name of the hypervisor, from the processor or, if the processor gives no name, from the
-/// firmware. `None` if there is no hypervisor.
+/// The name of the hypervisor, or "unknown" if the processor reports a hypervisor without a name.
+/// If the processor reports none, the name comes from the firmware. `None` if neither reports one.
 fn hypervisor(root: &Path) -> Option<String> {
     processor_says().or_else(|| firmware_says(root))
 }

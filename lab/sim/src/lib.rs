@@ -8,9 +8,9 @@
 //! 4. [`Simulated`]: the memory.
 //! 5. [`uncached`]: the words and registers of a machine without cache coherence.
 //!
-//! Only the costs of accesses are simulated. Between two accesses no time passes, except for the
-//! few instructions that belong to each access, and the time that [`engine::delay`] and
-//! [`engine::execute`] add.
+//! A thread's code itself costs no time. Between two accesses no time passes, except for the few
+//! instructions that belong to each access, for pauses, switches of threads, wake-ups and messages,
+//! and for the time that [`engine::delay`] and [`engine::execute`] add.
 //!
 //! ```
 //! use syncline::lock::{Mcs, RawLock};

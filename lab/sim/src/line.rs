@@ -2,9 +2,9 @@
 //! it costs.
 //!
 //! Accesses to one line are served one after another, in the order of their requests. Each begins
-//! when the line is no longer busy with the access before it; if lines travel between caches, that
-//! is at the end of that access. So accesses to a contended line queue up, and spinning readers
-//! fetch the line again one after another.
+//! when the line is no longer busy with the access before it, which is usually at the end of that
+//! access ([`Machine::occupied`] has the exceptions). So accesses to a contended line queue up, and
+//! spinning readers fetch the line again one after another.
 
 use crate::caches::Caches;
 use crate::machine::{Access, Machine, Protocol, State};
@@ -67,7 +67,8 @@ impl Line {
 
     /// The earliest cycle in which a request by `cache` can have begun. A request from before
     /// another cache's latest use of the line would have been useless, since that cache would have
-    /// fetched the line back.
+    /// fetched the line back. Threads that watch the line use it all the time, so if there are any,
+    /// this is the cycle `now`.
     #[inline]
     pub fn unused_since(&self, cache: usize, now: u64) -> u64 {
         match self.used {

@@ -1,6 +1,6 @@
-// A chain of calls through the executable and a library that is opened at run time, all without
-// frame pointers: deep LIBRARY. Every function does something after its call, so no call is a tail
-// call.
+// A chain of calls through the executable and a library that is opened at run time, without frame
+// pointers except in the innermost function: deep LIBRARY. Every function does something after its
+// call, so no call is a tail call.
 #include "truth.h"
 #include <dlfcn.h>
 
@@ -8,8 +8,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*enter)(int (*)(int), int);
 
 __attribute__((noinline)) static int take_lock(int value) {
-    // The size of this array is known only at run time. So the unwind table describes the size of
-    // the frame by an expression, and not by a constant.
+    // The size of this array is known only at run time. So this frame has a frame pointer, and the
+    // unwind table describes the frame by it.
     volatile char room[value + 40];
     room[value] = 1;
     pthread_mutex_lock(&lock);

@@ -2,7 +2,7 @@
 //
 // It ends by the C library's function `syscall` (`call`), by a system-call instruction (`raw`), or
 // by executing `ends raw` (`exec`). In each case a child ends first, by `syscall`. With `leave` the
-// child stays alive, after it has closed all of its files.
+// program returns from `main`, and the child stays alive, after it has closed all of its files.
 #include "truth.h"
 #include <sys/wait.h>
 

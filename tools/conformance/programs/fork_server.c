@@ -36,7 +36,7 @@ static void *of_child(void *argument) {
     return argument;
 }
 
-// Starts threads in the child, and a grandchild.
+// Starts a thread in the child, and in one of the children a grandchild.
 static void child(int number) {
     pthread_t thread;
     for (int i = 0; i < number; i++) {

@@ -1,5 +1,5 @@
-// Forks a hundred times while other threads use locks at ever new call sites. So a fork may
-// interrupt anything that a recorder does at a new call site. No child may hang.
+// Forks a hundred times while other threads use ever new locks, with stacks of ever new depths. So
+// a fork may interrupt anything that a recorder does for a new lock or stack. No child may hang.
 #include "truth.h"
 #include <sys/wait.h>
 

@@ -3,6 +3,7 @@
 // instructions, chosen at random. The program prints these lines:
 //
 //   @heap START END          the memory on the heap that is accessed; @stack: that on the stack
+//   @outer LOCK              the lock whose sections each contain three of the sections below
 //   @instruction N ADDRESS   the address of an instruction that accesses memory, and its number
 //   @section LOCK            the next lines belong to the next section of this lock
 //   @did N ADDRESS           instruction N accessed this address
@@ -44,8 +45,8 @@ static unsigned below(unsigned n) {
 static struct access lists[IN_ONE][MOST];
 static unsigned counts[IN_ONE];
 
-// Plans a walk over a part of the memory, and repeats it a few times. Each time, the walk may end
-// one step earlier or later.
+// Plans a walk over a part of the memory, and repeats it a few times. Each time, the walk may begin
+// or end one step earlier or later.
 static unsigned plan(struct access *list, char *memory, unsigned count) {
     static const int STEPS[] = {1, 2, 4, 8, 8, 16, 24, -4, -8, -8, -16};
     int step = STEPS[below(sizeof STEPS / sizeof *STEPS)];

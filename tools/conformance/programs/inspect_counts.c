@@ -1,4 +1,4 @@
-// Acquisitions that are counted but not traced. The argument says which:
+// Acquisitions that are counted, whether they are traced or not. The argument says which:
 //
 //   sites   a thread acquires at many places, at each a few thousand times in a row; this is so few
 //           that each acquisition is counted

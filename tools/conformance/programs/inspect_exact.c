@@ -1,9 +1,9 @@
 // Critical sections whose address sets are known by construction.
 //
 // A section is a function in assembly. `driver` takes a lock, calls the section, and releases the
-// lock. The section touches only what its instructions name, and two words of the driver's stack:
-// the return addresses of the call of the section and of the unlocking call. The program prints
-// these lines:
+// lock. The section touches only what its instructions name, and one word of the driver's stack: it
+// has the return address of the section's call, and then that of the unlocking call. The program
+// prints these lines:
 //
 //   @case PROCESS NAME LOCK  the section under this lock (if there are several, the next one)
 //   @read ADDRESS BYTES      memory that the section reads

@@ -1,7 +1,7 @@
-// A signal handler takes a lock while it interrupts a section that is being traced. This happens
-// twice: while the section waits in a function of the C library, and between two instructions of
-// the section. In the second case, the stack pointer is the one that the section had at an earlier
-// call. Neither of the handler's acquisitions belongs to the section.
+// A signal handler takes a lock while it interrupts a section that is being traced. This happens in
+// two places: while the section waits in a function of the C library, and between two instructions
+// of the section. In the second case, the stack pointer is the one that the section had at an
+// earlier call. Neither of the handler's acquisitions belongs to the section.
 #include "truth.h"
 
 #include <errno.h>

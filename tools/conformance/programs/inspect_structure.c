@@ -1,6 +1,6 @@
 // What begins a critical section and what ends it: nested sections, waits, jumps, threads. Each
-// part of the program has its own locks and writes to its own words. It prints the addresses of
-// these words as "@NAME ADDRESS".
+// part of the program has its own locks and writes to its own words. It prints the addresses of the
+// locks and of the words as "@NAME ADDRESS".
 #include "truth.h"
 
 #include <pthread.h>

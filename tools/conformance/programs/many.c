@@ -84,8 +84,8 @@ static void few(int total) {
         expect("MutexLock", &all[i], 5);
 }
 
-// Many locks, one of which is used more often than all others together. It is used at two call
-// sites, in a recursion of some depth.
+// Many locks, one of which is used more often than all others together. All are used by one call,
+// in a recursion of some depth.
 static unsigned long uses_of_hot;
 
 __attribute__((noinline)) static void at_depth(pthread_mutex_t *lock, int left) {

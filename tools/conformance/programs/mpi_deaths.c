@@ -137,7 +137,7 @@ static void middle(int reads)
     finish("middle");
 }
 
-/* A reader of one part and a reader of all parts die. No data is half changed then. */
+/* A reader of all parts dies. No data is half changed then. */
 static void readers(void)
 {
     if (rank == VICTIM) {
@@ -149,7 +149,7 @@ static void readers(void)
     finish("readers");
 }
 
-/* Until a rank confirms that the data is consistent, each next rank gets the error too. */
+/* Until a rank confirms that the data is consistent, each next owner gets the error too. */
 static void told(void)
 {
     int taken;

@@ -1,5 +1,5 @@
 /* Scenes with names, in which ranks use the locks of MPI windows. Each scene prints its result,
- * which must be equal under all schemes. Only the Info key in this program is Syncline's.
+ * which must be equal under all schemes. Only two Info keys in this program are Syncline's.
  *
  *     mpi_scenes SCENE [ROUNDS]
  */
@@ -43,7 +43,7 @@ static long own_cell(MPI_Win win, const long *cell)
     return value;
 }
 
-/* Prints the sum over the cells of all ranks, which have been added to in turn. */
+/* Prints by how much the sum over the cells of all ranks is too small. */
 static void print_sum(const char *name, MPI_Win win, const long *cell)
 {
     long sum = 0;
@@ -350,7 +350,7 @@ static void key(void)
     MPI_Info_free(&info);
 }
 
-/* Many windows of several communicators at the same time, some of them under another scheme. */
+/* Many windows at the same time, some under another scheme, after some of other communicators. */
 static void many(void)
 {
     enum { MANY = 12 };

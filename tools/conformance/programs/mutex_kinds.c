@@ -1,6 +1,6 @@
-// A mutex of each type, protocol, robustness and sharing, and of each static initialiser, in one
-// thread. The return codes and the bytes after each call must be the same with and without
-// recording.
+// A mutex of each type, protocol, robustness and sharing, and of each static initialiser. One
+// thread uses it, and another one is refused. The return codes and the bytes after each call must
+// be the same with and without recording.
 #include "truth.h"
 
 // Offsets of the two pointers in the robust list, which differ between runs.

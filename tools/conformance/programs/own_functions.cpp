@@ -177,7 +177,7 @@ static int visit(struct dl_phdr_info *, size_t, void *) {
     return 0;
 }
 
-// A thread that, at its start and at its end, uses all functions that take the lock.
+// A thread that uses functions that take the lock, also at its end, in destructors.
 static void *work(void *argument) {
     take_lock("a thread");
     (void)&local;
@@ -237,7 +237,7 @@ static void in_child(void) {
 }
 
 // This thread holds the program's lock. Another thread holds the loader's lock and waits for the
-// program's lock. Now this thread calls every function that was not called before.
+// program's lock. Now this thread calls lock functions that were not called before.
 static const char *library;
 static volatile bool in_library, locked;
 extern "C" void in_constructor(void) {

@@ -1,5 +1,6 @@
 // Acquires objects that can't be replaced, by all functions for that, and prints how often. The
-// number includes calls that are refused and calls with an invalid clock.
+// number includes calls that are refused and calls with an invalid clock, but not those of the
+// spinlock.
 #include "truth.h"
 
 static long calls;

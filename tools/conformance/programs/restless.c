@@ -1,5 +1,5 @@
-// Does everything that a process can do while Syncline is attached to it, and checks that nothing
-// is lost. It runs until its standard input ends.
+// Does much of what a process can do while Syncline is attached to it, and checks that nothing is
+// lost. It runs until its standard input ends.
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>

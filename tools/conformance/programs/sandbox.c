@@ -1,5 +1,5 @@
-// A thread that may make only the system calls write and exit; the kernel kills it at any other. At
-// call sites that are known already, locking makes no system call.
+// A thread that may make only the system calls write and exit; the kernel kills the process at any
+// other. At call sites that are known already, locking makes no system call.
 #include "truth.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>

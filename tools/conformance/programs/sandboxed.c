@@ -83,7 +83,7 @@ static struct sock_filter refusing[] = {
     ALLOW(SYS_exit_group),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
-// Forbids everything that the loader does not need.
+// Forbids some system calls that the loader does not need.
 static struct sock_filter most[] = {
     LOAD_NUMBER,
     FORBID(SYS_madvise),

@@ -62,7 +62,7 @@ impl Case {
         words.into_iter().fold(self, Case::arg)
     }
 
-    /// Sets an environment variable, for both runs.
+    /// Sets an environment variable for all runs.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Case {
         self.variables.push((name.into(), value.as_ref().to_owned()));
         self

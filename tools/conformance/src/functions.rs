@@ -32,8 +32,9 @@ impl Functions {
         found.and_then(|(_, _, name)| name.split('.').next())
     }
 
-    /// The functions in a recorded stack, from the innermost outwards. A frame outside of `files`
-    /// becomes `?`. A frame is a return address, so the function is looked up one byte before it.
+    /// The functions in a recorded stack, from the innermost outwards. A frame that is in no
+    /// function of `files` becomes `?`. A frame is a return address, so the function is looked up
+    /// one byte before it.
     pub fn of_stack(
         files: &[(&Path, &Functions)],
         process: &ProcessFile,

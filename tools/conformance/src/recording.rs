@@ -77,7 +77,7 @@ impl Recording {
     /// Checks that the recording is complete.
     ///
     /// # Panics
-    /// If an operation was not counted.
+    /// If an operation was not counted, or if an event is missing.
     #[track_caller]
     pub fn assert_complete(&self) {
         for process in &self.processes {
@@ -165,8 +165,8 @@ impl Recording {
     }
 }
 
-/// Checks that every counted wait is in the log, and that the log has all events if there was room
-/// for them.
+/// Checks that every counted wait was logged, that the file has all events that were kept, and that
+/// each event has a time, a thread and a stack that exist.
 #[track_caller]
 fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
     let record = &thread.record;

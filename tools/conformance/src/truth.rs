@@ -78,7 +78,7 @@ impl Truth {
     }
 
     /// Compares each fact with the recording. If a fact names a lock, every recorded operation on
-    /// this lock must be in a fact, except for waits in the kernel.
+    /// this lock must be in a fact, except for futex operations.
     ///
     /// # Panics
     /// If there are differences. The message lists all of them.

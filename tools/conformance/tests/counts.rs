@@ -1,8 +1,8 @@
 //! Recording counts every operation exactly, and changes neither its effect nor its result.
 //!
-//! Each program prints the results of its calls and the bytes of its objects, which must be the
-//! same under recording. It also prints how often it did each operation, and the recording must
-//! have the same numbers.
+//! The programs print the results of their calls, and some of them the bytes of their objects,
+//! which must be the same under recording. Most programs also print how often they did each
+//! operation, and the recording must have the same numbers.
 
 use syncline_conformance::{Case, Program};
 use syncline_recording::Op;

@@ -42,7 +42,7 @@ fn siglongjmp_out_of_the_recorder() {
     assert_eq!(both.recording.only().header.interrupted_operations, 0);
 }
 
-/// Runs a program that starts `total` threads, and checks that totals stay exact although new
+/// Runs a program that starts `total` threads, and checks that totals stay exact, even if new
 /// threads take over the records of ended threads.
 #[track_caller]
 fn threads(mode: &str, total: u64) -> Both {

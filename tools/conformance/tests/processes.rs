@@ -259,7 +259,8 @@ fn the_children_of_a_shell_script() {
     assert_eq!(assert_one_file_each(&both), 3);
 }
 
-/// In a report, each process has the number of the machine's processors, even a forked child.
+/// In a report, each process has the number of processors that the program could use, even a forked
+/// child.
 #[test]
 fn children_had_the_same_processors() {
     let leaf = Program::compile("spawns.c");

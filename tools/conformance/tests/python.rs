@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use syncline_conformance::{scratch, syncline};
 
-/// Debian's interpreter, whose version is one that the sampler knows.
+/// The interpreter that Debian installs.
 const PYTHON: &str = "/usr/bin/python3";
 
 #[test]

@@ -18,7 +18,8 @@ fn opens(flags: &[&str], mode: &str, rounds: u32) -> Both {
 fn a_library_that_is_opened_and_closed() {
     let both = opens(&[], "local", 30);
     let own = both.truth.value("rounds");
-    // 300 acquisitions in each round, and 100 more each time that the library is closed.
+    // The program makes one acquisition in each round. The library makes 300, and 100 more each
+    // time that it is closed.
     assert_eq!(both.recording.calls(Op::MutexLock), own + 300 * own + 100 * (own - 1));
 }
 

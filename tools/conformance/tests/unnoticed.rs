@@ -20,11 +20,11 @@ fn known_call_sites_need_no_system_call() {
     Case::new(&Program::compile("sandbox.c")).exact();
 }
 
-/// The functions and variables that all of Syncline's libraries may take from other libraries, and
-/// why they may. The program can replace all of these, so a function must be examined before it is
-/// added here: it must not take a lock, allocate, call the loader, or call the program. System
-/// calls bypass the program (`go_around`), and functions that the libraries interpose are looked up
-/// (`real!`).
+/// The functions and variables that the libraries of `record`, `inspect`, `exec` and `whatif` may
+/// take from other libraries, and why they may. The program can replace all of these, so a function
+/// must be examined before it is added here: it must not take a lock, allocate, call the loader, or
+/// call the program. System calls bypass the program (`go_around`), and functions that the
+/// libraries interpose are looked up (`real!`).
 const BY_ALL: &[(&str, &str)] = &[
     (
         "__errno_location memcpy memmove memset bcmp strlen",

@@ -4,8 +4,8 @@
 //! more than one rule would be right. If several lines are marked, a finding at any of them
 //! suffices. A marked line that begins a function stands for the threads that start there.
 //!
-//! `/* REMAINS rule */` marks a line whose finding is true of the fixed variant too: its cost is
-//! another one than the problem's.
+//! `/* REMAINS rule */` marks a line whose finding is true of the fixed variant too, since its cost
+//! is not the problem's.
 
 use anyhow::Context;
 

@@ -4,8 +4,9 @@
 //! Each program in `workloads/` has a problem, whose line is marked in its source, and with
 //! `--fixed` it has none. The programs in `workloads/clean/` have no problem. Every variant is
 //! recorded as a user would record it. A problem is found if a finding has the right rule and the
-//! right line. Any finding about a variant without a problem is a false alarm. The gain of the fix
-//! is measured without recording, in pairs of runs (`docs/accuracy.md`).
+//! right line. Any finding about a variant without a problem is a false alarm, unless a mark says
+//! that it is true of this variant too ([`marks`]). The gain of the fix is measured without
+//! recording, in pairs of runs (`docs/accuracy.md`).
 
 mod document;
 mod marks;
@@ -38,7 +39,8 @@ struct Summary {
     /// The number of workloads whose problem was found by the right rule in more than half of the
     /// runs of the stripped program, which has no names and lines.
     found_stripped: usize,
-    /// The number of variants without a problem that had a finding in more than half of the runs.
+    /// The number of variants without a problem that had a false alarm in more than half of the
+    /// runs.
     false_alarms: usize,
     /// The names of the missed problems, and of the variants with a false alarm.
     wrong: Vec<String>,

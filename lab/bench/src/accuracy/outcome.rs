@@ -13,7 +13,8 @@ pub struct Outcome {
     pub runs: usize,
     /// The outcome of the variant with the problem; `None` for clean workloads.
     pub problem: Option<Problem>,
-    /// The findings about the variant without a problem, for each recorded run.
+    /// The findings about the variant without a problem that no mark expects, for each recorded
+    /// run.
     pub false_alarms: Vec<Vec<Seen>>,
 }
 
@@ -57,7 +58,7 @@ impl Problem {
         spread(&self.pairs.iter().map(gain).collect::<Vec<_>>())
     }
 
-    /// Each other finding once, as its rule and position, with the number of runs that had it.
+    /// Each other finding once, as its rule and position, with its number in all runs.
     pub fn also(&self) -> Vec<(String, usize)> {
         distinct(self.verdicts.iter().flat_map(|v| &v.also))
     }
@@ -69,7 +70,7 @@ impl Outcome {
         self.problem.as_ref().is_some_and(|p| 2 * p.hits() > p.verdicts.len())
     }
 
-    /// Whether most runs had a finding about the variant without a problem.
+    /// Whether most runs of the variant without a problem had a finding that no mark expects.
     pub fn is_false_alarm(&self) -> bool {
         2 * self.false_alarms.iter().filter(|seen| !seen.is_empty()).count() > self.runs
     }

@@ -91,7 +91,7 @@ fn differences(outcomes: &[Outcome]) -> String {
     )
 }
 
-/// The number of variants without a problem that had findings, in words.
+/// The number of variants without a problem, and of those with a false alarm in most runs.
 fn sound_variants(outcomes: &[Outcome]) -> String {
     let fixed = outcomes.iter().filter(|o| o.problem.is_some()).count();
     let alarms = outcomes.iter().filter(|o| o.is_false_alarm()).count();

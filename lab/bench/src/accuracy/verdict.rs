@@ -18,7 +18,7 @@ pub struct Seen {
 pub struct Verdict {
     /// The right finding; if there are several, the one with the greatest gain.
     pub hit: Option<Seen>,
-    /// The other findings, in descending order of gain.
+    /// The findings that are not right, in descending order of gain.
     pub also: Vec<Seen>,
 }
 

@@ -36,7 +36,7 @@ struct Line {
     many_ratio: f64,
 }
 
-/// A kind of channel under a load, or a measurement that goes with them.
+/// A kind of channel under a load, or the transfers of a line, which run in the same rounds.
 struct Side {
     name: &'static str,
     /// Whether waiters sleep; `None` if this is not a channel.

@@ -24,7 +24,7 @@ pub struct Cost {
     pub ring: f64,
 }
 
-/// The costs for the nearest two and the farthest two processors of each machine.
+/// The costs between each machine's first processor and the nearest and the farthest other one.
 pub fn costs(messages: u64) -> Vec<Cost> {
     let mut costs = Vec::new();
     for name in MACHINES {

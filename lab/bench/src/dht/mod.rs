@@ -6,7 +6,7 @@
 //!
 //! There are 4 ranks, keys and values have 8 bytes, and 95 % of the operations are reads, on random
 //! keys. The result of each side is the number of operations of all ranks per second. The benchmark
-//! measures nothing that needs more processors or a network.
+//! says nothing about machines with more processors, or about a network.
 
 mod load;
 mod peers;
@@ -98,8 +98,8 @@ pub fn run_with(size: Size, peers: Option<&Path>) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&Summary { plain_ratio, coarse_ratio, host_table_ratio })?)
 }
 
-/// Runs all sides in turn, prints the results, and returns the ratios of the first side's to the
-/// others'.
+/// Runs all sides in turn, and prints the results. Returns the ratios of the first side's results
+/// to those of the other sides.
 fn compare(title: &str, sides: Vec<Side<'_>>, rounds: usize) -> anyhow::Result<Vec<f64>> {
     let (names, mut sides): (Vec<_>, Vec<_>) = sides.into_iter().unzip();
     let bar = rounds::bar((sides.len() * (rounds + 1)) as u64)?.with_message(title.to_owned());

@@ -3,8 +3,8 @@
 //! The baseline is the program alone, and the subject is the same program under the command. There
 //! are three groups of cases:
 //!
-//! - Every critical section is traced: [`locking`]'s programs, which do little but lock, and the
-//!   real programs of [`crate::programs`].
+//! - Every critical section is traced: [`locking`]'s programs, which spend much of their time in
+//!   critical sections, and the real programs of [`crate::programs`].
 //! - The same programs within the default budget, and a program that does nothing, which shows the
 //!   time of the start.
 //! - Valgrind's lackey, which prints each memory access of the whole program, on the smallest of
@@ -41,7 +41,7 @@ const LACKEY: &str = "Lackey";
 const FULL_AIMS: Aims = Aims { time: Some(3.5), memory: None };
 /// SyncPerf's slowdown of memcached.
 const SYNCPERF_MEMCACHED: f64 = 8.7;
-/// SyncPerf's slowdown of fluidanimate. It is the aim for programs that do little but lock.
+/// SyncPerf's slowdown of fluidanimate. It is the aim for [`locking`]'s programs.
 const SYNCPERF_LOCKING: f64 = 11.7;
 /// The default budget.
 const BUDGET_AIMS: Aims = Aims { time: Some(1.1), memory: None };

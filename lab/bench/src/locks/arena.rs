@@ -66,7 +66,7 @@ impl Count {
 
     #[inline(always)]
     fn read(&self) -> u64 {
-        // SAFETY: the caller holds the lock, at least as a reader.
+        // SAFETY: the caller holds the lock, at least as a reader, or all threads have ended.
         unsafe { self.0.get().read_volatile() }
     }
 }

@@ -5,7 +5,7 @@ use syncline::lock::Waiting;
 
 use super::arena::{self, Arena, Lock};
 
-/// Kinds of locks with the same purpose, which are compared with each other.
+/// Kinds of locks with the same purpose. Locks of most kinds are compared with peers of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Spin,
@@ -21,7 +21,7 @@ pub enum Kind {
     TimedQueue,
     /// A lock whose waiters sleep in the kernel.
     Blocking,
-    /// A lock that readers share and whose waiters spin.
+    /// A lock that readers share and whose waiters spin or yield.
     SpinningShared,
     /// A lock that readers share and whose waiters sleep in the kernel.
     BlockingShared,

@@ -188,8 +188,8 @@ impl Load {
             && !self.starves(contender)
     }
 
-    /// Whether the lock takes part in only one slot of this load. That is so if, after the slot, it
-    /// takes seconds until all waiters of the lock have had their turns.
+    /// Whether the lock takes part in only one slot of this load. Only a full measurement has such
+    /// locks. After the slot, it takes seconds until all their waiters have had their turns.
     pub fn shows_once(&self, contender: &Contender, size: Size) -> bool {
         matches!(size, Size::Full)
             && self.for_whom == For::Exclusive

@@ -38,7 +38,7 @@ use contender::Contender;
 use load::{Load, Threads};
 use memory::Footprint;
 
-/// The last line of output. Each ratio is the throughput of our locks over that of the best peer: 1
+/// The last line of output. Each ratio is the throughput of one of our locks over that of a peer: 1
 /// means equal, more is better.
 #[derive(Serialize)]
 struct Summary {

@@ -131,7 +131,7 @@ fn contender<L: Lock + 'static>(
         _ if L::SHARED && node_bytes > 0 => Kind::QueuedShared,
         Waiting::Parks if L::SHARED => Kind::BlockingShared,
         _ if L::SHARED => Kind::SpinningShared,
-        // The parking forms of all other locks have a gate in front of their queues.
+        // Also the parking form of a queue lock, since it has a gate in front of its queue.
         Waiting::Parks => Kind::Blocking,
         _ if entry.timed && node_bytes > 0 && !entry.about.numa => Kind::TimedQueue,
         _ => match entry.about.algorithm {

@@ -1,4 +1,4 @@
-//! Prints the results as tables, 100 columns wide.
+//! Prints the results as tables, at most 100 columns wide.
 
 use super::load::{For, Load, Threads};
 use super::memory::Footprint;

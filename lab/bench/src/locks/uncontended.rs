@@ -37,8 +37,8 @@ impl Timing<'_> {
 /// The number of pairs that are timed together, which take a fraction of a millisecond.
 const PAIRS: u64 = 50_000;
 
-/// Times the locks. Locks that are compared with each other run right after each other in each
-/// round.
+/// Times the locks. In each round, locks of the same kind run right after each other, since most
+/// are compared with each other.
 pub fn run<'a>(
     contenders: &[&'a Contender],
     pairs_scale: f64,

@@ -7,7 +7,8 @@ use super::uncontended::{Access, Timing};
 use crate::compare::{Change, Measure, Row};
 use crate::statistics::{Spread, geometric_mean, median, spread};
 
-/// The aim: a pair takes at most this many times as long as with the fastest peer of the same kind.
+/// The aim: a pair takes at most this many times as long as with the fastest peer that does the
+/// same.
 const AIM_UNCONTENDED: f64 = 1.03;
 /// The aim: a pair takes at most this many times as long as with the same lock written by hand.
 const AIM_HANDWRITTEN: f64 = 1.02;
@@ -38,9 +39,9 @@ fn section(kind: Kind, access: Access) -> &'static str {
     }
 }
 
-/// Whether a lock of this kind is compared with `peer`. No other library has delegation, or queue
-/// locks whose waiters can give up or that readers share. The peers of these kinds are the locks
-/// that programs use instead.
+/// Whether a lock of this kind is compared with `peer`. The peers' libraries have no delegation,
+/// and no queue locks whose waiters can give up or that readers share. The peers of these kinds are
+/// the locks that programs use instead.
 fn is_opponent(peer: &Contender, kind: Kind) -> bool {
     match kind {
         Kind::TimedQueue => peer.kind == Kind::Blocking && peer.timed,
@@ -51,7 +52,7 @@ fn is_opponent(peer: &Contender, kind: Kind) -> bool {
 }
 
 /// Whether the peers of this kind do the same as our lock, so that ours should not be slower. The
-/// peers of the other two kinds have no queue, and so they have less to do.
+/// peers of the other two kinds need no queue without contention, and so they have less to do.
 fn is_of_same_kind(kind: Kind) -> bool {
     !matches!(kind, Kind::Delegation | Kind::QueuedShared)
 }
@@ -74,7 +75,8 @@ fn fastest<'a, 'b>(all: &'b [Timing<'a>], kind: Kind, access: Access) -> Option<
         .min_by(|a, b| a.median().total_cmp(&b.median()))
 }
 
-/// Compares every lock with the fastest peer of its kind. The aim applies to our locks.
+/// Compares every lock of a library with the fastest of its peers, if it has any. The aim applies
+/// to those of our locks whose peers do the same.
 pub fn uncontended(all: &[Timing]) -> Vec<Row> {
     let held_against = |timing: &Timing| {
         let peer = fastest(all, timing.kind(), timing.access)?;
@@ -94,8 +96,8 @@ pub fn handwritten(all: &[Timing], pairs: &[(String, &str)]) -> Vec<Row> {
     pairs.iter().filter_map(against).collect()
 }
 
-/// The result of a lock of the catalogue with one kind of access, compared with the fastest peer of
-/// its kind.
+/// The result of a lock of the catalogue with one kind of access, compared with the fastest of its
+/// peers.
 pub struct Standing {
     pub form: String,
     pub access: Access,
@@ -103,9 +105,9 @@ pub struct Standing {
     pub ratio: f64,
 }
 
-/// The standings of the locks of the catalogue that have a peer of their own kind, the worst first.
-/// A lock counts with its best form of each kind: its spinning and yielding forms are of the same
-/// kind, and its parking form may be of another.
+/// The standings of the locks of the catalogue that have a peer that does the same, the worst
+/// first. A lock counts with its best form of each kind: its spinning and yielding forms are of the
+/// same kind, and its parking form may be of another.
 pub fn standings(all: &[Timing]) -> Vec<Standing> {
     let mut best: Vec<(&Timing, f64)> = Vec::new();
     let ours = all.iter().filter(|t| t.contender.is_ours() && is_of_same_kind(t.kind()));
@@ -155,7 +157,8 @@ pub fn best_of<'a, 'b>(results: &'b [Result<'a>], names: &[&str]) -> Option<&'b 
     named.max_by(|a, b| a.per_second().total_cmp(&b.per_second()))
 }
 
-/// The throughput of a lock over that of another one, in the rounds in which both took part.
+/// The throughput of a lock over that of another one, round by round. A lock with a single slot is
+/// compared with the other lock's first round.
 pub fn ratio(ours: &Result, peer: &Result) -> Spread {
     spread(&ratios(ours, peer))
 }

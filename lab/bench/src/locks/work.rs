@@ -36,8 +36,8 @@ pub struct Work {
     sampled: usize,
 }
 
-/// The number of samples that are kept. It is more than a thread can take in a slot, on this
-/// machine and on somewhat faster ones.
+/// The number of samples that are kept. If a thread takes more in a slot, the oldest are
+/// overwritten.
 const KEPT: usize = 1 << 14;
 
 /// One of this many acquisitions is timed. The number is odd, so that the samples have all locks,

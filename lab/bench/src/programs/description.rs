@@ -1,6 +1,6 @@
 //! The description of a user's real program: a file `NAME.toml` next to the folder `NAME`, in which
-//! the program runs. `accuracy` needs all fields; measuring the cost of recording needs only those
-//! about running the program.
+//! the program runs. `accuracy` uses all fields; measuring the cost of recording uses only those
+//! about running the program. Only `version` and `command` are required.
 //!
 //! ```toml
 //! what = "one lock around the whole cache"

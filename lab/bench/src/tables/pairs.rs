@@ -7,7 +7,7 @@
 use super::line::line;
 use crate::statistics::spread;
 
-/// The number of times that the tables are created.
+/// The number of tables that each side uses, one after another. The first one was created before.
 const PLACES: usize = 3;
 
 /// The speeds of two sides, each by wall time and by processor time.

@@ -1,5 +1,6 @@
-//! Accesses by simulated threads. Each finds its line, waits until the line is free, and is served.
-//! A write also wakes the threads that watch the line.
+//! Accesses by simulated threads. An access to a line that the thread's cache does not have, or not
+//! in a suitable state, waits until the line is free, and is served. A write also wakes the threads
+//! that watch the line.
 
 use super::{Engine, RECENT, Then, ThreadId};
 use crate::line::Line;
@@ -150,8 +151,8 @@ impl Engine<'_> {
         self.finish(access, number, [begun, done], leaves, access != Access::Load)
     }
 
-    /// Makes an access of a cache, which its core began in cycle `begun`; the thread does not wait
-    /// for it. Returns the cycle in which the access is done.
+    /// Makes an access of a cache. The core began the access in cycle `begun`, and the thread does
+    /// not wait for it. Returns the cycle in which the access is done.
     pub(super) fn reach_line(
         &mut self,
         access: Access,
@@ -221,8 +222,8 @@ impl Engine<'_> {
 
     /// Makes an access to a line that the thread's cache has until `leaves`. The access began at
     /// `begun` and takes `cycles`. A load or store that directly follows another access to the same
-    /// line does not wait for that access: it takes only the time to issue it. An atomic operation
-    /// begins when the accesses before it are over.
+    /// line does not wait for that access: if instructions cost cycles, it takes only those of its
+    /// own instructions. An atomic operation begins when the accesses before it are over.
     #[inline]
     fn access_here(
         &mut self,
@@ -355,7 +356,8 @@ impl Engine<'_> {
     }
 
     /// Records a write by the current thread that becomes visible in cycle `at`. Plans that the
-    /// threads that watch the line go on then. No thread begins to watch the line before `at`.
+    /// threads that watch the line go on less than [`PAUSE`] cycles later. No thread begins to
+    /// watch the line before `at`.
     #[inline]
     pub(super) fn write(&mut self, line: u32, at: u64) {
         let state = &mut self.lines[line as usize];

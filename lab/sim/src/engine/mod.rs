@@ -1,13 +1,12 @@
 //! Runs simulated threads in the order of simulated time.
 //!
 //! A simulated thread is a coroutine. It runs until it has to wait for a moment of simulated time,
-//! and another thread has something to do before that moment. An access requests its line at once.
-//! The engine computes when the line serves the access, which takes effect then. So effects come in
-//! the order of time, and effects on one line in the order of the requests. Runs with the same seed
-//! are equal, bit for bit.
+//! and another event is due by then. An access requests its line at once. The engine computes when
+//! the line serves the access, which takes effect then. So effects come in the order of time, and
+//! effects on one line in the order of the requests. Runs with the same seed are equal, bit for
+//! bit.
 //!
-//! Most accesses need no switch of coroutines, since no other thread has anything to do before they
-//! are done.
+//! Most accesses need no switch of coroutines, since no other event is due before they are done.
 
 mod access;
 mod ahead;

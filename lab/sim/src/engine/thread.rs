@@ -24,7 +24,8 @@ pub struct Thread {
     /// The line that this thread has read last; `None` if it has made another access or a delay
     /// since then.
     pub looks_at: Option<u32>,
-    /// The line of this thread's latest access, if that access is a write; otherwise `None`.
+    /// The line of this thread's latest access, if that access is a write that does not go to the
+    /// store buffer; otherwise `None`.
     pub writes_to: Option<u32>,
     /// The line that this thread has used last.
     pub kept: Option<Kept>,

@@ -25,7 +25,7 @@ pub enum State {
     Owned,
     /// One cache has the line, unchanged.
     Exclusive,
-    /// Several caches have the line, unchanged.
+    /// One cache or several have the line, unchanged; none may write to it without a request.
     Shared,
     /// No cache has the line.
     Invalid,

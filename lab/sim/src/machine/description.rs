@@ -158,7 +158,8 @@ pub struct Local {
 pub struct Level {
     /// Size of the level, in bytes.
     pub bytes: usize,
-    /// Cycles of a load that finds its line in this level of its own core.
+    /// Cycles of a load that finds its line in this level of its own core or, for the last level,
+    /// of its node.
     pub cycles: u32,
 }
 

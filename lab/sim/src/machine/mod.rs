@@ -231,7 +231,7 @@ impl Machine {
     /// line is not busy while the request and the answer travel. The line is busy for the time by
     /// which the operation takes longer than a load, plus the time of a load from the last of the
     /// core's own levels. Second, if several caches have the line, the nearest one answers a load
-    /// without the others.
+    /// without the others. Neither exception holds for a line that no cache has.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
         let within = |way: u32| cycles.saturating_sub(way).saturating_add(self.look_up);

@@ -54,7 +54,8 @@ fn put<T: Held>(cell: &Cell<T>, value: T) {
 }
 
 /// Stores to a word. If the machine has a store buffer, the thread goes on before the store takes
-/// effect, unless the store is sequentially consistent.
+/// effect. Exceptions are sequentially consistent stores, and stores to a line at hand while the
+/// buffer is empty.
 #[inline]
 pub fn store<T: Held>(cell: &Cell<T>, value: T, order: Ordering) {
     if order == Ordering::SeqCst {

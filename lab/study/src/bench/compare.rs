@@ -14,7 +14,7 @@ use crate::world::Placement;
 /// The results of a test on two machines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The lock or operation that was compared.
+    /// The name of the test, such as a lock or an operation.
     pub name: String,
     /// The number of threads or, for a free lock, the position of its last holder.
     pub at: String,

@@ -10,7 +10,7 @@ use crate::stress::Outcome;
 /// A test's results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// The name of the lock or operation.
+    /// The name of the test, such as a lock or a channel.
     pub name: String,
     /// The number of threads or, for a free lock, the position of its last holder.
     pub at: String,

@@ -10,7 +10,7 @@ pub struct Request {
     pub load: Load,
     /// The numbers of threads; if empty, a selection that suits the machine.
     pub threads: Vec<usize>,
-    /// The names of locks or operations; if empty, all of them.
+    /// The names of the tests, such as locks or channels; if empty, all of them.
     pub names: Vec<String>,
     /// The number of runs of each test.
     pub repetitions: usize,

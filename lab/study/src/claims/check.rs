@@ -39,7 +39,8 @@ pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), wi
     }
 }
 
-/// A part for which the paper gives no number. It holds if `holds` is true.
+/// A part that the caller has checked: it holds if `holds` is true. `paper` has the paper's result
+/// in words.
 pub fn that(what: impl Into<String>, holds: bool, ours: impl Into<String>, paper: &str) -> Part {
     let (what, ours, paper) = (what.into(), ours.into(), paper.to_owned());
     Part { what, ours, paper, holds, by_construction: false }

@@ -408,7 +408,7 @@ impl Program for Gradient {
     }
 }
 
-/// A program of each of the paper's six kinds. Each has few rounds, since all rounds are alike.
+/// A program of each of the paper's six kinds. Programs whose rounds are alike have few of them.
 pub fn all() -> Vec<Box<dyn Program>> {
     vec![
         Box::new(Triangles { blocks: 32 }),

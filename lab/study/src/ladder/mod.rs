@@ -7,7 +7,8 @@
 //! by rungs before it is judged by locks.
 //!
 //! - `turns`: rungs whose threads take turns, and do something in each turn.
-//! - `free`: rungs whose threads do not wait for each other.
+//! - `free`: rungs whose threads take no turns. They wait for each other at most until a value
+//!   arrives.
 //!
 //! The rungs do not cover large numbers of threads, or time slices. They run one, two or three
 //! threads, each on a processor of its own.

@@ -1,6 +1,7 @@
 //! The locks that a stress test can use: those of the library's catalogue, a ticket lock without
 //! back-off, and mutexes that park at once. Waiters of the catalogue's locks and of the ticket lock
-//! spin, because every thread of the tests has a processor of its own.
+//! spin, because every thread of the tests has a processor of its own. Only waiters of `futex`
+//! and of `rw_compact`, and the first waiter of `gate`, sleep after a while.
 
 use syncline::lock::ticket::Eager;
 use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};

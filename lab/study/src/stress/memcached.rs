@@ -1,7 +1,7 @@
 //! A model of memcached's locks under load (SSYNC, section 6.4). `syncline record` measured which
 //! sections a request of the real program goes through, and for how long (`data/memcached.json`).
 //! Here threads go through the same sections with any lock. The rest of a request is just a pause,
-//! as long as the measured rest.
+//! on average as long as the measured rest.
 //!
 //! A section's accesses to its data are modelled by lines that move from holder to holder, and by
 //! the measured time of the section. memcached itself does not sleep while it waits for most of its

@@ -1,7 +1,7 @@
 //! The C library's default mutex, which never spins: a thread that finds it held sleeps in the
 //! kernel at once. In contrast, the library's `futex` spins for a while first.
 //!
-//! Source: Drepper, "Futexes Are Tricky" (2011), the second of its mutexes. glibc implements this
+//! Source: Drepper, "Futexes Are Tricky" (2011), the third of its mutexes. glibc implements this
 //! one.
 
 use std::sync::atomic::Ordering::{Acquire, Release};

@@ -7,9 +7,9 @@ use crate::stress::table::Shape;
 /// The machines whose descriptions are built from published figures.
 pub const MACHINES: [&str; 5] = ["ice-lake", "sapphire-rapids", "zen4", "zen5", "graviton4"];
 
-/// The locks that are compared. If an algorithm has several forms, only the form without timeouts
-/// is compared. The futex is left out, since it is too good in a simulation: waking a thread costs
-/// the simulated waker nothing.
+/// The locks that are compared. If an algorithm has several forms, for example with timeouts or
+/// with a prefetch, only the plainest one is compared. The futex is left out, since it is too good
+/// in a simulation: waking a thread costs the simulated waker nothing.
 pub const LOCKS: [&str; 11] = [
     "gate",
     "tas",

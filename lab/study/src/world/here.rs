@@ -247,7 +247,7 @@ fn clock() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// The clock in nanoseconds, on processors without a cycle counter.
+/// The clock in nanoseconds, on processors other than x86-64.
 #[cfg(not(target_arch = "x86_64"))]
 fn clock() -> u64 {
     Native::now().as_nanos() as u64

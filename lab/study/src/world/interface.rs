@@ -46,7 +46,8 @@ pub trait World: Sync {
     fn broadcasts(&self) -> bool;
 
     /// For each distance, the name of the distance and a partner of hardware thread 0 at that
-    /// distance. The nearest is the first.
+    /// distance. The nearest is the first. A real machine's distances are unknown here, so there
+    /// each other processor is a partner.
     fn partners(&self) -> Vec<(String, usize)>;
 
     /// The most cycles that a cache line needs to get from one of these hardware threads to
@@ -134,7 +135,7 @@ pub enum Homes {
     /// The homes that the machine itself chooses: the node that touches a line first, or a node by
     /// a hash.
     Machine,
-    /// The node of the first thread, as in SSYNC.
+    /// Node 0, on which the first of the pinned threads runs, as in SSYNC.
     First,
     /// A different node for each lock or each line.
     Spread,

@@ -55,8 +55,8 @@ pub fn become_program(
     let inherited = Signals::note().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     let mut start = Command::new(program);
     start.arg0(&command[0]).args(&command[1..]).envs(variables);
-    // SAFETY: `restore` only calls sigaction and pthread_sigmask, which may be called between fork
-    // and exec, and allocates nothing.
+    // SAFETY: `restore` only calls sigaction, pthread_sigmask and the system call rt_sigaction,
+    // which may be called between fork and exec, and allocates nothing.
     let error = unsafe { start.pre_exec(move || inherited.restore()) }.exec();
     Err(not_started(program, error))
 }

@@ -23,10 +23,11 @@ use syncline_policy::Files;
 use super::args::Inspect;
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// The most call sites that are taken from a process without findings about locks.
+/// The most call sites that are taken from a process whose findings and remaining waiting have no
+/// call site that acquires a lock.
 const HOTTEST: usize = 8;
 
-/// The lines for the locks that the command line names.
+/// The lines for the locks that the command line names, directly or by a recording.
 ///
 /// # Errors
 /// With [`RECORD_FAILED`]: if a name stands for nothing in the program, or the program's names

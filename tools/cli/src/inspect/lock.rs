@@ -8,7 +8,8 @@ use syncline_present::number::{count, counted, duration, grouped, of_so_many, pe
 
 /// The most call sites, lines, fields, system calls and kinds of data that a paragraph lists.
 const NAMED: usize = 3;
-/// A cause with less than this share of all conflicts is not listed.
+/// If even the first cause has less than this share of all conflicts, the paragraph only says that
+/// conflicts are spread.
 const WORTH_NAMING: f64 = 0.1;
 /// Data with less than this share of what the sections touch is not listed.
 const LITTLE: f64 = 0.005;

@@ -20,7 +20,7 @@ use syncline_present::number::{self, counted};
 
 /// The most processes that the text reports on, since a build may have thousands.
 const PROCESSES: usize = 8;
-/// Reading a trace of this many bytes or more takes some seconds, so a message says that first.
+/// Reading a trace of this many bytes or more takes some seconds, so a message announces it.
 const LARGE: u64 = 64 << 20;
 
 /// Prints the report on a trace.

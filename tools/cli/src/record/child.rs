@@ -91,7 +91,8 @@ pub fn start(
     let mut start = Command::new(program);
     start.arg0(&command[0]).args(&command[1..]).envs(variables);
     // SAFETY: between fork and exec, only functions that are safe in signal handlers may run.
-    // `restore` calls sigaction and pthread_sigmask, and allocates nothing.
+    // `restore` calls sigaction, pthread_sigmask and the system call rt_sigaction, and allocates
+    // nothing.
     let child =
         unsafe { start.pre_exec(move || inherited.restore()) }.spawn().map_err(|error| {
             let status = match error.kind() {

@@ -6,8 +6,9 @@
 //! folder to this subfolder, but may neither list the folder nor write to it.
 //!
 //! Only recordings and empty folders are ever deleted. A recording that is already in the place
-//! becomes `DIR.old`. An older recording of that name is deleted after the program has ended. A
-//! folder that has anything else in it is refused and not changed.
+//! becomes `DIR.old`, or is deleted if it has no process's file. An older recording of that name is
+//! deleted after the program has ended. A folder that has anything else in it is refused and not
+//! changed.
 
 mod kind;
 mod old;
@@ -53,7 +54,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder. A recording that is already in the place is moved away first.
+    /// Makes the folder. A recording that is already in the place is moved away first, or deleted
+    /// if it has no process's file.
     ///
     /// # Errors
     /// With [`RECORD_FAILED`], if there is something other than a recording in the place, if a

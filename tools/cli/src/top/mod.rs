@@ -1,8 +1,8 @@
 //! `syncline top`: shows what a running program waits for now.
 //!
 //! The command reads the recording of a running program again and again, and shows what happened
-//! between two readings. On a terminal it shows a screen that is refreshed, and otherwise it prints
-//! plain tables.
+//! between two readings. On a terminal it shows a screen that is refreshed. Otherwise, or with
+//! `--once`, it prints plain tables.
 
 pub mod args;
 mod plain;

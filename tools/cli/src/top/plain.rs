@@ -1,4 +1,4 @@
-//! Prints plain tables, one after another, to a pipe or a file.
+//! Prints plain tables, one after another: to a pipe or a file, or one to a terminal.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::thread::sleep;

@@ -1,5 +1,6 @@
 //! Tests of `syncline record -p PID`: the operations of a running process are counted exactly while
-//! it is recorded. Afterwards the process is as before, even if the command is killed.
+//! it is recorded. Afterwards the process is as before. If the command is killed, the next command
+//! restores the process.
 //!
 //! `SYNCLINE_ATTACH_TIMES` is the number of repetitions: 100 for a thorough run.
 

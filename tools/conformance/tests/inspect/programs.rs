@@ -234,7 +234,7 @@ fn programs_of_this_suite() {
     }
 }
 
-/// With a budget only some sections are traced, but all acquisitions are counted.
+/// With a budget only some sections are traced, but the count of all acquisitions is nearly right.
 #[test]
 fn acquisitions_beyond_the_budget_are_counted() {
     let program = Program::compile("mutex_threads.c");

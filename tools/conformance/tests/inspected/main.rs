@@ -38,7 +38,7 @@ fn line(mark: &str) -> String {
     format!("inspected.c:{}", number.expect("a mark") + 1)
 }
 
-/// The report on one run of the program with every section traced. All tests share it.
+/// The report on one run of the program with every section traced. Several tests share it.
 fn report() -> &'static Value {
     static REPORT: OnceLock<Value> = OnceLock::new();
     REPORT.get_or_init(|| {
@@ -216,7 +216,8 @@ fn data_on_a_stack_is_named_by_its_frame_and_variable() {
     }
 }
 
-/// The report says which locks were not traced. The command's status says how the program ended.
+/// The report says how many locks had no section traced. The command's status says how the program
+/// ended.
 #[test]
 fn untraced_locks_are_reported() {
     let folder = scratch();

@@ -3,9 +3,9 @@
 //! next rank that acquires it gets an error that says so. The death of a reader or of a waiting
 //! rank is no error.
 //!
-//! The scenes are in `programs/mpi_deaths.c`. The tests in which a rank dies run only with Open
-//! MPI, because the launchers of the other MPI libraries end all ranks when one dies. The code that
-//! locks a window is the same for all libraries.
+//! The scenes are in `programs/mpi_deaths.c`. The tests in which a rank dies run only with Debian's
+//! Open MPI, because the launchers of the other MPI libraries end all ranks when one dies. The code
+//! that locks a window is the same for all libraries.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,9 +1,9 @@
 //! `syncline mpi` on real MPI libraries: programs that lock windows have the same results under
 //! every scheme, and misuse of a window's lock is an error.
 //!
-//! The scenes are in `programs/mpi_scenes.c`. Ranks outnumber processors here, as on any machine
-//! that tests run on. The tests use Debian's Open MPI and MPICH, and newer ones if `./x setup
-//! --mpi` has fetched them. A library that is not installed is skipped with a message.
+//! The scenes are in `programs/mpi_scenes.c`. On a small machine, ranks outnumber processors. The
+//! tests use Debian's Open MPI and MPICH, and newer ones if `./x setup --mpi` has fetched them. A
+//! library that is not installed is skipped with a message.
 
 mod deaths;
 mod extremes;

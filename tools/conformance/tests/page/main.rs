@@ -1,6 +1,6 @@
 //! The report's HTML page in a real browser.
 //!
-//! Each test starts its own browser, without a profile. Some tests leave pictures in
+//! Each test starts its own browser, with a new profile. Some tests leave pictures in
 //! `target/<profile>/conformance/page` for people to look at.
 
 mod browser;

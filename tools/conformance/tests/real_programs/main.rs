@@ -1,4 +1,4 @@
-//! Programs of Debian's packages behave alike with and without recording.
+//! Programs of Debian's packages behave alike with and without Syncline.
 //!
 //! `./x setup` installs their packages. Servers listen on Unix sockets, or on an address of their
 //! own if their clients can't connect to such sockets.

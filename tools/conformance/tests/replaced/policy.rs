@@ -86,8 +86,8 @@ fn every_object_gets_the_lock_of_its_most_precise_rule() {
     // These call sites are in an inlined function and behind a wrapper.
     assert_eq!((of("taken"), of("inner")), ("2".into(), "3".into()));
     assert_eq!((of("waited"), of("again")), ("4".into(), "4".into()));
-    // No rule matches these objects. Their locks are not chosen when they are created, since a rule
-    // for the first acquisition may still match.
+    // No rule matches `shelf` and `spin`. The lock of such an object is not chosen when the object
+    // is created, since a rule for the first acquisition may still match.
     assert_eq!((of("shelf"), of("spin")), ("7".into(), "7".into()));
     assert_eq!(of("made:"), "heap 1 spin 0");
 }

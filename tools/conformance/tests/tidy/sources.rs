@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::{crates, root};
 
 const LONGEST_FILE: usize = 500;
-/// The number of lines above an `unsafe` in which its `SAFETY:` comment may stand.
+/// The number of lines, up to that of an `unsafe`, in which its `SAFETY:` comment may stand.
 const COMMENT_REACH: usize = 12;
 
 /// Words of unfinished work, written so that this file does not contain them.

@@ -1,5 +1,5 @@
 //! Each dependency in a manifest is named by the crate's own code. A dependency for tests may be
-//! named in tests only; any other must be named outside of tests.
+//! named in tests only; any other must be named in `src` or in the build script.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Phrases that make a sentence hard to read, and what to write instead. The page "Voice" in
+//! Phrases that make a sentence hard to read, and what to write instead. The section "Voice" in
 //! `CONTRIBUTING.md` says why; the lists here have what a program can check.
 //!
 //! Phrases of [`NOWHERE`] must be neither in pages nor in comments and messages. Phrases of

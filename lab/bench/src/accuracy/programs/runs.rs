@@ -16,9 +16,9 @@ use crate::recorder::Recorder;
 pub struct Shown {
     /// The verdict of each recorded run.
     pub verdicts: Vec<Verdict>,
-    /// Seconds without and with recording, in consecutive runs.
+    /// Seconds without and with recording, in the same round.
     pub cost: Vec<(f64, f64)>,
-    /// Seconds with the problem and with the fix, in consecutive runs.
+    /// Seconds with the problem and with the fix, in consecutive runs of a round.
     pub mended: Vec<(f64, f64)>,
 }
 

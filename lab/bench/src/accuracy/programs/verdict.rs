@@ -8,7 +8,8 @@ use syncline_analysis::{Analysis, Options};
 
 use crate::programs::description::Description;
 
-/// A finding whose predicted gain is at least this share of the run time counts as an alarm.
+/// A finding on a program without a problem is an alarm if its predicted gain is at least this
+/// share of the run time.
 const ALARM: f64 = 0.02;
 /// The number of findings that a user is assumed to read.
 const FIRST: usize = 2;

@@ -1,6 +1,6 @@
-//! The surroundings of a run. The working directory is new, always has the same path, and has links
-//! to the files beside the program that are no test programs. There are no arguments, standard
-//! input is empty, and the output goes to files.
+//! The surroundings of a run. The working directory is new, has the same path in all runs of a
+//! program, and has links to the files beside the program that are no test programs. There are no
+//! arguments, standard input is empty, and the output goes to files.
 
 use std::fs;
 use std::io::Read as _;

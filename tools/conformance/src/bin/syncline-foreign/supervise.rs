@@ -44,8 +44,9 @@ pub enum End {
 }
 
 impl Supervised {
-    /// Runs the command. The command's output goes to a file. Prints on standard output how the
-    /// command ended and how many seconds it took, in the form that [`read`] reads.
+    /// Runs the command. The command's output goes to two files in the parent folder. Prints on
+    /// standard output how the command ended and how many seconds it took, in the form that
+    /// [`read`] reads.
     pub fn run(&self) -> ExitCode {
         set_child_subreaper(true).expect("Linux 3.4 has it");
         let parent = parent_id();

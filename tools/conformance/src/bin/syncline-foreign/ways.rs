@@ -73,8 +73,8 @@ pub fn chosen(names: &[String]) -> Result<Vec<Way>, String> {
 }
 
 /// The names of the locks for `exec`. Each is a lock that can replace mutexes, together with a
-/// reader-writer lock; the reader-writer locks are used in turn. Waiters of these locks sleep. The
-/// C library's own locks with spinning come last.
+/// reader-writer lock; the reader-writer locks are used in turn. Waiters of these locks sleep,
+/// except those of `rw_flag`. The C library's own locks with spinning come last.
 fn pairs() -> Vec<String> {
     let shared = replacements(true);
     let exclusive = replacements(false).into_iter().enumerate();
@@ -83,7 +83,8 @@ fn pairs() -> Vec<String> {
 }
 
 /// The names of the locks that can replace a mutex or, if `shared` is true, a reader-writer lock.
-/// The names contain no waiting policy; `syncline exec --lock` then takes the form that parks.
+/// The names contain no waiting policy; `syncline exec --lock` then takes the form that parks, if
+/// there is one.
 fn replacements(shared: bool) -> Vec<&'static str> {
     let entries = catalogue();
     let forms = forms();
