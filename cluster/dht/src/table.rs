@@ -117,7 +117,7 @@ where
     /// # Errors
     ///
     /// Same errors as [`open`](Table::open), and [`Error::Lock`] if the lock is too large. Locks
-    /// and their nodes must be in the first 4 GiB of a part, so the table must end there.
+    /// and their nodes must be in the first 4 GiB of a part, so the whole table must be in them.
     ///
     /// # Panics
     ///

@@ -103,8 +103,8 @@ impl Homes {
         Ok(Home::from_bits(self.known[line]))
     }
 
-    /// Gives a line a home at this rank, and returns the line's home. That is another one if the
-    /// line had a home already, or if the rank is full.
+    /// Gives a line a home at this rank, and returns the line's home. If the line had a home
+    /// already, or if the rank is full, the returned home may be at another rank.
     ///
     /// # Errors
     ///

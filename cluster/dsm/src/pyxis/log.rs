@@ -1,7 +1,7 @@
 //! The log at a home, which holds notices for all nodes about lines that live there. Without a log,
 //! such a notice would be one message for each node.
 //!
-//! Entries are in a ring. Each has a number, which the word `LogTail` of the home counts; the
+//! Entries are in a ring. The word `LogTail` of the home counts them and gives each its number. The
 //! entry's upper half is this number modulo 2^32, and its lower half is `line + 1`. After an entry
 //! is written, one global word counts it. A node that finds at a fence that this word has grown
 //! reads every log from the entry at which it stopped.

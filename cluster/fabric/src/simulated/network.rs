@@ -14,7 +14,8 @@ pub struct Network {
     /// The longest random delay that is added to each way. For one way in 64, drawn at random, the
     /// limit is sixteen times as long.
     pub delay: u64,
-    /// The longest random delay of each piece of data that is longer than a word.
+    /// The longest random delay of each piece, if an operation's data takes effect in several
+    /// pieces.
     pub tear: u64,
     /// Bytes that pass a port per microsecond.
     pub bandwidth: u64,
