@@ -201,8 +201,9 @@ fn lacks(error: Error) -> Error {
 /// Runs the load. `folder` is that of a new recording; the trace goes there, and everything else
 /// into [`FOLDER`].
 ///
-/// # Errors Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and
-/// [`crate::disk::make`]. Data that was recorded before an error is kept.
+/// # Errors
+/// Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and [`crate::disk::make`].
+/// Data that was recorded before an error is kept.
 pub fn run(
     settings: &Settings,
     learned: &Path,
