@@ -8,8 +8,8 @@
 //! So one mechanism serves all placements. If lines are interleaved or in blocks, the wanted rank
 //! is a function of the line. With first touch, the wanted rank is the one that claims. A program
 //! places a line by hand by claiming it before any rank touches it. If the wanted rank is full, the
-//! line goes to the next rank that is not. A home never moves, so each node caches the homes that
-//! it has learnt.
+//! line goes to the next rank that is not full. A home never moves, so each node caches the homes
+//! that it has learnt.
 
 use syncline_fabric::{Dead, Fabric, Position};
 

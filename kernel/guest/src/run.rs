@@ -68,7 +68,8 @@ pub struct Settings {
     pub processors: u32,
     /// Memory in mebibytes.
     pub memory: u32,
-    /// How many instructions one processor may be ahead of another; 0 for no limit.
+    /// How many instructions a processor may be ahead of the slowest busy one before it waits; 0
+    /// for no limit.
     pub quantum: u64,
     /// Whether the kernel runs without its mitigations.
     pub no_mitigations: bool,
@@ -93,7 +94,8 @@ pub struct About {
     pub processors: u32,
     /// Memory in mebibytes.
     pub memory: u32,
-    /// How many instructions one processor could be ahead of another; 0 for no limit.
+    /// How many instructions a processor could be ahead of the slowest busy one before it waited; 0
+    /// for no limit.
     pub quantum: u64,
     /// Whether the kernel ran without its mitigations.
     pub no_mitigations: bool,

@@ -27,8 +27,8 @@ use crate::process::Process;
 /// "synfab", for Syncline's fabric, and the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"synfab02");
 const PAGE: usize = 4096;
-/// The value of a rank's process number when the rank is claimed and its process is not written
-/// yet.
+/// The value of a rank's process number when a process has claimed the rank and has not written its
+/// identity yet, or can't.
 const CLAIMED: u64 = u64::MAX;
 /// The size of the header's fields before the ranks' processes, in bytes.
 const FIXED: usize = 24;

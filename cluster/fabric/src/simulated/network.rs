@@ -46,7 +46,7 @@ impl Network {
         rank / self.near
     }
 
-    /// A duration of the way from one rank to another, with its random delay.
+    /// The time of one way from one rank to another, with its random delay.
     pub(super) fn way(&self, from: usize, to: usize, random: &mut fastrand::Rng) -> u64 {
         let is_near = self.machine(from) == self.machine(to);
         let latency = if is_near { self.latency_near } else { self.latency_far };

@@ -1,5 +1,5 @@
-//! When operations are complete: flushes, and the order of copies and of a rank's own loads and
-//! stores with the accesses of other ranks.
+//! When operations are complete: flushes, and how copies and a rank's own loads and stores are
+//! ordered with the accesses of other ranks.
 //!
 //! An unlock flushes before it releases the lock, so everything that was sent is complete at its
 //! target then. A rank's own loads and stores are ordered by the lock's words if the window has one
