@@ -13,7 +13,7 @@ use std::sync::atomic::fence;
 use super::{FREE, Target, UNCHECKED, Window};
 use crate::library::{SUCCESS, below, drive};
 
-/// After this many calls without a call of the MPI library, this rank makes progress once: the
+/// One in this many calls that need no call of the MPI library makes progress nevertheless: the
 /// program may be polling for something that needs this rank's progress.
 const STEPS: u32 = 64;
 
