@@ -19,9 +19,9 @@ use crate::shape::{Control, Layout, PAGE, Shape};
 
 pub(super) type NodeOfRank = Node<Host, Box<dyn Pages + Send>>;
 
-/// The exit status of a process that can't go on, because another rank's memory is lost. `syncline
-/// cluster` also ends with it if a signal ended a rank, or if a rank left the shared memory without
-/// [`finish`](super::Program::finish).
+/// The exit status of a process that can't go on, because another rank's memory is lost. The
+/// command `syncline cluster` also ends with it if a signal ended a rank, or if a rank left the
+/// shared memory without [`finish`](super::Program::finish).
 pub const LOST: i32 = 3;
 
 /// The value of [`Control::State`] for a rank that has started. For a rank that has called
