@@ -108,7 +108,7 @@ wait_for_answer() {
     die "memcached did not answer within $START_SECONDS s"
 }
 
-# Finds the load generator of libmemcached, which has several names.
+# Runs the load generator of libmemcached, which has one of two names.
 load() {
     local tool
     for tool in memcaslap memaslap; do

@@ -1,4 +1,5 @@
-# Draws the output of a command on a terminal as SVG, which is light or dark as its reader prefers.
+# Draws the output of a command on a terminal as SVG, in the colours, light or dark, that the reader
+# prefers.
 
 BEGIN {
     LINE = 17; CHARACTER = 7.8; LEFT = 12
@@ -7,7 +8,8 @@ BEGIN {
 
 { sub(/\r$/, ""); add($0) }
 
-# A line of text with its colours; as wide as so many characters, whichever font there is.
+# Adds a line of text with its colours. Its width follows from its number of characters, whichever
+# font the reader has.
 function add(line,    parts, count, i, at, code, text, drawn, characters) {
     gsub(/&/, "\\&amp;", line); gsub(/</, "\\&lt;", line); gsub(/>/, "\\&gt;", line)
     count = split(line, parts, "\033\\[")
@@ -20,7 +22,7 @@ function add(line,    parts, count, i, at, code, text, drawn, characters) {
         }
         if (text == "") continue
         drawn = drawn (code == "0" ? text : "<tspan class=\"c" code "\">" text "</tspan>")
-        # Bytes that go on a character of UTF-8 are none of their own.
+        # Bytes that continue a character of UTF-8 don't count as characters.
         gsub(/&[a-z]+;/, "x", text); gsub(/[\200-\277]/, "", text)
         characters += length(text)
     }

@@ -11,7 +11,7 @@ pictures() {
     PATH=$(realpath "$folder"):$PATH
     mkdir -p "$DEMO"
     for name in one-table-lock queue-lock; do
-        # Removes the path of this folder, which no other picture has.
+        # Leaves this folder's path out of the debug information, so that it is in no picture.
         cc -O2 -g -pthread -ffile-prefix-map="$PWD"= "workloads/$name.c" -o "$DEMO/$name"
     done
     cd "$DEMO"

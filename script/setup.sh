@@ -19,7 +19,7 @@ TEST_PACKAGES=(
     'chromium|chromium-browser'
     'libhwloc15|libhwloc15t64'
 )
-# Too large for every machine that runs the tests.
+# `./x setup` does not install these, since they are too large for some machines that run the tests.
 MATRIX_PACKAGES=(
     libreoffice-writer-nogui libreoffice-calc-nogui
     'openjdk-17-jdk-headless|openjdk-21-jdk-headless' libglib2.0-tests libsdl2-tests
@@ -49,7 +49,8 @@ as_root() {
 }
 
 # Packages are installed by root, without questions. A system that has just started may run an apt
-# of its own: the command is repeated until that apt has released its locks.
+# of its own: the command is repeated until that apt has released its locks, but for ten minutes at
+# most.
 PACKAGES_LOCKED='Could not get lock|locked by another process'
 PACKAGES_LOCKED_SECONDS=600
 packages() {
@@ -111,7 +112,7 @@ need_packages() {
 }
 
 # Servers are installed as programs to record, not as services: none is started now or at the next
-# boot. A file that answers 101 tells Debian's scripts to start nothing.
+# boot. A script that exits with 101 tells Debian's installation scripts to start nothing.
 install_without_starting() {
     local policy=/usr/sbin/policy-rc.d ours='' service
     if [ ! -e "$policy" ]; then
@@ -228,7 +229,8 @@ need_kernel() {
     fi
 }
 
-# The package that stands for the newest kernel contains none, but depends on the package that does.
+# Prints the name of the package with the newest kernel. `$KERNEL_IMAGE` contains no kernel, but
+# depends on that package.
 newest_kernel() {
     apt-cache depends "$KERNEL_IMAGE" 2>/dev/null |
         sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n1

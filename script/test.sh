@@ -51,8 +51,8 @@ test_model() {
     run_miri "$MIRI_SEEDS"
 }
 
-# The tests that run other programs: the command, what it records, and the C library as it is
-# installed.
+# The tests that run other programs: the command, the programs that it records, and the library for
+# C as it is installed.
 test_programs() {
     setup
     build_tests
@@ -108,8 +108,9 @@ miri() {
     run_miri "$seeds"
 }
 
-# Runs the library's small tests under Miri, in each model with seeds from 0 on. Each seed is
-# another order of the threads, and of when their stores become visible.
+# Runs the library's small tests, and some of its C interface's, under Miri, in each model with
+# seeds from 0 on. Each seed is another order of the threads, and of when their stores become
+# visible.
 run_miri() {
     if ! has rustup || ! miri_is_there; then
         say "the library was not run under Miri: there is no nightly toolchain with it"
@@ -118,7 +119,8 @@ run_miri() {
     local model flags
     for model in "${MIRI_MODELS[@]}"; do
         say "running the library under Miri, $1 times${model:+, with $model}"
-        # When threads are woken, an address becomes a number and then a pointer again.
+        # Permissive provenance: waking a thread turns an address into a number and back into a
+        # pointer.
         flags="-Zmiri-permissive-provenance -Zmiri-many-seeds=0..$1 $model"
         MIRIFLAGS=$flags cargo +nightly miri test \
             --package syncline --features "$MIRI_FEATURES" --test miri

@@ -1,6 +1,6 @@
-//! Reads and changes the value of a key. A change looks the key up, makes the new entry (a put
-//! makes it first), locks the bucket, stores to the key's slot, releases the bucket, and frees the
-//! old entry's block.
+//! Reads and changes the value of a key. A change looks the key up and makes the new entry (a put
+//! makes it first). Then it locks the bucket, stores to the key's slot, and releases the bucket.
+//! Last, it frees the old entry's block.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -220,7 +220,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         })
     }
 
-    /// Frees the block of a slot's entry. `old` is a copy of the entry, which has its size.
+    /// Frees the block of a slot's entry. `old` is a copy of the entry, from which its size is
+    /// calculated.
     fn give_back(&self, key: Key<'_>, slot: Slot, old: &Buffer) -> Result<(), Dead> {
         if let Some((key_bytes, value)) = old.entry() {
             let bytes = entry::bytes(key_bytes, value);

@@ -12,7 +12,8 @@ pub enum Error {
         /// The rank.
         rank: usize,
     },
-    /// The key's part has no room. The table is unchanged.
+    /// A rank's part has no room for an entry, or for the buckets that a resize adds. The table's
+    /// entries are unchanged.
     #[error("rank {rank} has no room for {bytes} more bytes: give the ranks larger parts")]
     Full {
         /// The rank.

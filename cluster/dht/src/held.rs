@@ -93,8 +93,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Releases a bucket whose holder is dead, and finishes its split if it was being split. Leaves
-    /// the bucket held if another rank was faster, or if the bucket from which it was split must be
-    /// repaired first. In the latter case, repairs that bucket if its holder is dead.
+    /// the bucket as it is if another rank was faster, or if the bucket from which it was split is
+    /// itself marked as split. In the latter case, takes that bucket over if its holder is dead.
     #[cold]
     fn take_over(&self, bucket: &Bucket) -> Result<(), Dead> {
         let Bucket { number, place, seen, .. } = *bucket;
@@ -116,8 +116,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.vacate_moved(&mut held, bucket, depth)
     }
 
-    /// Whether the bucket from which this one was split is no longer being split. If it is being
-    /// split by a rank that is dead, finishes that split and returns `false`.
+    /// Whether the bucket from which this one was split is no longer being split. If it is marked
+    /// as split by a rank that is dead, takes it over and returns `false`.
     fn came_from_is_mended(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Bucket { number, place, .. } = *bucket;
         if number >> self.layout.bits == 0 {

@@ -6,8 +6,8 @@ use foldhash::quality::FixedState;
 
 use crate::layout::mask;
 
-/// The seed of the hash function, an arbitrary constant. All ranks of a table must agree on it;
-/// `probe` checks that.
+/// The seed of the hash function, an arbitrary constant. All ranks of a table must agree on it:
+/// `Table::open` compares their values of `probe`.
 const SEED: u64 = 0x5ca1_ab1e_0dd5_eed5;
 
 /// A key's hash.

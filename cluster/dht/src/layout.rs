@@ -12,7 +12,7 @@
 //!            word 1      depth, and the line behind this one
 //!            words 2..8  slots
 //!
-//!   version  47 bits how many writers have changed the bucket | 1 bit it is split | 16 bits 1 + holder
+//!   version  47 bits count of the bucket's changes | 1 bit being split | 16 bits 1 + holder, or 0
 //!   link     24 bits depth | 40 bits displacement / 64
 //!   slot     20 bits tag of the hash | 12 bits words | 32 bits displacement / 64; 0 if vacant
 //! ```
@@ -43,8 +43,8 @@ const FIRST: usize = 2048;
 /// The most bytes that a part's lock may have.
 pub(crate) const LOCK: usize = FIRST - PART;
 
-/// The position of a table in each rank's part: its offset and size, and the number of bits that
-/// determines the offsets of its areas.
+/// The position of a table in each rank's part: its offset and size, and the size of the first row
+/// of buckets, which determines the heap's offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub at: usize,

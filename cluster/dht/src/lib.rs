@@ -6,7 +6,7 @@
 //!   layout      what the words of a rank's part mean
 //!   key         a key's rank, bucket and tag
 //!   entry       a key and its value in a block
-//!   look        looking a key up between two looks at a version
+//!   look        looking a key up between two reads of a bucket's version
 //!   change      reading and changing a key's value
 //!   held        holding a bucket, and taking one over from a rank that died
 //!   wait        waiting for a bucket's holder
@@ -14,7 +14,7 @@
 //!   rows        where the buckets are
 //!   local       iterating over one rank's part
 //!   lost        which keys are lost
-//!   mode        the table's own mode, and the coarse one under window locks
+//!   mode        the fine mode, and the coarse mode with a window lock for each part
 //!   error       why an operation failed
 //! ```
 //!

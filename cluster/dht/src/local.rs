@@ -1,8 +1,9 @@
 //! Iterates over the entries of one rank's part, while other ranks change it.
 //!
-//! Meanwhile buckets may be split, but are never merged. An *ending* is a value of the low bits of
-//! a hash, and the iterator visits every ending of a fixed number of bits. That number is the
-//! number of bits of the part's bucket numbers, as this rank knows it when the iteration begins.
+//! During an iteration buckets may be split, but are never merged. An *ending* is a value of the
+//! low bits of a hash, and the iterator visits every ending of a fixed number of bits. That number
+//! is the number of bits of the part's bucket numbers, as this rank knows it when the iteration
+//! begins.
 //!
 //! For each ending, the iterator finds the bucket that holds the ending's keys at that time, and
 //! copies it between two reads of the bucket's version. If the bucket's depth is less than the
@@ -45,7 +46,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// A key that is present throughout the iteration is returned exactly once, with one of the
     /// values that it had meanwhile. A key that is put or removed meanwhile is returned once or not
     /// at all. The entries of one bucket are copied at one moment. If the bucket has been split
-    /// less often than others, it is copied several times, each time at one moment.
+    /// less often than others, its entries are copied in several groups, each at one moment.
     pub fn local(&self) -> Entries<'_, F, M> {
         self.entries_of(self.fabric.rank())
     }

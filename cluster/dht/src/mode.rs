@@ -12,7 +12,7 @@ use syncline_fabric::{Fabric, Here, Position, Region, Window};
 
 /// A mode of a table: [`Fine`], unless a program asks for [`Coarse`].
 pub trait Mode<F: Fabric>: private::Sealed {
-    /// Whether writers lock buckets, and readers read their versions twice.
+    /// Whether writers lock buckets, and readers read a bucket's version before and after it.
     #[doc(hidden)]
     const FINE: bool;
 
@@ -25,8 +25,9 @@ pub trait Mode<F: Fabric>: private::Sealed {
     fn changing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
 }
 
-/// The mode in which readers write nothing: they copy between two reads of a bucket's version.
-/// Writers lock a bucket only while they make one change.
+/// The mode in which readers copy a bucket between two reads of its version, and write nothing. (A
+/// reader that changes have disturbed about 16 times locks the bucket.) Writers lock a bucket only
+/// while they make one change.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fine;
 
@@ -49,8 +50,8 @@ impl<F: Fabric> Mode<F> for Fine {
 /// The method of Christgau and Schnor (Figure 2): each rank's whole part has one window lock `L`.
 /// Readers of the part hold it shared, writers exclusively.
 ///
-/// This mode exists for comparison. If a rank dies while it holds a part's lock, all other ranks
-/// are blocked from the part for ever.
+/// This mode exists for comparison. If a rank dies while it holds a part's lock, other ranks that
+/// need the lock may wait for ever.
 ///
 /// Source: Christgau and Schnor, "Design of MPI Passive Target Synchronization for a
 /// Non-Cache-Coherent Many-Core Processor" (2019), section 2.2.

@@ -30,8 +30,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Calls a function with a copy of a key's value, or with `None` if it has none, and returns
-    /// the function's result. This is [`get`](Self::get) without an allocation. In the coarse mode
-    /// the function runs while the key's part is locked, and must not use the table.
+    /// the function's result. Unlike [`get`](Self::get), this does not allocate if key and value
+    /// have at most 240 bytes together. In the coarse mode the function runs while the key's part
+    /// is locked, and must not use the table.
     ///
     /// # Errors
     ///
@@ -77,10 +78,10 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// function returns `None`, the value is removed, and a key without a value stays as it is.
     /// Returns whether the key had a value before.
     ///
-    /// The function may be called several times, if others change the key's bucket meanwhile or if
-    /// the bucket has to be split. Only the argument and the result of the last call count. The
-    /// function must not use the table, since it may run while other ranks are excluded: after many
-    /// failed tries, and always in the coarse mode.
+    /// The function may be called several times, if other ranks or threads change the key's bucket
+    /// meanwhile or if the bucket has to be split. Only the argument and the result of the last
+    /// call count. The function must not use the table, since it may run while other ranks are
+    /// excluded: after many failed tries, and always in the coarse mode.
     ///
     /// # Errors
     ///
@@ -106,7 +107,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
 
     /// Makes room for this many entries in total, spread over the ranks, so that no row of buckets
     /// need be added later. Any rank may call it at any time. A call never makes the table smaller.
-    /// Dead ranks are skipped.
+    /// Ranks whose parts are gone are skipped.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
 //! Splits a bucket, or adds a line behind a full one.
 //!
-//! A bucket is split when a key finds no vacancy in the bucket's first line and the part has more
-//! bits than the bucket's depth. Otherwise, or if there is no room for the split, the key gets a
-//! vacant slot in a later line of the bucket, or a new line that is linked behind the bucket. When
-//! more lines have been linked in this way than one for every `MOST` buckets, the part gets another
-//! row, into which later splits move keys.
+//! A bucket is split when a key finds no vacancy in the bucket's first line and the part's bucket
+//! numbers have more bits than the bucket's depth. Otherwise, or if there is no room for the split,
+//! the key gets a vacant slot in a later line of the bucket, or a new line that is linked behind
+//! the bucket. When more lines have been linked in this way than one for every `MOST` buckets, the
+//! part gets another row, into which later splits move keys.
 
 use syncline_fabric::{Dead, Fabric, Full, Position};
 

@@ -70,10 +70,10 @@ impl Options {
 /// **Deaths.** When a rank dies, the keys of other ranks remain. If the dead rank's part is gone
 /// too, operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which keys
 /// these are. On a fabric whose parts outlive their ranks, such as [`Host`](syncline_fabric::Host),
-/// nothing is lost. An operation in which a rank died has either taken effect or not. If the rank
-/// held a bucket, other ranks that need it wait until the fabric knows of the death, and take the
-/// bucket over at most about 100 ms later. A block of memory that the dead rank had allocated may
-/// stay unused.
+/// nothing is lost. If a rank dies in an operation, the operation takes effect completely or not at
+/// all. If the rank held a bucket, other ranks that need it wait until the fabric knows of the
+/// death, and take the bucket over at most about 100 ms later. A block of memory that the dead rank
+/// had allocated may stay unused.
 ///
 /// **Threads.** Several threads of a rank may use a table if they may use the fabric.
 ///
@@ -117,7 +117,7 @@ where
     /// # Errors
     ///
     /// Same errors as [`open`](Table::open), and [`Error::Lock`] if the lock is too large. Locks
-    /// and their nodes must be in the first 4 GiB of a part, so the table must end there.
+    /// and their nodes must be in the first 4 GiB of a part, so the whole table must be in them.
     ///
     /// # Panics
     ///

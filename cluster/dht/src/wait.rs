@@ -28,8 +28,8 @@ impl Wait {
         Wait { looks: 0, ask_at: None, again: ASK }
     }
 
-    /// Pauses before the next read of a bucket's version. Returns whether the rank that holds the
-    /// bucket, according to `version`, is known to be dead.
+    /// Pauses before the next read of a bucket's version. Returns `true` if a check is due and the
+    /// rank that holds the bucket, according to `version`, is known to be dead.
     #[cold]
     pub fn pause(&mut self, fabric: &impl Fabric, at: Position, version: Version) -> bool {
         self.looks += 1;

@@ -37,8 +37,8 @@ int syncline_dsm_ranks(void);
 void syncline_dsm_run(int threads, void (*body)(void *argument), void *argument);
 
 /* Within syncline_dsm_run: the number of this thread among the threads of all ranks, from 0, and
- * the number of these threads. Outside of it, and in threads that the program has started
- * itself: the number of the rank, and the number of all ranks. */
+ * the number of these threads. Outside of it: the number of the rank, and the number of all ranks.
+ * A thread that the program has started itself always has the number of its rank. */
 int syncline_dsm_thread(void);
 int syncline_dsm_threads(void);
 

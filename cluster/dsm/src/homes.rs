@@ -8,8 +8,8 @@
 //! So one mechanism serves all placements. If lines are interleaved or in blocks, the wanted rank
 //! is a function of the line. With first touch, the wanted rank is the one that claims. A program
 //! places a line by hand by claiming it before any rank touches it. If the wanted rank is full, the
-//! line goes to the next rank that is not. A home never moves, so each node caches the homes that
-//! it has learnt.
+//! line goes to the next rank that is not full. A home never moves, so each node caches the homes
+//! that it has learnt.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -103,8 +103,8 @@ impl Homes {
         Ok(Home::from_bits(self.known[line]))
     }
 
-    /// Gives a line a home at this rank, and returns the line's home. That is another one if the
-    /// line had a home already, or if the rank is full.
+    /// Gives a line a home at this rank, and returns the line's home. If the line had a home
+    /// already, or if the rank is full, the returned home may be at another rank.
     ///
     /// # Errors
     ///

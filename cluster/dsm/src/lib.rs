@@ -7,9 +7,9 @@
 //! `tests/carina` runs the protocol alone on a simulated network, and `tests/nodes` runs the nodes'
 //! own code. Both compare the results with a sequentially consistent oracle.
 //!
-//! Responsible for: which nodes get which notices, which lines are kept, and what is sent home in
-//! which order; a program's page faults, locks, barriers and allocation. Not responsible for:
-//! transport, which is the fabric's task. A program on this memory must have no data races.
+//! This crate decides which nodes get which notices, which lines are kept, and what is sent home in
+//! which order. It also handles a program's page faults, locks, barriers and allocations. Transport
+//! is the fabric's task. A program on this memory must have no data races.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution
 //! on their Head" (HPDC'15), sections 3 and 4.

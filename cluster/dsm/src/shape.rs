@@ -3,7 +3,7 @@
 //! ```text
 //!   control     words about this rank: its state, barriers, counters      CONTROL bytes
 //!   locks       global locks, each with a counter                         LOCK bytes each
-//!   nodes       the heap from which waiters for these locks take their nodes
+//!   nodes       the heap from which this rank's threads take their nodes for all global locks
 //!   summary     a bit for each word of notices that is not zero
 //!   notices     a bit for each line, which is set if this rank got a notice about the line
 //!   homes       this rank's share of the table of homes: a word for each line of the share

@@ -157,8 +157,8 @@ fn an_instruction_that_crosses_pages_gets_every_page() {
     }
 }
 
-/// All threads write words of their own in pages that they share. Meanwhile other threads of the
-/// same rank take a lock, and so drop these pages. No write may be lost.
+/// All threads write words of their own in pages that they share. Meanwhile one thread of each rank
+/// takes a lock now and then, which drops these pages. No write may be lost.
 fn writers() {
     const PAGES: usize = 6;
     const ROUNDS: u64 = 3000;

@@ -129,7 +129,7 @@ pub trait Fabric {
     /// Dead ranks are not reported.
     fn flush_all(&self);
 
-    /// The pause between two polls of a word. `looks` is the number of polls since the wait began,
+    /// Pauses between two polls of a word. `looks` is the number of polls since the wait began,
     /// from 1; pauses grow with it. A fabric may return early when the word changes.
     fn pause(&self, at: Position, looks: u32);
 

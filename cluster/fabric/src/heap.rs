@@ -7,13 +7,13 @@
 //! ```
 //!
 //! The size of a block is a power of two and at least a cache line, so blocks share no lines. To
-//! pop a block, a rank reads the word of the stack, which gives the block, and the block's first
-//! word, which gives the next block. Then the rank exchanges the word of the stack. The tag counts
-//! these exchanges. If another rank has popped the block in between, the block's first word may
-//! have any value, but then the tag has changed too, and the exchange fails. The first word is read
-//! by a get, which may coincide with a put of the block's new owner, and also with a change by the
-//! rank that frees the block. An owner has flushed its puts before it frees a block. A tag has 24
-//! bits, so an error would require that an exact multiple of 2^24 exchanges happens between two
+//! pop a block, a rank reads the word of the stack, which gives the block. Then the rank reads the
+//! block's first word, which gives the next block, and exchanges the word of the stack. The tag
+//! counts these exchanges. If another rank has popped the block in between, the block's first word
+//! may have any value, but then the tag has changed too, and the exchange fails. The first word is
+//! read by a get, which may coincide with a put of the block's new owner, and also with a change by
+//! the rank that frees the block. An owner has flushed its puts before it frees a block. A tag has
+//! 24 bits, so an error would require that an exact multiple of 2^24 exchanges happens between two
 //! accesses of a rank.
 //!
 //! If a rank takes a block and dies before it links the block to something, the block is lost for

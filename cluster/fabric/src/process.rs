@@ -4,7 +4,7 @@
 //! A process number alone does not identify a process: after the process has ended, another one may
 //! get the number. So a process is identified by its start time as well. Processes in different
 //! containers or on different hosts count process numbers separately. Such processes can't check
-//! each other, and take each other for alive.
+//! each other, and each counts as alive for the other.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,7 +18,8 @@ pub struct Process {
     pub number: u64,
     /// When the process was started, in clock ticks since the machine was started.
     pub started: u64,
-    /// A hash of the namespaces in which the number and the start time are counted.
+    /// A hash of the machine's boot and of the namespaces in which the number and the start time
+    /// are counted.
     pub space: u64,
 }
 

@@ -33,7 +33,8 @@ pub fn size(mpi: &Constants, kind: Word) -> Option<usize> {
     known.find(|known| known >> 8 == handle && *known != 0).map(|known| (known & 0xff) as usize)
 }
 
-/// Queries the size of a type that the MPI library has accepted, and stores it in the table.
+/// Queries a type that the MPI library has accepted. If the type is basic and its elements are
+/// contiguous, stores its size in the table.
 #[cold]
 pub fn learn(mpi: &Constants, kind: Word) {
     static NAMED: OnceLock<Option<c_int>> = OnceLock::new();

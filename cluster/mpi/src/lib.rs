@@ -3,7 +3,7 @@
 //! again.
 //!
 //! ```text
-//!   program --> entries    one function for each of MPI's that concerns a window's locks
+//!   program --> entries    the functions of MPI that this library replaces, and its own ones
 //!                 |
 //!               create     makes a window under the scheme that its ranks request
 //!               ranks      how the ranks agree on the scheme

@@ -15,7 +15,7 @@ use crate::window::Window;
 
 static WINDOWS: LazyLock<RwLock<HashMap<Word, Arc<Window>>>> = LazyLock::new(RwLock::default);
 
-/// The number of windows that were added or removed; 0 before the first window.
+/// The number of additions and removals of windows; 0 before the first window.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {

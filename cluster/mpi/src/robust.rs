@@ -79,7 +79,7 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
         let words = Words { area, own: Process::own(), rank, ranks, asked };
         // SAFETY: the beginning of the row belongs to this rank, and no other rank reads it before
         // this rank has added something to the words. If it were read half-written, the process
-        // would be taken for alive, and nothing worse.
+        // would count as alive, and nothing worse would happen.
         unsafe { words.process(rank).write_volatile(process) };
         words
     }

@@ -47,7 +47,7 @@ pub fn goes_by_messages(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::MessageDeferred | Scheme::MessageImmediate)
 }
 
-/// Makes the locks in a segment of that size, for this rank or its stand-in. `process` is the
+/// Makes the locks in a segment of [`size`] bytes, for this rank or its stand-in. `process` is the
 /// rank's process, or a value for a process that can't be checked.
 pub fn locks(
     scheme: Scheme,

@@ -179,7 +179,7 @@ impl Code {
         meanings
     }
 
-    /// The start, end and role of the lock function with this address.
+    /// The start, end and role of the lock function that contains this address.
     fn function(&self, address: u64) -> Option<(u64, u64, Role)> {
         let after = self.functions.partition_point(|&(start, _, _)| start <= address);
         let &function = self.functions.get(after.checked_sub(1)?)?;

@@ -1,4 +1,4 @@
-//! The locks that a task holds, level by level, and what it accesses meanwhile.
+//! The locks that a task holds, level by level, and what it accesses while it holds them.
 //!
 //! A task in the kernel may be interrupted, and the interrupt's accesses belong to no section of
 //! the task. So a task has levels. Each level has the locks that were taken at it and the accesses
@@ -210,7 +210,8 @@ impl Task {
         }
         let mut level = self.levels.pop()?;
         let interrupted = level.interrupted;
-        // Locks that are still held at this level will be released at another one.
+        // Locks that are still held at this level will be released at another one, so they pass to
+        // the level below.
         let left = std::mem::take(&mut level.held);
         level.attempt = None;
         level.pending.clear();

@@ -18,7 +18,7 @@ pub struct Btf {
 
 #[derive(Debug)]
 enum Type {
-    /// A number or a pointer, with its size in bytes.
+    /// A number, an enumeration or a pointer, with its size in bytes.
     Plain(u32),
     /// An array, with the number of its element type and its length.
     Array(u32, u32),
@@ -46,7 +46,8 @@ const LOCKS: [&str; 7] =
 const DEPTH: usize = 16;
 
 impl Btf {
-    /// Parses the types; `None` if these bytes are damaged or have another format.
+    /// Parses the types; `None` if these bytes have another format or are cut short. Other damage
+    /// may go unnoticed.
     pub fn parse(bytes: &[u8]) -> Option<Btf> {
         let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         if bytes.get(..2)? != [0x9f, 0xeb] {

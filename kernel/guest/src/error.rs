@@ -11,10 +11,10 @@ pub enum Error {
         /// Debian's package that has it.
         package: &'static str,
     },
-    /// There is no kernel to boot, or the named file is not one.
+    /// There is no kernel to boot, or the named file is not one or can't be read or unpacked.
     #[error("{0}")]
     Kernel(String),
-    /// The guest's image could not be made.
+    /// The guest's image or disk could not be made.
     #[error("{0}")]
     Image(String),
     /// The kernel lacks something that is required.
@@ -36,7 +36,7 @@ pub enum Error {
         /// The console's last lines before the failure.
         said: String,
     },
-    /// QEMU ended, or was ended, before the load did.
+    /// QEMU ended, or was ended, before the load did; or a recording can't be read.
     #[error("{0}")]
     Run(String),
     /// A file of this machine can't be read or written, or a program can't be started.

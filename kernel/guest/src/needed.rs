@@ -17,7 +17,7 @@ const FOLDERS: [&str; 5] =
     ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"];
 
 /// The paths of the interpreter and of all libraries that a program needs, directly or indirectly;
-/// none for a file that is not an ELF program.
+/// an empty set for a file that is not an ELF program.
 ///
 /// # Errors
 /// A sentence, if the program or a library can't be read, or a library is missing.

@@ -27,12 +27,14 @@ pub struct Row {
     /// Of the sections that waited and could be compared, the share that conflicts with a section
     /// that it waited for.
     pub contended_conflicts: f64,
-    /// Average size in bytes of the address set of a conflicting section that waited.
+    /// Average size in bytes of the address set of the section that waited, over the pairs of
+    /// `contended_pairs` that conflict.
     pub contended_set: f64,
     /// Average number of conflicting bytes of a conflicting pair of a section that waited and a
     /// section that it waited for.
     pub contended_bytes: f64,
-    /// Pairs of a section and one of the previous sections of its lock.
+    /// Pairs of a section and one of the previous sections of its lock that another thread
+    /// executed. Two sections of readers are no pair.
     pub pairs: u64,
     /// The share of these pairs that conflicts.
     pub conflicts: f64,
@@ -66,7 +68,8 @@ pub struct Report {
     pub contended: u64,
     /// Number of locks.
     pub locks: usize,
-    /// Mean share of independent pairs, weighted by the time held; `None` if no pair was compared.
+    /// Mean share of independent pairs, weighted by the time held; `None` if no pair was compared,
+    /// or only pairs of locks with weight 0.
     pub independence: Option<f64>,
     /// The number of the guest's processors that this independence can keep busy.
     pub busy: Option<f64>,
@@ -74,7 +77,7 @@ pub struct Report {
     pub busy_of_15: Option<f64>,
     /// Sections that were left out because there was no memory for them when the trace was read.
     pub left_out: u64,
-    /// The number of earlier sections with which each section was compared.
+    /// The most earlier sections of its lock with which each section was compared.
     pub window: usize,
 }
 

@@ -68,7 +68,8 @@ pub struct Settings {
     pub processors: u32,
     /// Memory in mebibytes.
     pub memory: u32,
-    /// How many instructions one processor may be ahead of another; 0 for no limit.
+    /// How many instructions a processor may be ahead of the slowest busy one before it waits; 0
+    /// for no limit.
     pub quantum: u64,
     /// Whether the kernel runs without its mitigations.
     pub no_mitigations: bool,
@@ -93,7 +94,8 @@ pub struct About {
     pub processors: u32,
     /// Memory in mebibytes.
     pub memory: u32,
-    /// How many instructions one processor could be ahead of another; 0 for no limit.
+    /// How many instructions a processor could be ahead of the slowest busy one before it waited; 0
+    /// for no limit.
     pub quantum: u64,
     /// Whether the kernel ran without its mitigations.
     pub no_mitigations: bool,
@@ -201,8 +203,9 @@ fn lacks(error: Error) -> Error {
 /// Runs the load. `folder` is that of a new recording; the trace goes there, and everything else
 /// into [`FOLDER`].
 ///
-/// # Errors Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and
-/// [`crate::disk::make`]. Data that was recorded before an error is kept.
+/// # Errors
+/// Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and [`crate::disk::make`].
+/// Data that was recorded before an error is kept.
 pub fn run(
     settings: &Settings,
     learned: &Path,

@@ -69,7 +69,7 @@ struct Known {
     name: u64,
     epoch: u32,
     task: Task,
-    /// The locks that it held when recording began.
+    /// The locks that it held when recording began, without those that it has released since.
     before: Vec<u64>,
 }
 

@@ -1,7 +1,8 @@
 //! A lossy table of the locks' holders on all processors: a wait is recorded with the holder.
 //!
-//! Each lock has one slot, by its address; two locks with the same slot evict each other. A lost
-//! entry costs the name of the task that was waited for, and the order below, never an acquisition.
+//! Each lock has one slot, by its address; two locks with the same slot evict each other. If an
+//! entry is lost, the task that was waited for stays unknown, and the clocks may get out of order
+//! (see below); no acquisition gets lost by that.
 //!
 //! The table also keeps the processors' clocks in order. Each processor counts its own
 //! instructions, and two counts may differ. An acquisition of a lock must be later than the release
@@ -70,7 +71,7 @@ pub fn taken_since(lock: u64, order: u64) -> bool {
     last & TAG == tag(lock) && last >> TAG_BITS > order
 }
 
-/// Notes that a lock may be about to be released. Returns the earliest possible time of the
+/// Notes that a lock may just have been released. Returns the earliest possible time of the
 /// release, not before `now`.
 pub fn may_release(lock: u64, now: u64) -> u64 {
     let slot = slot(lock);

@@ -13,9 +13,9 @@
 //! ```
 //!
 //! Arguments: `out=FOLDER` for the output, `trace=FOLDER` if the trace goes elsewhere, `plan=FILE`
-//! for the plan of the kernel; without a plan the plugin only takes files from the guest.
-//! `quantum=N` keeps the processors within N instructions of each other. `size=N` limits the trace,
-//! in bytes.
+//! for the plan of the kernel; without a plan the plugin only takes files from the guest. With
+//! `quantum=N`, a processor that is more than N instructions ahead of the slowest busy one waits
+//! for it, a millisecond at most. `size=N` limits the trace, in bytes.
 
 mod cpu;
 mod export;

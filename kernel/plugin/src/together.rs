@@ -15,8 +15,8 @@ const NAPS: u32 = 20;
 
 struct One {
     executed: AtomicU64,
-    /// Whether the processor executes: not before it was started, and not from the time when it
-    /// becomes idle until its next call of [`advance`].
+    /// Whether the processor executes. It does from its first call of [`advance`] until it becomes
+    /// idle, and again from each next call until it becomes idle again.
     busy: AtomicBool,
 }
 
@@ -26,7 +26,7 @@ static QUANTUM: AtomicU64 = AtomicU64::new(0);
 static WAITS: AtomicU64 = AtomicU64::new(0);
 static GIVEN_UP: AtomicU64 = AtomicU64::new(0);
 
-/// Sets how far a processor may be ahead, in instructions; 0 for no limit.
+/// Sets how many instructions a processor may be ahead before it waits; 0 for no limit.
 pub fn set_quantum(instructions: u64) {
     QUANTUM.store(instructions, Ordering::Relaxed);
 }

@@ -19,8 +19,8 @@ const PUTS: Position = Position { rank: 0, at: 256 };
 /// The number of keys that the dying rank puts.
 const DYING_KEYS: u64 = 60;
 
-/// All ranks increment, all but rank 0 until they are killed. When all others are dead, rank 0
-/// counts.
+/// All ranks increment: rank 0 until all others are dead, and the others until they are killed.
+/// Then rank 0 counts.
 pub fn work_until_killed(host: Host) {
     let table = Table::open(host.clone(), OPTIONS).unwrap();
     let alive = || (1..host.ranks()).filter(|&rank| host.is_alive(rank)).count();

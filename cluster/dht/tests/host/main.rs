@@ -109,7 +109,8 @@ fn counts<M: Mode<Host>>(table: &Table<Host, M>) {
     meet(host);
 }
 
-/// All ranks increment the same keys in the coarse mode, under different window locks.
+/// All ranks increment the same keys in the coarse mode, with one kind of window lock after
+/// another.
 fn coarse(host: &Host) {
     fn under<L: RawSharedLock<Memory = Window<Host>> + Zeroable + 'static>(host: &Host, at: usize) {
         let options = Options { at: 4096 + at * (512 << 10), ..OPTIONS };

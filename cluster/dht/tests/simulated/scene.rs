@@ -46,7 +46,8 @@ impl Scene {
         let bytes = if self.ranks <= 64 { 256 * 1024 } else { 32 * 1024 };
         let mut simulation = Simulation::new(self.ranks, bytes, self.seed);
         if random.u8(..4) == 0 {
-            // With this network, reading and writing word by word takes longer than a split.
+            // With this network, a put or a get that is done in pieces may take longer than a
+            // split.
             simulation = simulation.on(Network { tear: 40_000, ..Network::default() });
         }
         for _ in 0..self.deaths {
@@ -208,8 +209,8 @@ fn operate<F: Fabric, M: Mode<F>>(
         What::Put(new) => table.put(key, &value(new, random)).map(Answer::Was),
         What::Remove => table.remove(key).map(Answer::Was),
         What::Update(by) => {
-            // If others change the value while this look-up runs, the value that the look-up has
-            // read is discarded, so it may be anything.
+            // If other ranks change the value during the look-up, the update discards the value
+            // that the look-up has read, so it may be anything.
             let old = Cell::new(None);
             let next = |found: Option<&[u8]>| {
                 let found = found.map(|value| number(value).unwrap_or(u64::MAX));

@@ -46,9 +46,8 @@ const fn row(scheme: Scheme, class: Class, invalidated: Invalidation) -> TableRo
     TableRow { scheme, class, invalidated, downgraded: true }
 }
 
-/// Table 1. The paper has a single row for S, and one for the S of P/S. Here each class of shared
-/// lines has its own row. Everything that was written is downgraded, even private lines (section
-/// 3.4.2).
+/// Table 1. The paper has a single row for S, and one for the S of P/S. Here every scheme has a row
+/// for each class. Everything that was written is downgraded, even private lines (section 3.4.2).
 pub const TABLE: [TableRow; 12] = [
     row(Scheme::Shared, Class::Private, Invalidation::Always),
     row(Scheme::Shared, Class::NoWriter, Invalidation::Always),

@@ -134,7 +134,8 @@ mod tests {
     fn an_instruction_gets_all_its_lines() {
         for slots in [4, 5, 8, 12] {
             let mut cache = Cache::new(64, slots);
-            // Lines of the same set, for every number of slots here, and the lines after them.
+            // Lines 0 and 24 are in one set for every number of slots here, and so are lines 1 and
+            // 25.
             let needed = [0, 1, 24, 25];
             (40..50).for_each(|line| come(&mut cache, line));
             let mut misses = 0;

@@ -30,7 +30,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Each count with its name, in the order of a table.
+    /// Each count with its name, in the order in which they are printed and C programs get them.
     pub fn named(&self) -> [(&'static str, u64); 11] {
         [
             ("misses", self.misses),

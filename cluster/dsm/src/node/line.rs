@@ -58,8 +58,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Deposits this node in a line's entry, unless this node has done so before or the scheme does
-    /// not register nodes in this role.
+    /// Deposits this node in a line's entry, unless this node is in the entry in this role already
+    /// or the scheme does not register nodes in this role.
     fn enter(&mut self, line: usize, home: Home, role: Role) -> Result<(), Dead> {
         let known = self.known[line];
         let done = if role == Role::Reader { known.reads } else { known.writes };

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! The same code serves all fabrics and all fault sides: simulated nodes run it in random programs
-//! (`tests/nodes`), and processes run it in signal handlers. One thread at a time runs a node's
-//! code, while other threads may access pages; `freeze` stops their writes. Nothing here allocates
-//! after the node is made.
+//! (`tests/nodes`), and processes run it in fences and in signal handlers. One thread at a time
+//! runs a node's code, while other threads may access pages; `freeze` stops their writes. Nothing
+//! here allocates after the node is made.
 
 mod cache;
 mod counts;

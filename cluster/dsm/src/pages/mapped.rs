@@ -91,7 +91,7 @@ impl Pages for Mapped {
         unsafe { libc::madvise(start.cast(), bytes, libc::MADV_REMOVE) };
     }
 
-    /// Does nothing, as in `guarded`: clean pages are protected always, and the node makes the
+    /// Does nothing, as in `guarded`: clean pages are always protected, and the node makes the
     /// written ones clean before it drops them.
     fn freeze(&mut self, _: Range<usize>) {}
 

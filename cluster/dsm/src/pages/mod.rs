@@ -5,8 +5,8 @@
 //!   plain    pages in buffers, for simulated nodes: every access is a call
 //!   memory   the range of global addresses, and the calls that map memory
 //!   uffd     userfaultfd
-//!   tracked  userfaultfd, where the kernel itself records which pages were written (6.7)
-//!   guarded  userfaultfd, where first writes come to the handler (5.11)
+//!   tracked  userfaultfd, where the kernel itself records which pages were written (Linux 6.7)
+//!   guarded  userfaultfd, where first writes come to the handler (Linux 5.11)
 //!   mapped   SIGSEGV and `mprotect`, everywhere
 //!   written  which pages are written, if the kernel does not record that
 //!   choose   which of the three fault sides this process gets

@@ -175,16 +175,16 @@ impl GlobalMemory {
         }
     }
 
-    /// Takes pages for `size` bytes from the high end. `bytes` is what the caller asked for, for
-    /// the error.
+    /// Takes pages for `size` bytes from the high end. An error reports `bytes`, which the caller
+    /// asked for.
     fn take_above(&self, size: usize, bytes: usize) -> Result<usize, OutOfMemory> {
         let pages = size.div_ceil(PAGE);
         let (_, above) = self.take(bytes, |(below, above)| (below, above + pages))?;
         Ok((self.rank.shape.pages() - above) * PAGE)
     }
 
-    /// Replaces the two numbers of taken pages by the result of `change`, if the memory has so
-    /// many. `bytes` is what the caller asked for, for the error.
+    /// Replaces the two numbers of taken pages by the result of `change`, if the memory has that
+    /// many pages. Otherwise the error reports `bytes`, which the caller asked for.
     fn take(
         &self,
         bytes: usize,

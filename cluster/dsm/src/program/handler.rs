@@ -1,10 +1,11 @@
 //! The signal handler for accesses to shared memory whose pages are absent or not writable.
 //!
-//! Accesses to absent pages and writes to clean ones raise a signal in the thread that makes the
-//! access: SIGBUS or SIGSEGV, depending on the fault side. The handler lets the node make the
-//! access possible, and returns; then the processor retries the access. The handler allocates
-//! nothing. The handler takes the node's lock. That can't deadlock with the handler's own thread: a
-//! thread that holds the node's lock has all signals blocked and touches no shared memory.
+//! Accesses to absent pages raise a signal in the thread that makes the access: SIGBUS under
+//! userfaultfd, and SIGSEGV under `mprotect`. So do writes to clean pages, unless the kernel
+//! records them, and writes to frozen pages. The handler lets the node make the access possible,
+//! and returns; then the processor retries the access. The handler allocates nothing. The handler
+//! takes the node's lock. That can't deadlock with the handler's own thread: a thread that holds
+//! the node's lock has all signals blocked and touches no shared memory.
 //!
 //! A signal for another address belongs to the program. Such a signal goes to the handler that was
 //! installed before ours; without one, the system's default action follows. A signal that a process

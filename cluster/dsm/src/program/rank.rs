@@ -19,11 +19,13 @@ use crate::shape::{Control, Layout, PAGE, Shape};
 
 pub(super) type NodeOfRank = Node<Host, Box<dyn Pages + Send>>;
 
-/// The exit status of a process that can't go on, because another rank died or the system failed.
+/// The exit status of a process that can't go on, because another rank's memory is lost. The
+/// command `syncline cluster` also ends with it if a signal ended a rank, or if a rank left the
+/// shared memory without [`finish`](super::Program::finish).
 pub const LOST: i32 = 3;
 
-/// The value of [`Control::State`] for a rank that has started. For a rank that has left in order
-/// it is [`LEFT`].
+/// The value of [`Control::State`] for a rank that has started. For a rank that has called
+/// [`Program::finish`](super::Program::finish) it is [`LEFT`].
 pub const JOINED: u64 = 1;
 /// See [`JOINED`].
 pub const LEFT: u64 = 2;
@@ -101,7 +103,8 @@ impl Rank {
             if !here && !self.is_allocated(page) {
                 return false;
             }
-            // The page is present and can't be accessed, so the access is a write.
+            // If the kind is unknown and the page is present, the access is a write: a read of a
+            // present page does not fault.
             let access = access.unwrap_or(if here { Access::Write } else { Access::Read });
             reached(node.fault(page, access));
             true

@@ -61,7 +61,8 @@ impl Threads {
     ///
     /// # Panics
     ///
-    /// If a thread panics, with its panic; if `threads` is 0; if the system can't start a thread.
+    /// If a thread panics, once the others have returned. If `threads` is 0. If the system can't
+    /// start a thread.
     pub fn run(&self, threads: usize, body: impl Fn() + Sync) {
         assert!(threads > 0, "a rank runs at least one thread");
         self.set_threads(threads);

@@ -1,17 +1,17 @@
 //! The log at a home, which holds notices for all nodes about lines that live there. Without a log,
 //! such a notice would be one message for each node.
 //!
-//! Entries are in a ring. Each has a number, which the word `LogTail` of the home counts; the
+//! Entries are in a ring. The word `LogTail` of the home counts them and gives each its number. The
 //! entry's upper half is this number modulo 2^32, and its lower half is `line + 1`. After an entry
 //! is written, one global word counts it. A node that finds at a fence that this word has grown
 //! reads every log from the entry at which it stopped.
 //!
-//! 1. An entry may be written before the entry with the preceding number is. A reader reads the
-//!    written entries, and starts at the missing one the next time. There is a next time, because
-//!    the missing entry will still be counted.
-//! 2. The ring may have gone round, and a reader may have lost entries. It notices that by
-//!    `LogTail` or by the numbers of the entries. It then assumes a notice for every line: that
-//!    costs misses, and is sound.
+//! 1. An entry may be written before the entry with the preceding number is written. A reader reads
+//!    the written entries, and starts at the missing one the next time. There is a next time,
+//!    because the missing entry will still be counted.
+//! 2. The ring may have gone round, so that a reader has lost entries. The reader notices that by
+//!    `LogTail` or by the numbers of the entries. It then assumes a notice for every line, which
+//!    costs misses and is sound.
 //! 3. A writer that was overtaken by a whole round does not overwrite the newer entry. A node that
 //!    has not read the writer's own entry yet has lost it, as in case 2.
 

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Every operation is complete when its call returns. So when the call for a deposit returns, its
-//! notices have arrived, and the mark *told* was set after that. A release makes deposits while it
-//! downgrades. So when the release ends, the notices of these deposits have arrived.
+//! notices have arrived. If the deposit sets the mark *told*, it was set after that. A release
+//! makes deposits while it downgrades. So when the release ends, the notices of these deposits have
+//! arrived.
 //!
 //! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 3.3;
 //! docs/internals/dsm.md lists the differences.
@@ -27,7 +28,8 @@ use log::Logs;
 /// A node's state for the use of the directory.
 #[derive(Debug)]
 pub struct Pyxis {
-    /// The number of notices that this node has taken in.
+    /// The number of notices in this node's part when it last took them in; the logs have counts of
+    /// their own.
     notices: u64,
     logs: Logs,
 }

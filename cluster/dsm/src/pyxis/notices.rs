@@ -8,8 +8,9 @@
 //!
 //! The sender sets the line's bit, then the bit of that word in the summary, and then increments
 //! the count. The receiver loads the count. If the count has grown, the receiver takes the words of
-//! the summary, and then each word of notices whose bit is set in the summary. So a fence without
-//! notices costs one load of a word in the node's own part.
+//! the summary, and then each word of notices whose bit is set in the summary. So if there are no
+//! notices, they cost a fence one load of a word in the node's own part. (The logs cost it another
+//! load, of their count at rank 0.)
 //!
 //! Invariant: no notice is lost. Once a sender has incremented the count, the notice's bit has been
 //! taken, or the receiver finds the bit after its next load of the count, or the count grows once

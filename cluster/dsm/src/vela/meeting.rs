@@ -17,7 +17,7 @@ use crate::shape::{Control, Layout};
 #[derive(Debug, Default)]
 pub struct Meeting {
     rounds: u64,
-    /// This rank's machine, which the first barrier finds.
+    /// This rank's machine, which the first call of [`meet`](Self::meet) determines.
     machine: Option<Machine>,
 }
 

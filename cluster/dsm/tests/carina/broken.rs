@@ -59,7 +59,7 @@ pub enum Broken {
     NoticesNotAwaited,
     /// Slip: the count of all logs' entries is incremented while the entry is still under way.
     CountBeforeLog,
-    /// Slip: a private line is not downgraded at a release.
+    /// Slip: a private line is not downgraded at a fence.
     PrivateNotDowngraded,
     /// Slip: a written line is dropped without a downgrade.
     DirtyDropped,

@@ -24,11 +24,11 @@ use thiserror::Error as ThisError;
 use crate::fabric::Position;
 use crate::process::Process;
 
-/// "syncline" and the version of this layout.
+/// "synfab", for Syncline's fabric, and the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"synfab02");
 const PAGE: usize = 4096;
-/// The value of a rank's process number when the rank is claimed and its process is not written
-/// yet.
+/// The value of a rank's process number when a process has claimed the rank and has not written its
+/// identity yet, or can't.
 const CLAIMED: u64 = u64::MAX;
 /// The size of the header's fields before the ranks' processes, in bytes.
 const FIXED: usize = 24;

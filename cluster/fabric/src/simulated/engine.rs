@@ -1,5 +1,6 @@
-//! The engine of a simulation: it handles events in the order of simulated time. An operation has
-//! the following course. The parentheses name what delays it: ports, and the way between the ranks.
+//! The engine of a simulation: it handles events in the order of simulated time. An operation takes
+//! the following steps. The parentheses name what delays a step: ports, and the way between the
+//! ranks.
 //!
 //! ```text
 //!   issue --(port, way)--> Arrive --(port)--> Effect, for each piece --(port, way)--> Done --> the rank

@@ -14,7 +14,8 @@ pub struct Network {
     /// The longest random delay that is added to each way. For one way in 64, drawn at random, the
     /// limit is sixteen times as long.
     pub delay: u64,
-    /// The longest random delay of each piece of data that is longer than a word.
+    /// The longest random delay of each piece, if an operation's data takes effect in several
+    /// pieces.
     pub tear: u64,
     /// Bytes that pass a port per microsecond.
     pub bandwidth: u64,
@@ -45,7 +46,7 @@ impl Network {
         rank / self.near
     }
 
-    /// A duration of the way from one rank to another, with its random delay.
+    /// The time of one way from one rank to another, with its random delay.
     pub(super) fn way(&self, from: usize, to: usize, random: &mut fastrand::Rng) -> u64 {
         let is_near = self.machine(from) == self.machine(to);
         let latency = if is_near { self.latency_near } else { self.latency_far };

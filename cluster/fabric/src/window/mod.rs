@@ -15,8 +15,8 @@
 //! section. Code that uses a lock directly calls this function before it releases the lock.
 //!
 //! Waiters pause by the fabric's own means, which take into account where the word is
-//! ([`Memory::pause_at`]). So the only waiting policy is [`Spin`](syncline::wait::Spin). Threads
-//! are grouped by the machines of their ranks.
+//! ([`Memory::pause_at`]). Yielding and parking are such pauses too, so a waiter spins under every
+//! waiting policy. Threads are grouped by the machines of their ranks.
 //!
 //! On a fabric whose parts die with their ranks, an access to a lock in a dead rank's part panics.
 //! On `Host` the part stays, but a lock that a dead rank held is never released. So a rank that

@@ -12,7 +12,7 @@ use syncline_fabric::{Change, Dead, Fabric, Heap, Here, Position, Simulated, Win
 
 use crate::cases::{Tested, message, section, sum};
 
-/// A fabric with one fault, or with none if no constant below is `FAULT`.
+/// A fabric with one fault, or with none if `FAULT` is none of the constants below.
 #[derive(Clone, Debug)]
 struct Faulty<const FAULT: usize>(Simulated);
 
@@ -26,7 +26,7 @@ const PLAIN_CHANGE: usize = 2;
 const PLAIN_STORE: usize = 3;
 /// A compare-and-swap is two operations: the comparison and the store.
 const SPLIT_EXCHANGE: usize = 4;
-/// A word of another rank's part is taken for the word in the rank's own part.
+/// A load or change of a word in another rank's part uses the word in the rank's own part instead.
 const OWN_PART: usize = 5;
 
 impl<const FAULT: usize> Tested for Faulty<FAULT> {
@@ -175,8 +175,7 @@ struct Counted<const FAULT: usize> {
     held: <Window<Simulated> as Memory>::Word,
 }
 
-/// The lock is released by a store of the value that the word should have then. So a rank that has
-/// come meanwhile is forgotten.
+/// The lock is released by a store of 0. So the count of a rank that has come meanwhile is lost.
 const RELEASED_BY_A_STORE: usize = 0;
 /// The lock is acquired by a load and then a store.
 const TAKEN_IN_TWO_STEPS: usize = 1;

@@ -12,7 +12,7 @@ macro_rules! lock {
         fn $name() {
             type Lock = syncline::lock::$Lock<Spin, Window<Simulated>>;
             for seed in 0..seeds(60) {
-                // In the last of these, two ranks are on another machine than the others.
+                // With 18 ranks, two of them are on another machine than the others.
                 let ranks = [2, 3, 5, 18][seed as usize % 4];
                 if let Err(fault) = section::<Simulated, Lock>(ranks, 4, seed) {
                     panic!("{ranks} ranks, seed {seed}: {fault}");

@@ -65,7 +65,8 @@ extern "C" fn SL_Err_owner_died() -> c_int {
     owner_died().class
 }
 
-/// The error class for a part whose rank is on another host and has died.
+/// The error class for a part that can't be locked any more, because its rank is on another host
+/// and has died, can't be reached or does not serve the window.
 #[unsafe(no_mangle)]
 extern "C" fn SL_Err_rank_gone() -> c_int {
     rank_gone().class

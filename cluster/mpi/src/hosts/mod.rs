@@ -13,10 +13,10 @@
 //!
 //! The lock of a part is in the segment of the host that its rank is on. The ranks of this host use
 //! the lock by the processor's atomic instructions. For a rank on another host there is a
-//! *stand-in* in the process of the part's rank. The server's thread runs the code of this lock,
-//! with the other rank's row of the segment, and answers when it has acquired the lock. So only the
-//! processors of one host change a word, and a scheme works between hosts as it does within one;
-//! only the next rank in a queue is notified by a message.
+//! *stand-in* in the process of the part's rank. The server's thread in that process runs the
+//! lock's code with the other rank's row of the segment, and answers when it has acquired the lock.
+//! So only the processors of one host change a word, and a scheme works between hosts as it does
+//! within one; only the next rank in a queue is notified by a message.
 //!
 //! A request and its answer are two messages. A release is one message, and no rank waits for it.
 //! The server's thread works no matter what its process does meanwhile. This thread calls no

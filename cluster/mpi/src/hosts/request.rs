@@ -15,9 +15,9 @@ pub enum What {
     Acquire,
     /// Release the part of the target.
     Release,
-    /// Share all parts on this host if that needs no wait.
+    /// Share all parts on the server's host if that needs no wait.
     TryAll,
-    /// End the sharing of all parts on this host.
+    /// End the sharing of all parts on the server's host.
     ReleaseAll,
     /// Declare that the data under the lock of the target's part is consistent.
     Consistent,

@@ -3,8 +3,8 @@
 //! it locks all parts by requests.
 //!
 //! To share all parts, a rank tries the hosts one after another, without waiting at any. If one
-//! host refuses, the rank releases the others. So a rank that waits for all parts does not block
-//! other ranks meanwhile.
+//! host refuses, the rank releases the parts of the hosts before it. So a rank that waits for all
+//! parts does not block other ranks meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

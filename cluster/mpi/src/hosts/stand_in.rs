@@ -187,8 +187,8 @@ impl Service for StandIns {
             match self.waiting[at].acquisition.resume(()) {
                 CoroutineResult::Yield(()) => at += 1,
                 CoroutineResult::Return(taken) => {
-                    // Requests are finished in the order in which they arrived, which is also their
-                    // order in queues.
+                    // This keeps the order in which the requests arrived and are resumed, which is
+                    // also their order in queues.
                     let waiting = self.waiting.remove(at);
                     self.finish(waiting, taken, answers);
                 }

@@ -44,7 +44,7 @@ pub fn base() -> usize {
     base
 }
 
-/// The lowest position at which this process can map a segment, or 0 if it can't map any.
+/// The lowest position that is free in this process's region, or 0 if the process has no region.
 pub fn position() -> usize {
     // Relaxed: windows of one communicator are made one after another, and each communicator's
     // ranks agree for themselves.

@@ -1,5 +1,5 @@
-//! When operations are complete: flushes, and the order of copies and of a rank's own loads and
-//! stores with the accesses of other ranks.
+//! When operations are complete: flushes, and how copies and a rank's own loads and stores are
+//! ordered with the accesses of other ranks.
 //!
 //! An unlock flushes before it releases the lock, so everything that was sent is complete at its
 //! target then. A rank's own loads and stores are ordered by the lock's words if the window has one
@@ -13,7 +13,7 @@ use std::sync::atomic::fence;
 use super::{FREE, Target, UNCHECKED, Window};
 use crate::library::{SUCCESS, below, drive};
 
-/// After this many calls without a call of the MPI library, this rank makes progress once: the
+/// One in this many calls that need no call of the MPI library makes progress nevertheless: the
 /// program may be polling for something that needs this rank's progress.
 const STEPS: u32 = 64;
 

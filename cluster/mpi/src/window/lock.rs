@@ -20,9 +20,9 @@ impl Window {
         self.lock_until(kind, rank, assert, None, &mut false)
     }
 
-    /// `MPI_Win_lock`, which waits at most until a deadline on the segments' clock if there is one.
-    /// `taken` becomes true if the lock is acquired, if it is deferred until something is sent, or
-    /// if none is needed (`MPI_MODE_NOCHECK`, `MPI_PROC_NULL`).
+    /// `MPI_Win_lock` with an optional deadline on the segments' clock, until which it waits at
+    /// most. `taken` becomes true if the lock is acquired, if it is deferred until something is
+    /// sent, or if none is needed (`MPI_MODE_NOCHECK`, `MPI_PROC_NULL`).
     #[inline]
     pub fn lock_until(
         &self,

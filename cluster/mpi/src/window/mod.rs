@@ -83,8 +83,8 @@ pub struct Window {
     opening: Mutex<()>,
     /// Whether something was put by a copy since copies were last ordered.
     unordered: AtomicBool,
-    /// The number of calls that made no MPI progress. The number is approximate, since threads may
-    /// overwrite each other's steps.
+    /// The number of calls that needed no call of the MPI library. The number is approximate, since
+    /// threads may overwrite each other's steps.
     steps: AtomicU32,
 }
 

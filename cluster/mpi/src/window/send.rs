@@ -70,8 +70,8 @@ impl Window {
         if self.made.deferred && target.state.load(Relaxed) != FREE {
             match self.acquire_now(number, target) {
                 SUCCESS => {}
-                // If the error only reports a dead owner, the rank holds the part nevertheless.
                 code if target.state.load(Relaxed) >= SHARED_LATER => return Err(code),
+                // The error only reports a dead owner, and the rank holds the part nevertheless.
                 _ => {}
             }
         }
