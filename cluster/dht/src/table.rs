@@ -149,7 +149,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// part and in this rank's part. Records them where none are recorded. `lock` identifies the
     /// mode.
     fn agree(self, lock: u64) -> Result<Self, Error> {
-        assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for 65,534 ranks");
+        assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for at most 65,534 ranks");
         let Layout { at, bytes, bits } = self.layout;
         let format = [VERSION, at as u64, bytes as u64, bits.into(), lock, probe()]
             .into_iter()

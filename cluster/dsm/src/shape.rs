@@ -150,6 +150,8 @@ pub enum Control {
 const CONTROL: usize = 704;
 /// A bit of [`Control::Asked`]: the rest of the word is a lock's number.
 pub const ASKED_LOCK: u64 = 1 << 63;
+/// A bit of [`Control::Asked`]: the rest of the word is the position of a page in the shared memory.
+pub const ASKED_PAGE: u64 = 1 << 62;
 
 impl Layout {
     /// A word of a rank's control block.

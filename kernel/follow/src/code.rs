@@ -27,8 +27,6 @@ pub enum Exec {
     Begin(Role),
     /// A lock function returns, or ends with a jump to another function that returns for it.
     Done(Role),
-    /// A try has succeeded.
-    Proved(Role),
     /// A function that waits for a lock begins.
     Slow(Role),
     /// The entry of an exception or interrupt.

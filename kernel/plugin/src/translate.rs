@@ -136,7 +136,6 @@ fn attach(one: &One<'_>, meaning: &Meaning) {
         match *exec {
             Exec::Begin(role) => one.on_exec(callbacks::on_begin, callbacks::pack(role)),
             Exec::Done(role) => one.on_exec(callbacks::on_done, callbacks::pack(role)),
-            Exec::Proved(role) => one.on_exec(callbacks::on_proved, callbacks::pack(role)),
             Exec::Slow(role) => one.on_exec(callbacks::on_slow, callbacks::pack(role)),
             Exec::Enter(Source::Exception) => one.on_exec(callbacks::on_exception, null_mut()),
             Exec::Enter(Source::Interrupt) => one.on_exec(callbacks::on_interrupt, null_mut()),

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LINE 128
 
@@ -169,9 +170,9 @@ WORD(fas)
 WORD(dec)
 WORD(ticket)
 
-// Anderson's array, with as many slots as the benchmarks have threads on two processors.
+// Anderson's array, with as many slots as the benchmarks have threads: at most 32 for each processor.
 
-#define SLOTS 64
+static unsigned slots_needed(void) { return 32 * (unsigned)sysconf(_SC_NPROCESSORS_ONLN); }
 
 struct anderson {
     ck_spinlock_anderson_t own;
@@ -182,9 +183,10 @@ struct anderson_thread {
 static inline struct anderson_thread anderson_enter(void) { return (struct anderson_thread){NULL}; }
 static inline void anderson_leave(struct anderson_thread *thread) { (void)thread; }
 static void anderson_init(struct anderson *lock) {
-    ck_spinlock_anderson_thread_t *slots = aligned_alloc(LINE, SLOTS * sizeof *slots);
+    unsigned number = slots_needed();
+    ck_spinlock_anderson_thread_t *slots = aligned_alloc(LINE, number * sizeof *slots);
     if (slots == NULL) abort();
-    ck_spinlock_anderson_init(&lock->own, slots, SLOTS);
+    ck_spinlock_anderson_init(&lock->own, slots, number);
 }
 static inline void anderson_acquire(struct anderson *lock, struct anderson_thread *thread) {
     ck_spinlock_anderson_lock(&lock->own, &thread->slot);

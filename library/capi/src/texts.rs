@@ -11,13 +11,13 @@ impl Refusal {
     fn text(self) -> &'static CStr {
         match self {
             Self::NotHolder => c"this thread does not hold the lock; unlock it where it was locked",
-            Self::Deadlock => c"this thread holds the lock already, and would wait for itself",
-            Self::Busy => c"the lock is in use; try again, or destroy it when nobody uses it",
+            Self::Deadlock => c"this thread would wait for itself: it holds the lock already, or is inside a section or a transaction",
+            Self::Busy => c"the lock, the end of a channel or the server is in use; try again, or destroy it when no thread uses it",
             Self::TimedOut => c"the deadline has passed",
-            Self::Invalid => c"not an initialised lock, not a name of one, or not a time; syncline_lock_names() lists the names",
-            Self::NoMemory => c"no memory for the lock",
+            Self::Invalid => c"a null pointer, not an initialised object, or not a valid name, time or size; syncline_lock_names() lists the names of locks",
+            Self::NoMemory => c"no memory for it",
             Self::Unsupported => c"this lock has no such operation; choose one that has",
-            Self::NotNow => c"the channel is full or empty, or the lock has all the readers that it can count; try again later",
+            Self::NotNow => c"the channel is full or empty, the server has no free slot, or the lock has all the readers that it can count; try again later",
             Self::Disconnected => c"the other end of the channel is gone; destroy this one",
         }
     }

@@ -70,7 +70,7 @@ impl<M: Memory> Barrier<M> {
     /// Release ordering.
     pub fn wait(&self) -> BarrierWaitResult {
         let round = self.arrived.with(|arrived| {
-            // Relaxed: it is written under this lock. Sleepers have marked it.
+            // Relaxed: it is written under this lock. Sleepers may have marked it.
             let round = self.round.load(Relaxed) & !PARKED;
             *arrived += 1;
             if *arrived < self.threads {

@@ -38,8 +38,8 @@ struct Tables {
 /// The files that have been read.
 #[derive(Default)]
 pub struct Files {
-    /// By their paths; `None` for those that could not be read.
-    read: HashMap<PathBuf, Option<Tables>>,
+    /// By what identifies them; `None` for those that could not be read.
+    read: HashMap<Identity, Option<Tables>>,
     /// The recorder's file. Attaching copies it into memory that a process can map.
     recorder: Option<PathBuf>,
 }
@@ -57,17 +57,17 @@ impl Files {
     /// instructions there. A file is read when it is first needed, because no thread is ever seen
     /// in most of a program's files.
     pub fn module(&mut self, pid: u32, mapping: &Mapping) -> Option<Module<Bytes>> {
-        if !self.read.contains_key(&mapping.path) {
+        if !self.read.contains_key(&mapping.file) {
             let seen = match &self.recorder {
-                Some(recorder) if mapping.path.to_string_lossy().starts_with(COPIED) => {
+                Some(recorder) if mapping.file.path.to_string_lossy().starts_with(COPIED) => {
                     recorder.clone()
                 }
                 // A process in another mount namespace may have other files at its paths.
-                _ => format!("/proc/{pid}/root{}", mapping.path.display()).into(),
+                _ => format!("/proc/{pid}/root{}", mapping.file.path.display()).into(),
             };
-            self.read.insert(mapping.path.clone(), Tables::read(&seen));
+            self.read.insert(mapping.file.clone(), Tables::read(&seen));
         }
-        let tables = self.read[&mapping.path].as_ref()?;
+        let tables = self.read[&mapping.file].as_ref()?;
         let bias = tables.bias(mapping)?;
         let mut sections = ExplicitModuleSectionInfo { base_svma: 0, ..Default::default() };
         let place = |(address, bytes): &(u64, Bytes)| *address..address + bytes.len() as u64;
@@ -83,7 +83,7 @@ impl Files {
     /// Where Python's interpreter is in a process, if a mapping's file contains it. The file must
     /// have been read.
     pub fn python(&self, mapping: &Mapping) -> Option<Place> {
-        let tables = self.read.get(&mapping.path)?.as_ref()?;
+        let tables = self.read.get(&mapping.file)?.as_ref()?;
         let (place, bias) = (tables.python.as_ref()?, tables.bias(mapping)?);
         let moved = |address: u64| address.wrapping_add(bias);
         Some(Place {
@@ -150,6 +150,16 @@ pub struct Mapping {
     /// The addresses at which they are mapped.
     pub range: Range<u64>,
     offset: u64,
+    file: Identity,
+}
+
+/// What identifies a mapped file. Its path alone does not: another mount namespace may have another
+/// file there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Identity {
+    /// The numbers of its device, and its inode.
+    device: String,
+    inode: u64,
     path: PathBuf,
 }
 
@@ -166,9 +176,11 @@ impl Mapping {
         let executable = fields.next()?.as_bytes().get(2) == Some(&b'x');
         let hex = |digits| u64::from_str_radix(digits, 16).ok();
         let offset = hex(fields.next()?)?;
-        let path = fields.nth(2)?.trim_start();
+        let (device, inode) = (fields.next()?.to_owned(), fields.next()?.parse().ok()?);
+        let path = fields.next()?.trim_start();
+        let file = Identity { device, inode, path: path.into() };
         let is_file = executable && path.starts_with('/');
-        is_file.then_some(Mapping { range: hex(start)?..hex(end)?, offset, path: path.into() })
+        is_file.then_some(Mapping { range: hex(start)?..hex(end)?, offset, file })
     }
 }
 
@@ -180,8 +192,9 @@ mod tests {
     fn lines_of_a_process_with_instructions() {
         let line = "7f0d4c628000-7f0d4c77d000 r-xp 00026000 fe:00 394 /usr/lib/libc.so 6";
         let (start, end) = (0x7f0d_4c62_8000, 0x7f0d_4c77_d000);
-        let path = "/usr/lib/libc.so 6".into();
-        assert_eq!(Mapping::of(line), Some(Mapping { range: start..end, offset: 0x26000, path }));
+        let file =
+            Identity { device: "fe:00".to_owned(), inode: 394, path: "/usr/lib/libc.so 6".into() };
+        assert_eq!(Mapping::of(line), Some(Mapping { range: start..end, offset: 0x26000, file }));
         for other in [
             "7f0d4c628000-7f0d4c77d000 r--p 00026000 fe:00 394      /usr/lib/libc.so",
             "7ffd1b9f2000-7ffd1b9f4000 r-xp 00000000 00:00 0        [vdso]",

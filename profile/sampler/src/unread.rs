@@ -2,7 +2,7 @@
 //!
 //! If a request has arrived on a connection, and no thread of the recorded program runs, is ready to
 //! run, or waits for input from that connection, then the request waits until some thread wakes up
-//! for another reason: an earlier client that answers, a time-out, the end of a sleep. That happens
+//! for another reason: input on another connection, a time-out, the end of a sleep. That happens
 //! if each thread of a pool serves one connection until its end, if one thread does pieces of work
 //! that sleep, or if a thread waits for a set of connections that lacks the newest.
 //!
@@ -101,6 +101,10 @@ impl<'a> Moment<'a> {
     /// `None` if threads run all the time, if it is not known what some thread waits for, or if there
     /// are no requests.
     fn of(threads: &'a [LookedAt], tables: &mut Tables) -> Option<Self> {
+        // This is cheap if a thread runs, as is usual in a program that is busy.
+        if threads.iter().any(|looked_at| Sleeper::of(looked_at).is_none()) {
+            return None;
+        }
         let processes: BTreeSet<u32> = threads.iter().map(|looked_at| looked_at.thread.0).collect();
         let descriptors: BTreeMap<u32, Descriptors> =
             processes.iter().map(|&pid| (pid, Descriptors::of(pid))).collect();

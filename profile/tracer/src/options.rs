@@ -63,9 +63,9 @@ impl Options {
 
 impl Place {
     /// Parses `site MODULE 0xSTART 0xEND` or `lock MODULE 0xSTART 0xEND`; `None` if parts are
-    /// missing or a number is invalid. Any first word but `lock` counts as `site`. It may be
-    /// followed by `:WAITED`, with microseconds; the module may be `-`, for `None`. The module's
-    /// name may contain spaces, so the line is parsed from both ends.
+    /// missing or a number is invalid. The first word may be followed by `:WAITED`, with
+    /// microseconds; the module may be `-`, for `None`. The module's name may contain spaces, so the
+    /// line is parsed from both ends.
     fn parse(line: &'static str) -> Option<Place> {
         let (kind, rest) = line.split_once(' ')?;
         let (rest, end) = rest.rsplit_once(' ')?;
@@ -73,7 +73,11 @@ impl Place {
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
         let (kind, waited) = kind.split_once(':').unwrap_or((kind, "0"));
         Some(Place {
-            is_lock: kind == "lock",
+            is_lock: match kind {
+                "lock" => true,
+                "site" => false,
+                _ => return None,
+            },
             waited: waited.parse::<u64>().ok()?.into(),
             module: (module != "-").then_some(module),
             range: number(start)?..number(end)?,

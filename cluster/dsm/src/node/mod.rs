@@ -25,7 +25,7 @@ use crate::carina::{Carina, Known, LineEvent, Rules, Scheme};
 use crate::homes::{Homes, Placement};
 use crate::pages::{Access, Mapping, Pages, Twins};
 use crate::pyxis::Pyxis;
-use crate::shape::{Control, Layout, Shape};
+use crate::shape::{ASKED_PAGE, Control, Layout, Shape};
 use cache::Cache;
 pub use cache::WAYS;
 pub use counts::Counts;
@@ -164,7 +164,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         if !was_here {
             self.fabric.store(
                 self.layout.control(self.fabric.rank(), Control::Asked),
-                (page * self.shape.page) as u64,
+                ASKED_PAGE | (page * self.shape.page) as u64,
             )?;
             self.counts.misses += 1;
             self.event(LineEvent::Miss, page)?;

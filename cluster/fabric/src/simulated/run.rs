@@ -41,7 +41,8 @@ impl Simulation {
         let running = context::enter(&mut engine);
         while left > 0 {
             let rank = context::with(Engine::next);
-            let coroutine = coroutines.0[rank].as_mut().expect("who is resumed lives");
+            let coroutine =
+                coroutines.0[rank].as_mut().expect("a rank that is resumed has not ended");
             if let CoroutineResult::Return(result) = coroutine.resume(()) {
                 results[rank] = Some(result);
                 left -= 1;

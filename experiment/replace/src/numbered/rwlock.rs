@@ -32,7 +32,9 @@ impl Ops {
         destroy: |lock| unsafe {
             let result = (of_used(lock).destroy)(lock);
             // The memory may be used again as a lock that is initialised by zeros.
-            (*lock).choice.store(0, Relaxed);
+            if result == 0 {
+                (*lock).choice.store(0, Relaxed);
+            }
             result
         },
         made: |lock| {

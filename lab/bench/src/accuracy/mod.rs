@@ -54,7 +54,7 @@ pub const FIELDS: &str = "
   problems           workloads with a problem
   found              those found in most runs, by the right rule at the right line
   found_stripped     those found in most runs of the stripped program, by the right rule
-  false_alarms       fixed and clean variants with a finding in most runs
+  false_alarms       fixed and clean variants with a finding in most runs that is not marked to remain
   wrong              names of the problems not found, and of the variants with false alarms
   gain_error_median  median difference of predicted and measured gain, as shares of the time
 ";

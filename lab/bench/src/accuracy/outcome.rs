@@ -1,5 +1,7 @@
 //! The outcome of all runs of one workload.
 
+use std::collections::BTreeSet;
+
 use super::verdict::{Seen, Verdict};
 use crate::statistics::{Spread, median, spread};
 
@@ -60,7 +62,7 @@ impl Problem {
 
     /// Each other finding once, as its rule and position, with its number in all runs.
     pub fn also(&self) -> Vec<(String, usize)> {
-        distinct(self.verdicts.iter().flat_map(|v| &v.also))
+        distinct(self.verdicts.iter().map(|v| &v.also))
     }
 }
 
@@ -100,15 +102,19 @@ impl Outcome {
     }
 }
 
-/// Each finding once, as its rule with file and line, with the number of occurrences.
-pub fn distinct<'a>(seen: impl Iterator<Item = &'a Seen>) -> Vec<(String, usize)> {
+/// Each finding once, as its rule with file and line, with the number of runs that have it.
+pub fn distinct<'a>(runs: impl Iterator<Item = &'a Vec<Seen>>) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
-    for one in seen {
+    let text = |one: &Seen| {
         let place = one.place.rsplit('/').next().unwrap_or_default();
-        let text = format!("{} ({place})", one.rule);
-        match counted.iter_mut().find(|(other, _)| *other == text) {
-            Some((_, count)) => *count += 1,
-            None => counted.push((text, 1)),
+        format!("{} ({place})", one.rule)
+    };
+    for texts in runs.map(|run| run.iter().map(text).collect::<BTreeSet<String>>()) {
+        for text in texts {
+            match counted.iter_mut().find(|(other, _)| *other == text) {
+                Some((_, count)) => *count += 1,
+                None => counted.push((text, 1)),
+            }
         }
     }
     counted

@@ -33,7 +33,7 @@ pub fn print(outcomes: &[Outcome]) {
     }
     println!("\nVariants without a problem: {}", sound_variants(outcomes));
     for outcome in outcomes {
-        for (alarm, runs) in distinct(outcome.false_alarms.iter().flatten()) {
+        for (alarm, runs) in distinct(outcome.false_alarms.iter()) {
             println!("  FALSE ALARM {}: {alarm}, {runs}/{}", outcome.sound_variant(), outcome.runs);
         }
     }
@@ -66,7 +66,7 @@ pub fn markdown(outcomes: &[Outcome]) -> String {
     text += &format!("\n{}\n\n{}\n", differences(outcomes), sound_variants(outcomes));
     let mut alarms = String::new();
     for outcome in outcomes {
-        for (alarm, runs) in distinct(outcome.false_alarms.iter().flatten()) {
+        for (alarm, runs) in distinct(outcome.false_alarms.iter()) {
             alarms +=
                 &format!("- {}: {alarm}, in {runs} of {}\n", outcome.sound_variant(), outcome.runs);
         }

@@ -33,7 +33,7 @@ pub const REMOTE: Plan = Plan {
 /// The plan of table 3, local accesses.
 pub const LOCAL: Plan = Plan {
     id: "table-3",
-    title: "Latency of a load from each level of the core's own caches, and from memory",
+    title: "Latency of a load from each level of the caches, and from memory",
     measure: |_, target| on_simulated(target, local),
     says: says_local,
     ..REMOTE

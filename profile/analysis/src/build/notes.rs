@@ -36,7 +36,9 @@ pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
     note(header.disk_full != 0, Note::DiskFull);
     note(process.state == State::Unknown, Note::NoEnd);
     note(process.seconds < SHORTEST && !process.findings.is_empty(), Note::ShortRun);
-    let threads = process.threads.iter().filter(|thread| thread.lifetimes > 1).count() as u64;
+    let further =
+        process.threads.iter().map(|thread| u64::from(thread.lifetimes.saturating_sub(1)));
+    let threads = further.sum();
     note(threads > 0, Note::SharedThreadRecords { threads });
     note(process.locks.iter().any(|lock| lock.kind == Kind::Futex), Note::FutexesOnly);
     let asleep = process.times.kernel >= OPENMP_WAITS * process.thread_seconds;

@@ -245,7 +245,7 @@ impl Process {
     /// Seconds that the run takes at least: the threads' processor time without polling, divided by
     /// the number of processors.
     pub fn least_seconds(&self) -> f64 {
-        let worked = (self.ran() - self.spun()).max(0.0);
+        let worked: f64 = self.threads.iter().map(Thread::ran_without_polling).sum();
         worked / self.processors.unwrap_or(usize::MAX).max(1) as f64
     }
 

@@ -87,6 +87,11 @@ impl Thread {
         self.cpu.unwrap_or_else(|| self.worked())
     }
 
+    /// Like [`ran`](Self::ran), without the time that the thread polled.
+    pub fn ran_without_polling(&self) -> f64 {
+        self.cpu.map_or_else(|| self.worked(), |cpu| (cpu - self.spun).max(0.0))
+    }
+
     /// Divides the thread's life into kinds of time.
     pub fn divided(&self) -> Times {
         Times::of(&Known {

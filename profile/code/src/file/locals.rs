@@ -74,26 +74,27 @@ fn in_unit(
     place: i64,
 ) -> Option<(String, u64)> {
     let mut entries = unit.entries();
-    // The depth of the function that covers the address; `None` outside of it.
-    let mut inside: Option<isize> = None;
+    // The depth of the function that covers the address, and the distance of its frame base from the
+    // frame's end; `None` outside of it.
+    let mut inside: Option<(isize, Option<i64>)> = None;
     while let Ok(Some(entry)) = entries.next_dfs() {
         let depth = entry.depth();
-        if inside.is_some_and(|function| depth <= function) {
+        if inside.is_some_and(|(function, _)| depth <= function) {
             inside = None;
         }
         if entry.tag() == gimli::DW_TAG_subprogram {
             let mut ranges = dwarf.die_ranges(unit, entry).ok()?;
             while let Ok(Some(range)) = ranges.next() {
                 if (range.begin..range.end).contains(&at) {
-                    inside = Some(depth);
+                    inside = Some((depth, frame_base(unit, entry)));
                 }
             }
         }
         let tags = [gimli::DW_TAG_variable, gimli::DW_TAG_formal_parameter];
-        if inside.is_none() || !tags.contains(&entry.tag()) {
+        let Some((_, Some(base))) = inside.filter(|_| tags.contains(&entry.tag())) else {
             continue;
-        }
-        let Some(first) = frame_offset(unit, entry) else { continue };
+        };
+        let Some(first) = frame_offset(unit, entry).map(|offset| base + offset) else { continue };
         let size = entry
             .attr_value(gimli::DW_AT_type)
             .and_then(|kind| size_of(unit, kind, MOST_TYPES))
@@ -110,7 +111,25 @@ fn in_unit(
 /// structures there are several.
 const MOST_TYPES: u32 = 16;
 
-/// The distance of a variable from its frame's end; `None` if the distance is not fixed.
+/// The distance of a function's frame base from the end of its frame; `None` if the distance is not
+/// fixed. GCC's is the end itself; that of Clang's unoptimized code is in `rbp`, which points below
+/// the return address and the caller's `rbp`.
+fn frame_base(
+    unit: &gimli::Unit<Bytes<'_>>,
+    function: &gimli::DebuggingInformationEntry<Bytes<'_>>,
+) -> Option<i64> {
+    const BELOW_RETURN_ADDRESS: i64 = -16;
+    let location = function.attr_value(gimli::DW_AT_frame_base)?.exprloc_value()?;
+    let mut operations = location.operations(unit.encoding());
+    let base = match operations.next().ok()?? {
+        gimli::Operation::CallFrameCFA => 0,
+        gimli::Operation::Register { register: gimli::X86_64::RBP } => BELOW_RETURN_ADDRESS,
+        _ => return None,
+    };
+    operations.next().ok()?.is_none().then_some(base)
+}
+
+/// The distance of a variable from its function's frame base; `None` if the distance is not fixed.
 fn frame_offset(
     unit: &gimli::Unit<Bytes<'_>>,
     entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,

@@ -61,7 +61,7 @@ unsafe fn add(
     // SAFETY: the caller's own state, marked busy.
     unsafe {
         match place(state, &call) {
-            None => add_place(state, call, stack),
+            None => add_place(state, call, stack, of_lock),
             Some(place) if !of_lock && is_full(state, &call) => count_the_rest(state, place),
             Some(place) => add_own(state, &call, place, stack()),
         }
@@ -97,6 +97,7 @@ unsafe fn add_place(
     state: &ThreadState,
     call: Call,
     stack: impl FnOnce() -> u32,
+    of_lock: bool,
 ) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy.
     unsafe {
@@ -109,7 +110,7 @@ unsafe fn add_place(
         };
         let call = if (*noted).depths < DEPTHS { call } else { call.at_any_depth() };
         (*noted).depths += 1;
-        let is_single = (*noted).locks < call.most();
+        let is_single = of_lock || (*noted).locks < call.most();
         (*noted).locks += u32::from(is_single);
         let lock = if is_single { call.lock as u64 } else { REST };
         put_place(state, Row { lock, stack: stack(), ..row(&call) })

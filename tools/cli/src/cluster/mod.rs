@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use syncline_dsm::program::{JOINED, LEFT, LOST};
-use syncline_dsm::shape::{ASKED_LOCK, Control, Layout};
+use syncline_dsm::shape::{ASKED_LOCK, ASKED_PAGE, Control, Layout};
 use syncline_fabric::Host;
 use syncline_fabric::host::{Error, Job};
 
@@ -156,10 +156,13 @@ fn end(job: Job, it: Ended, layout: &Layout) -> ExitCode {
 /// The last request of a rank that had joined the shared memory, in words.
 fn last_request(job: &Job, rank: usize, layout: &Layout) -> String {
     let asked = job.load(layout.control(rank, Control::Asked));
-    match asked & ASKED_LOCK {
-        0 if asked == 0 => "it had requested no page and no lock yet".to_owned(),
-        0 => format!("the last page that it requested is at {asked:#x} of the shared memory"),
-        _ => format!("the last lock that it requested is number {}", asked & !ASKED_LOCK),
+    if asked & ASKED_LOCK != 0 {
+        format!("the last lock that it requested is number {}", asked & !ASKED_LOCK)
+    } else if asked & ASKED_PAGE != 0 {
+        let at = asked & !ASKED_PAGE;
+        format!("the last page that it requested is at {at:#x} of the shared memory")
+    } else {
+        "it had requested no page and no lock yet".to_owned()
     }
 }
 

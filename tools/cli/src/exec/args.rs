@@ -29,7 +29,7 @@ pub struct Exec {
     /// Lock to use, by its name in `syncline locks`
     ///
     /// A suffix says how waiters wait: `mcs-spin`, `mcs-yield` or `mcs-park`. Without a suffix, they
-    /// park. An exclusive lock replaces mutexes and spinlocks, and a lock for readers and writers
+    /// park, if the lock can do that. An exclusive lock replaces mutexes and spinlocks, and a lock for readers and writers
     /// replaces reader-writer locks. `gate+rw_readers` names one of each.
     #[arg(short, long, value_name = "LOCK")]
     pub lock: Option<Locks>,

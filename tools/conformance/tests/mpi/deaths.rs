@@ -43,7 +43,10 @@ fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> Str
 fn everywhere(ranks: u32, scene: &str, after: &str) {
     for mut mpi in all() {
         if mpi.name != "openmpi" {
-            eprintln!("skipped: the starter of {} ends all ranks when one has died", mpi.name);
+            eprintln!(
+                "skipped: {} is not Debian's Open MPI, whose starter lets the others go on",
+                mpi.name
+            );
             continue;
         }
         if mpi.is_by_messages() {

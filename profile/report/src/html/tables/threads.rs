@@ -14,7 +14,11 @@ const COLUMNS: [Column; 12] = [
     ("for locks", "time waited for locks", Format::Duration),
     ("in futexes", "time waited in futexes", Format::Duration),
     ("for events", "time waited for events", Format::Duration),
-    ("in tries", "in tries for locks that were refused", Format::Duration),
+    (
+        "in tries",
+        "in refused tries for locks, in yields, and in loops that only wait",
+        Format::Duration,
+    ),
     ("kernel", "other time in the kernel: asleep, or in input and output", Format::Duration),
     ("acquired", "acquisitions of locks", Format::Count),
     ("waiting", "what it was waiting for at the end", Format::Text),
