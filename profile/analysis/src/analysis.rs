@@ -111,7 +111,8 @@ impl Analysis {
         }
         processes.sort_by(|a, b| {
             let lost = |p: &Process| {
-                (p.waiting.locks, p.waiting.futexes + p.waiting.events, p.thread_seconds)
+                let unread = p.unread.as_ref().map_or(0.0, |unread| unread.seconds);
+                (p.waiting.locks, p.waiting.futexes + p.waiting.events, unread, p.thread_seconds)
             };
             lost(b).partial_cmp(&lost(a)).expect("times are numbers").then(a.pid.cmp(&b.pid))
         });

@@ -47,7 +47,7 @@ pub struct SampledProcess {
 
 /// Requests that had arrived on TCP connections of a process, while no thread of the recorded
 /// program ran, was ready to run, or waited for input from these connections. A connection that was
-/// not accepted yet counts as well.
+/// not accepted yet counts as well. Processes without a thread that could have read them have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnreadRequests {
     /// How often the sampler found such requests, of some ten looks a second.
@@ -94,8 +94,8 @@ pub struct SampledThread {
     /// a second.
     pub slept: Vec<(u32, u32, u64, u64)>,
     /// Like `slept`, for the time in which requests were unread that this thread could have served:
-    /// it waited for other connections of the same server. If no thread did, for all threads that
-    /// waited neither for a futex nor for an answer of the same server.
+    /// it waited for other connections of the same server. If no thread of the program did, for all
+    /// threads that waited neither for a futex nor for an answer of the same server.
     #[serde(default)]
     pub beside_unread: Vec<(u32, u32, u64, u64)>,
 }

@@ -64,10 +64,11 @@ impl Unread {
         if let Some(moment) = Moment::of(threads, &mut self.tables) {
             for &pid in moment.owned.keys() {
                 let unread = moment.unread(pid);
-                if !unread.is_empty() {
+                let could_read = moment.could_read(pid, &unread);
+                if !could_read.is_empty() {
                     let clients = unread.iter().map(|socket| socket.clients()).sum();
                     gathered.leave_unread(pid, clients, since);
-                    for (thread, slept) in moment.could_read(pid, &unread) {
+                    for (thread, slept) in could_read.into_iter().filter_map(Sleeper::place) {
                         gathered.sleep_beside(thread, slept, since);
                     }
                 }
@@ -153,20 +154,21 @@ impl<'a> Moment<'a> {
         self.unread.iter().filter(|socket| own.contains(&socket.inode)).copied().collect()
     }
 
-    /// The threads of a process that could read these requests, and where they sleep: those that wait
-    /// for other input at the same ports. If there are none: those that wait for something else, but
+    /// The threads of a process that could read these requests: those that wait for other input at
+    /// the same ports. If no process has such threads: those that wait for something else, but
     /// neither for a futex, as a thread without work does, nor for an answer from these ports.
-    fn could_read(&self, pid: u32, unread: &[Socket]) -> Vec<(Thread, Slept)> {
-        let ports: HashSet<u16> = unread.iter().map(|socket| socket.port).collect();
-        let threads = || self.sleepers.iter().filter(|one| one.looked_at.thread.0 == pid);
-        let serves = |one: &&Sleeper| one.awaited.iter().any(|s| ports.contains(&s.port));
-        let is_client = |one: &Sleeper| one.awaited.iter().any(|s| ports.contains(&s.peer));
-        let other = |one: &&Sleeper| i64::from(one.state.call) != SYS_futex && !is_client(one);
-        let mut found: Vec<&Sleeper> = threads().filter(serves).collect();
-        if found.is_empty() {
-            found = threads().filter(other).collect();
+    fn could_read(&self, pid: u32, unread: &[Socket]) -> Vec<&Sleeper<'a>> {
+        if unread.is_empty() {
+            return Vec::new();
         }
-        found.into_iter().filter_map(Sleeper::place).collect()
+        let ports: HashSet<u16> = unread.iter().map(|socket| socket.port).collect();
+        let serves = |one: &Sleeper| one.awaited.iter().any(|s| ports.contains(&s.port));
+        let is_client = |one: &Sleeper| one.awaited.iter().any(|s| ports.contains(&s.peer));
+        let other = |one: &Sleeper| i64::from(one.state.call) != SYS_futex && !is_client(one);
+        let served = self.sleepers.iter().any(serves);
+        let could_read = |one: &Sleeper| if served { serves(one) } else { other(one) };
+        let own = self.sleepers.iter().filter(|one| one.looked_at.thread.0 == pid);
+        own.filter(|one| could_read(one)).collect()
     }
 }
 
@@ -246,6 +248,34 @@ mod tests {
         assert_eq!(unread(), (vec![port], 1));
         first.write_all(&[1]).expect("there is room");
         server.join().expect("it ends");
+    }
+
+    /// Two processes share a socket with a request at port 80.
+    #[test]
+    fn threads_that_serve_the_port_could_read_or_else_those_that_sleep_otherwise() {
+        let looked_at: Vec<LookedAt> = [(1, 10), (1, 11), (1, 12), (1, 13), (2, 20)]
+            .map(|thread| LookedAt { thread, times: Times { cpu: 0, slices: 1 }, slept: None })
+            .into();
+        let socket = |port, peer| Socket { inode: 7, listens: false, port, peer, unread: 1 };
+        // `poll`, `nanosleep`, `futex`, `read`, `nanosleep`.
+        let served = (7, Some(socket(80, 9)));
+        let waits = [served, (35, None), (202, None), (0, Some(socket(9, 80))), (35, None)];
+        let could_read = |without: usize, pid: u32| -> Vec<u32> {
+            let sleeper = |(looked_at, (call, awaited)): (_, (u32, Option<Socket>))| {
+                let state = State { call, arguments: [0; 6], sp: 0, ip: 0 };
+                Sleeper { looked_at, slices: 1, state, awaited: awaited.into_iter().collect() }
+            };
+            let sleepers = looked_at.iter().zip(waits).skip(without).map(sleeper);
+            let owned = [1, 2].map(|pid| (pid, HashSet::from([7]))).into();
+            let moment =
+                Moment { sleepers: sleepers.collect(), owned, unread: vec![socket(80, 9)] };
+            let unread = moment.unread(pid);
+            moment.could_read(pid, &unread).iter().map(|one| one.looked_at.thread.1).collect()
+        };
+        assert_eq!(could_read(0, 1), [10], "it polls another connection");
+        assert!(could_read(0, 2).is_empty(), "threads of the other process serve the port");
+        assert_eq!(could_read(1, 1), [11], "one waits in a futex, one for an answer");
+        assert_eq!(could_read(1, 2), [20]);
     }
 
     #[test]
