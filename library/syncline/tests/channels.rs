@@ -416,7 +416,7 @@ fn an_inbox_whose_channels_could_not_be_counted_is_refused() {
 
 #[test]
 fn errors_say_what_happened() {
-    assert_eq!(SendError(1).to_string(), "the receiver is gone");
+    assert_eq!(SendError(1).to_string(), "no receiver is left");
     assert_eq!(TrySendError::Full(1).to_string(), "the channel is full");
     assert_eq!(RecvError.to_string(), TryRecvError::Disconnected.to_string());
     assert!(NoSlot(3).to_string().contains("all 3 slots are taken"));

@@ -52,8 +52,8 @@ impl<T> TrySendError<T> {
     }
 }
 
-const RECEIVER_GONE: &str = "all receivers are gone";
-const SENDER_GONE: &str = "all senders are gone, and all their messages were taken";
+const RECEIVER_GONE: &str = "no receiver is left";
+const SENDER_GONE: &str = "no sender is left, and all messages were taken";
 
 impl<T> Display for SendError<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
