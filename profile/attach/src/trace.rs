@@ -104,7 +104,12 @@ pub fn set_extended_state(tid: i32, state: &[u8]) -> io::Result<()> {
 /// longer when it is accessed, the stack reaches down to the word from then on.
 pub fn touch(tid: i32, at: u64) -> io::Result<()> {
     let mut word = 0u64;
-    ptrace(libc::PTRACE_PEEKDATA, tid, at as usize, (&raw mut word).addr())
+    // The C library's function would return the word itself, and a word of ones would look like an
+    // error.
+    // SAFETY: the kernel checks the address, and writes one word to `word`.
+    let result =
+        unsafe { libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKDATA, tid, at, &raw mut word) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Writes a word of a stopped thread's memory, even if the process may only read it.
@@ -151,6 +156,37 @@ pub fn wait(tid: i32, until: Instant) -> io::Result<Option<Stop>> {
                     _ => Stop::Signal(signal),
                 }));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn words_of_any_value_can_be_touched() {
+        static WORDS: [u64; 3] = [0, 5, u64::MAX];
+        // SAFETY: the child only pauses, until it is killed.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                loop {
+                    libc::pause();
+                }
+            }
+            seize(child).expect("it is ours");
+            interrupt(child).expect("it lives");
+            let stop = wait(child, Instant::now() + Duration::from_secs(20)).expect("it waits");
+            assert!(stop.is_some(), "it stops");
+            for word in &WORDS {
+                touch(child, std::ptr::from_ref(word) as u64).expect("it is mapped");
+            }
+            assert_eq!(touch(child, 8).unwrap_err().raw_os_error(), Some(libc::EIO));
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, std::ptr::null_mut(), 0);
         }
     }
 }
