@@ -1,5 +1,11 @@
 //! A stopped thread of the process.
+//!
+//! A stop interrupts the system call in which a thread waits. The kernel repeats most calls by
+//! itself when the thread is released. A few, such as `semop` and `epoll_wait`, fail with `EINTR`
+//! instead, and many programs take that for an error. So a released thread repeats these calls,
+//! unless a signal is pending for it: then the program expects the failure.
 
+use std::fs::read_to_string;
 use std::io;
 use std::time::Instant;
 
@@ -38,10 +44,43 @@ impl<'a> Stopped<'a> {
     pub fn has_signal(&self) -> bool {
         self.signal != 0
     }
+
+    /// Lets the thread repeat its system call, if the stop has made the call fail with `EINTR`.
+    fn repeat_call(&self) -> io::Result<()> {
+        const SYSCALL: [u8; 2] = [0x0f, 0x05];
+        let mut registers = trace::registers(self.tid)?;
+        let failed = registers.rax as i64 == -i64::from(libc::EINTR);
+        let is_call = failed
+            && registers.orig_rax as i64 >= 0
+            && self.target.memory.read(registers.rip - 2, 2)? == SYSCALL;
+        if !is_call || self.signal != 0 || has_pending_signal(self.target.pid, self.tid) {
+            return Ok(());
+        }
+        registers.rip -= 2;
+        registers.rax = registers.orig_rax;
+        // With this value, the kernel does not take the call for one to repeat as well.
+        registers.orig_rax = u64::MAX;
+        trace::set_registers(self.tid, &registers)
+    }
+}
+
+/// Whether a signal waits to be delivered to a thread. If that can't be read, there may be one.
+fn has_pending_signal(pid: u32, tid: i32) -> bool {
+    let Ok(status) = read_to_string(format!("/proc/{pid}/task/{tid}/status")) else { return true };
+    let set = |name: &str| -> Option<u64> {
+        let text = status.lines().find_map(|line| line.strip_prefix(name))?;
+        u64::from_str_radix(text.trim(), 16).ok()
+    };
+    match (set("SigPnd:"), set("ShdPnd:"), set("SigBlk:")) {
+        (Some(own), Some(shared), Some(blocked)) => (own | shared) & !blocked != 0,
+        _ => true,
+    }
 }
 
 impl Drop for Stopped<'_> {
     fn drop(&mut self) {
+        // If this fails, the thread has ended or did not stop, or its call stays interrupted.
+        let _ = self.repeat_call();
         trace::detach_with(self.tid, self.signal);
         self.target.was_stopped(self.since.elapsed());
     }
@@ -79,6 +118,43 @@ mod tests {
             assert!(target.stopped() >= Duration::from_millis(5 * time));
         }
         child.kill().and_then(|()| child.wait()).expect("it is killed");
+    }
+
+    /// A stopped thread goes on waiting in a call that the kernel does not repeat.
+    #[test]
+    fn a_stop_does_not_end_a_wait_for_a_semaphore() {
+        // SAFETY: plain system calls; the child makes only such calls, and ends.
+        unsafe {
+            let semaphores = libc::semget(libc::IPC_PRIVATE, 1, 0o600);
+            assert!(semaphores >= 0, "{}", io::Error::last_os_error());
+            let change = |by| {
+                let mut change = libc::sembuf { sem_num: 0, sem_op: by, sem_flg: 0 };
+                libc::semop(semaphores, &raw mut change, 1)
+            };
+            let child = libc::fork();
+            if child == 0 {
+                libc::_exit(if change(-1) == 0 { 0 } else { *libc::__errno_location() });
+            }
+            let target = Target::find(child as u32).expect("it can be attached to");
+            let calls = [libc::SYS_semop, libc::SYS_semtimedop];
+            let waits = || {
+                let text = read_to_string(format!("/proc/{child}/syscall")).unwrap_or_default();
+                calls.iter().any(|call| text.starts_with(&format!("{call} ")))
+            };
+            for _ in 0..3 {
+                let began = Instant::now();
+                while !waits() && began.elapsed() < Duration::from_secs(5) {
+                    sleep(Duration::from_millis(1));
+                }
+                trace::seize(child).expect("it is ours");
+                drop(Stopped::new(&target, child).expect("it stops"));
+            }
+            assert_eq!(change(1), 0);
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+            libc::semctl(semaphores, 0, libc::IPC_RMID);
+            assert_eq!(status, 0, "EINTR is {:x}", libc::EINTR << 8);
+        }
     }
 
     /// The time for which a thread is stopped to read its filters counts as well.
