@@ -20,14 +20,8 @@ const MORE_PAGES: usize = 2;
 
 /// A thread that sleeps.
 pub struct Asleep {
-    /// The number of the system call.
-    pub call: u32,
-    /// The system call's first argument, which is the address if it waits for a futex.
-    pub argument: u64,
-    /// The address of the instruction after the system call's.
-    pub ip: u64,
-    /// The stack pointer.
-    pub sp: u64,
+    /// Its system call.
+    pub state: State,
     /// The stack, from the stack pointer on.
     pub stack: Vec<u8>,
 }
@@ -36,8 +30,8 @@ impl Asleep {
     /// The system call in which a thread sleeps, and its stack; `None` if it is in no system call,
     /// woke up meanwhile, has ended, or may not be inspected.
     pub fn of(thread: Thread) -> Option<Asleep> {
-        let before = state(thread)?;
-        let State { call, arguments: [argument, ..], sp, ip } = before;
+        let state = state(thread)?;
+        let sp = state.sp;
         let (base, first) = (sp as usize, PAGE - sp as usize % PAGE);
         let mut stack = vec![0; first + MORE_PAGES * PAGE];
         // Each piece is read completely or not at all: the stack may end after the first.
@@ -46,15 +40,13 @@ impl Asleep {
         let pid = Pid::from_raw(thread.0 as i32);
         let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut stack)], &pieces).ok()?;
         stack.truncate(read);
-        (state(thread) == Some(before)).then_some(Asleep { call, argument, ip, sp, stack })
+        let asleep = Asleep { state, stack };
+        asleep.goes_on(thread).then_some(asleep)
     }
 
     /// Whether the thread sleeps in the same call, with the same stack pointer.
     pub fn goes_on(&self, thread: Thread) -> bool {
-        let &Asleep { call, argument, ip, sp, .. } = self;
-        state(thread).is_some_and(|now| {
-            (now.call, now.arguments[0], now.ip, now.sp) == (call, argument, ip, sp)
-        })
+        state(thread) == Some(self.state)
     }
 }
 
@@ -63,7 +55,7 @@ impl Asleep {
 pub struct State {
     /// The number of the system call.
     pub call: u32,
-    /// Its arguments.
+    /// Its arguments. If the thread waits for a futex, the first is the futex's address.
     pub arguments: [u64; 6],
     /// The stack pointer.
     pub sp: u64,

@@ -1,13 +1,11 @@
 //! For which descriptors a sleeping thread waits, according to its system call.
 
 use std::fs;
-use std::io::IoSliceMut;
 
 use nix::libc;
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
-use nix::unistd::Pid;
 
 use crate::asleep::State;
+use crate::memory::Memory;
 use crate::sockets::Descriptors;
 
 /// The most descriptors of one call that are read.
@@ -43,7 +41,7 @@ pub fn input_of(pid: u32, state: &State, descriptors: &Descriptors) -> Option<Ve
 fn polled(pid: u32, at: u64, number: u64) -> Option<Vec<i32>> {
     const ENTRY: usize = size_of::<libc::pollfd>();
     let number = usize::try_from(number).ok().filter(|&number| number <= MOST)?;
-    let bytes = memory(pid, at, number * ENTRY)?;
+    let bytes = Memory(pid).vector(at, 0, number * ENTRY)?;
     let input = |entry: &[u8]| {
         let descriptor = i32::from_ne_bytes(entry[..4].try_into().ok()?);
         let events = i16::from_ne_bytes(entry[4..6].try_into().ok()?);
@@ -59,7 +57,7 @@ fn selected(pid: u32, limit: u64, at: u64) -> Option<Vec<i32>> {
         return Some(Vec::new());
     }
     // The kernel reads whole words of the set.
-    let bytes = memory(pid, at, limit.div_ceil(64) * 8)?;
+    let bytes = Memory(pid).vector(at, 0, limit.div_ceil(64) * 8)?;
     let is_set = |&descriptor: &usize| bytes[descriptor / 8] >> (descriptor % 8) & 1 != 0;
     Some((0..limit).filter(is_set).map(|descriptor| descriptor as i32).collect())
 }
@@ -85,18 +83,6 @@ fn entry(line: &str) -> Option<i32> {
     let descriptor = words.next()?.parse().ok()?;
     let events = u32::from_str_radix(words.nth(1)?, 16).ok()?;
     (events & libc::EPOLLIN as u32 != 0).then_some(descriptor)
-}
-
-/// So many bytes of a process's memory.
-fn memory(pid: u32, at: u64, length: usize) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; length];
-    if length > 0 {
-        let from = [RemoteIoVec { base: usize::try_from(at).ok()?, len: length }];
-        let pid = Pid::from_raw(pid as i32);
-        let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut bytes)], &from).ok()?;
-        (read == length).then_some(())?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use nix::libc::SYS_futex;
 use syncline_recording::{PythonFrame, SampledProcess, SampledThread, Samples, UnreadRequests};
 
-use crate::asleep::{Asleep, Thread};
+use crate::asleep::{Asleep, State, Thread};
 use crate::clock::Sample;
 use crate::mapped::Files;
 use crate::unwinding::{Cache, Mapped};
@@ -87,7 +87,8 @@ impl Gathered {
     /// Python's interpreter, its Python functions replace the interpreter's functions and their
     /// callers. The interpreter knows the thread by the number `own`.
     pub fn asleep(&mut self, thread: Thread, own: u32, asleep: &Asleep) -> Option<Slept> {
-        let &Asleep { call, argument, ip, sp, ref stack } = asleep;
+        let Asleep { state, stack } = asleep;
+        let &State { call, arguments: [argument, ..], sp, ip } = state;
         let process = self.processes.entry(thread.0).or_default();
         let sample = Sample { in_kernel: true, ip, sp, bp: 0, stack, outer: None };
         process.mapped.stack(thread.0, &sample, &mut self.files, &mut self.cache, &mut self.stack);

@@ -23,6 +23,7 @@ mod awaited;
 mod clock;
 mod gathered;
 mod mapped;
+mod memory;
 mod outer;
 mod own;
 mod python;

@@ -18,12 +18,11 @@
 //! in [`Layout::of`]. The thread must sleep, since only then does the list stay as it is.
 
 use std::collections::HashMap;
-use std::io::IoSliceMut;
 use std::ops::Range;
 
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
-use nix::unistd::Pid;
 use syncline_recording::PythonFrame;
+
+use crate::memory::Memory;
 
 /// The most threads of an interpreter, and the most Python functions of a thread, that are read.
 const THREADS: usize = 4096;
@@ -286,38 +285,6 @@ fn signed(bytes: &mut impl Iterator<Item = u8>) -> Option<i64> {
 
 fn word_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_ne_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
-}
-
-/// The memory of a process.
-struct Memory(u32);
-
-impl Memory {
-    fn word(&self, at: u64, offset: u64) -> Option<u64> {
-        Some(u64::from_ne_bytes(self.bytes(at.checked_add(offset)?)?))
-    }
-
-    fn bytes<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
-        let mut bytes = [0; N];
-        self.fill(at, &mut bytes)?;
-        Some(bytes)
-    }
-
-    fn vector(&self, at: u64, offset: u64, length: usize) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; length];
-        self.fill(at.checked_add(offset)?, &mut bytes)?;
-        Some(bytes)
-    }
-
-    fn fill(&self, at: u64, bytes: &mut [u8]) -> Option<()> {
-        if bytes.is_empty() {
-            return Some(());
-        }
-        let length = bytes.len();
-        let from = [RemoteIoVec { base: usize::try_from(at).ok()?, len: length }];
-        let pid = Pid::from_raw(self.0 as i32);
-        let read = process_vm_readv(pid, &mut [IoSliceMut::new(bytes)], &from).ok()?;
-        (read == length).then_some(())
-    }
 }
 
 #[cfg(test)]
