@@ -1,9 +1,12 @@
 //! Names in one line for locks, call sites and stacks.
 
+use std::fmt;
+
+use syncline_code::symbols::place::is_in_wrapper;
 pub use syncline_code::symbols::short::function;
 use syncline_recording::Primitive;
 
-use crate::model::{Frame, Lock, Process, Site};
+use crate::model::{Frame, Lock, Process, Site, Thread};
 
 /// The name of a thread without the number at its end. Threads of one kind share this name.
 pub fn unnumbered(thread: &str) -> &str {
@@ -45,6 +48,47 @@ pub fn stack(process: &Process, stack: usize) -> String {
     place.map_or_else(|| "unknown place".to_owned(), |f| frame(&process.frames[f]))
 }
 
+/// What distinguishes a thread from threads that do other work. As text, it follows the word
+/// "thread": `of index_files`, or `created at Pool::start  pool.cpp:20`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// Its start function.
+    Start(String),
+    /// The call site that created it, if the start function has no name, or is the one that a
+    /// language's library gives to all its threads.
+    Creation(String),
+}
+
+impl Origin {
+    /// A title for the thread, without the word "thread".
+    pub fn title(&self) -> String {
+        match self {
+            Origin::Start(function) => function.clone(),
+            Origin::Creation(_) => self.to_string(),
+        }
+    }
+}
+
+/// Where a thread comes from. `None` for the first thread.
+pub fn origin(process: &Process, thread: &Thread) -> Option<Origin> {
+    let start = thread.start_function.as_deref()?;
+    let created = thread.created_at.and_then(|stack| process.stacks.get(stack)?.place);
+    Some(match created.filter(|_| start.contains('+') || is_in_wrapper(start)) {
+        Some(at) => Origin::Creation(frame(&process.frames[at])),
+        // Without debug information, the name has an offset.
+        None => Origin::Start(function(start.trim_end_matches("+0x0"))),
+    })
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Start(function) => write!(f, "of {function}"),
+            Origin::Creation(site) => write!(f, "created at {site}"),
+        }
+    }
+}
+
 /// The name of a primitive.
 pub fn primitive(primitive: Primitive) -> &'static str {
     match primitive {
@@ -62,5 +106,36 @@ pub fn primitive(primitive: Primitive) -> &'static str {
         Primitive::Yield => "yield",
         Primitive::Spin => "spin",
         Primitive::Sleep => "sleep",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::process;
+    use crate::model::Stack;
+
+    #[test]
+    fn threads_of_a_language_are_named_by_who_creates_them() {
+        let mut drawn = process(1.0, 2);
+        let thread = drawn.threads("index_files", 1, 1.0);
+        drawn.frames.push(Frame {
+            function: "Pool::start".to_owned(),
+            whole: None,
+            file: Some("pool.cpp".to_owned()),
+            line: Some(20),
+            module: None,
+        });
+        drawn.stacks.push(Stack { place: Some(0), ..Stack::default() });
+        drawn.threads[thread].created_at = Some(1);
+        let mut origin = |start: &str| {
+            drawn.threads[thread].start_function = Some(start.to_owned());
+            origin(&drawn, &drawn.threads[thread]).map(|origin| origin.to_string()).unwrap()
+        };
+        assert_eq!(origin("index_files"), "of index_files");
+        for librarys in ["libstdc++.so.6+0xd4490", "<std::sys::thread::unix::Thread>::new::start"] {
+            assert_eq!(origin(librarys), "created at Pool::start  pool.cpp:20");
+        }
+        assert!(super::origin(&drawn, &drawn.threads[0]).is_none());
     }
 }

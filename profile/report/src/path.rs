@@ -77,27 +77,22 @@ fn details(process: &Process, part: &PathPart) -> String {
     }
 }
 
-/// A text for the threads of a part. These threads have the same start function, and names that
+/// A text for the threads of a part. These threads have the same origin, and names that
 /// differ only in a number at the end.
 fn threads_label(process: &Process, part: &PathPart) -> String {
     let thread = &process.threads[part.threads[0]];
     let named = !process.name().starts_with(thread.name.as_str());
-    let function = thread.start_function.as_deref().map(|function| {
-        // Without debug information, the name has an offset.
-        name::function(function.trim_end_matches("+0x0"))
-    });
-    match (&part.threads[..], function) {
+    let origin = name::origin(process, thread);
+    match (&part.threads[..], origin) {
         ([0], _) => "the first thread".to_owned(),
         ([_], _) if named => format!("thread {}", thread.name),
-        ([_], Some(function)) => format!("a thread of {function}"),
+        ([_], Some(origin)) => format!("a thread {origin}"),
         ([_], None) => format!("thread {}", thread.tid),
         (threads, _) if named => {
             let stem = name::unnumbered(&thread.name);
             format!("{} {stem}…", counted(threads.len(), "thread"))
         }
-        (threads, Some(function)) => {
-            format!("{} of {function}", counted(threads.len(), "thread"))
-        }
+        (threads, Some(origin)) => format!("{} {origin}", counted(threads.len(), "thread")),
         (threads, None) => counted(threads.len(), "thread"),
     }
 }

@@ -20,7 +20,14 @@ mod tests {
 
     fn group(threads: usize, proposed: usize, work: f64) -> Group {
         let busiest = work / threads as f64;
-        Group { start_function: String::new(), threads, proposed, work, busiest }
+        Group {
+            start_function: String::new(),
+            origin: String::new(),
+            threads,
+            proposed,
+            work,
+            busiest,
+        }
     }
 
     #[test]

@@ -142,6 +142,9 @@ pub enum Remedy {
 pub struct Group {
     /// The start function.
     pub start_function: String,
+    /// Where the threads come from, as text that follows the word "threads": `of` and their start
+    /// function, or `created at` and a call site.
+    pub origin: String,
     /// The number of threads that the group has.
     pub threads: usize,
     /// The number of threads that the group should have.

@@ -26,7 +26,7 @@ use syncline_recording::{Op, Primitive};
 
 use crate::findings::waking::{is_clock, wakes};
 use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span};
-use crate::name;
+use crate::name::{self, Origin};
 
 /// The critical path of a process; empty if the program did not end its run itself, or had only one
 /// thread.
@@ -51,7 +51,7 @@ struct Walk<'a> {
 
 /// The key by which pieces are summed: the kind of a piece, and its site, or else the start
 /// function and the name of its thread.
-type Key = (OnPath, Option<usize>, Option<(Option<String>, String)>);
+type Key = (OnPath, Option<usize>, Option<(Option<Origin>, String)>);
 
 #[derive(Default)]
 struct Pieces {
@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
         }
         let alike = || {
             let thread = &self.process.threads[thread];
-            (thread.start_function.clone(), name::unnumbered(&thread.name).to_owned())
+            (name::origin(self.process, thread), name::unnumbered(&thread.name).to_owned())
         };
         let key = (kind, site, site.is_none().then(alike));
         let pieces = self.pieces.entry(key).or_default();

@@ -136,6 +136,13 @@ pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
     wraps && !USERS.iter().any(|start| name.starts_with(start))
 }
 
+/// Whether a function's name shows that it belongs to a library that is known to wrap locks.
+pub fn is_in_wrapper(function: &str) -> bool {
+    let name = without_version(own_name(function));
+    FUNCTIONS.iter().any(|start| name.starts_with(start))
+        && !USERS.iter().any(|start| name.starts_with(start))
+}
+
 /// Whether a library is known to wrap locks.
 pub fn is_wrapper(library: &Module) -> bool {
     LIBRARIES.iter().any(|start| library.name().starts_with(start))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use syncline_analysis::model::{Group, Process, Remedy, Thread, Times};
-use syncline_analysis::name;
+use syncline_analysis::name::{self, Origin};
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{counted, duration, percent};
 
@@ -24,23 +24,22 @@ const STEP: f64 = 18.0;
 
 /// The section about load balance.
 pub fn section(process: &Process) -> String {
-    let mut groups: BTreeMap<&str, Vec<&Thread>> = BTreeMap::new();
+    let mut groups: BTreeMap<Option<Origin>, Vec<&Thread>> = BTreeMap::new();
     for thread in &process.threads {
-        let start = thread.start_function.as_deref().unwrap_or("");
-        groups.entry(start).or_default().push(thread);
+        groups.entry(name::origin(process, thread)).or_default().push(thread);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by(|a, b| lived(&b.1).total_cmp(&lived(&a.1)));
     let longest = process.threads.iter().map(|t| t.seconds).fold(f64::MIN_POSITIVE, f64::max);
     let mut html = assignment(process);
     html += &legend();
-    for (start, threads) in groups.iter().take(GROUPS) {
-        html += &bars(start, threads, longest);
+    for (origin, threads) in groups.iter().take(GROUPS) {
+        html += &bars(origin.as_ref(), threads, longest);
     }
     match groups.len().saturating_sub(GROUPS) {
         0 => html,
         more => {
-            format!("{html}<p class=\"empty\">And {}.</p>\n", counted(more, "more start function"))
+            format!("{html}<p class=\"empty\">And {}.</p>\n", counted(more, "more kind"))
         }
     }
 }
@@ -67,7 +66,7 @@ fn mean<'a>(threads: impl ExactSizeIterator<Item = &'a Times>) -> Times {
 }
 
 /// A bar for each thread of a group, the thread with most time on a processor first.
-fn bars(start: &str, threads: &[&Thread], longest: f64) -> String {
+fn bars(origin: Option<&Origin>, threads: &[&Thread], longest: f64) -> String {
     let mut lines: Vec<(String, Times)> = threads
         .iter()
         .map(|thread| (format!("{} {}", thread.name, thread.tid), thread.times))
@@ -79,10 +78,7 @@ fn bars(start: &str, threads: &[&Thread], longest: f64) -> String {
         lines.push((format!("{} others, their mean", rest.len()), times));
     }
     let mean = mean(threads.iter().map(|thread| &thread.times));
-    let title = match start {
-        "" => "main thread".to_owned(),
-        function => name::function(function),
-    };
+    let title = origin.map_or_else(|| "main thread".to_owned(), Origin::title);
     let each = if threads.len() == 1 { "" } else { "each on average " };
     let (width, height) = (WIDTH + NAME, lines.len() as f64 * STEP);
     let mut html = format!(
@@ -130,7 +126,7 @@ fn assignment(process: &Process) -> String {
     for finding in &process.findings {
         let Remedy::Rebalance { groups } = &finding.remedy else { continue };
         html += "<div class=\"scroll assignment\"><table><caption>Proposed assignment of threads</caption><thead>\
-                 <tr><th scope=\"col\">start function</th><th scope=\"col\" class=\"n\">threads</th>\
+                 <tr><th scope=\"col\">group</th><th scope=\"col\" class=\"n\">threads</th>\
                  <th scope=\"col\" class=\"n\">proposed</th><th scope=\"col\" class=\"n\">work</th>\
                  <th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">busiest</th>\
                  </tr></thead><tbody>";
@@ -148,7 +144,7 @@ fn row(html: &mut String, group: &Group, all: f64) {
         html,
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n{changed}\">{}</td><td class=\"n\">{}</td>\
          <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-        Escaped(&name::function(&group.start_function)),
+        Escaped(&group.origin),
         group.threads,
         group.proposed,
         duration(group.work),

@@ -14,6 +14,7 @@ use syncline_recording::{Op, Primitive};
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
+use crate::name::{self, Origin};
 use crate::options::Thresholds;
 
 /// The share of the run for which the thread sleeps, minus the processor time of all threads as a
@@ -77,14 +78,14 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
     })
 }
 
-/// The largest group of threads with one start function that mostly wait, without the thread that
+/// The largest group of threads with one origin that mostly wait, without the thread that
 /// sleeps.
 fn most_alike(process: &Process, sleeper: usize) -> Vec<usize> {
-    let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut alike: BTreeMap<Origin, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
-        let Some(function) = &thread.start_function else { continue };
+        let Some(origin) = name::origin(process, thread) else { continue };
         if number != sleeper && waits(thread) {
-            alike.entry(function).or_default().push(number);
+            alike.entry(origin).or_default().push(number);
         }
     }
     alike.into_values().max_by_key(Vec::len).unwrap_or_default()

@@ -17,6 +17,7 @@ use syncline_recording::Primitive;
 
 use crate::findings::family::Sets;
 use crate::model::{Group, Process, Thread};
+use crate::name;
 
 /// The busiest threads must have at least this many times the work that they would have if the work
 /// were divided evenly: SyncPerf's 20 %.
@@ -37,6 +38,8 @@ const NEARLY_ALL: f64 = 0.9;
 pub struct Crew {
     /// The start function.
     pub start_function: String,
+    /// Where the threads come from, as text that follows the word "threads".
+    pub origin: String,
     /// Indices of the threads.
     pub threads: Vec<usize>,
     /// The work of each thread, in seconds.
@@ -101,6 +104,7 @@ impl Crew {
     pub fn group(&self, proposed: usize) -> Group {
         Group {
             start_function: self.start_function.clone(),
+            origin: self.origin.clone(),
             threads: self.threads.len(),
             proposed,
             work: self.sum(),
@@ -155,6 +159,10 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         };
         crews.push(Crew {
             start_function: (*function).to_owned(),
+            // The first thread, which may take part, has no origin.
+            origin: name::origin(process, thread(*threads.last().expect("two threads")))
+                .expect("a thread that others created")
+                .to_string(),
             first,
             work: threads.iter().map(work).collect(),
             inexact: !by_cpu,

@@ -5,13 +5,17 @@
 //! The rule proposes to move threads between groups of two threads and more. A single thread may be
 //! single for a reason, such as the order of what it writes. Groups that share no lock or other
 //! object have nothing to do with each other: a timer that sleeps by design is not short of work.
+//! Nor do groups whose waits are ended by others: a server's clients share the memory allocator's
+//! lock with its workers, but another thread passes work to these.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::Primitive;
 
 use super::assignment::{busiest, proportional};
 use super::crew::{Crew, FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
-use crate::model::{Finding, Process, Remedy, Rule};
+use crate::model::{Activity, Finding, Kind, Process, Remedy, Rule, Span};
 
 /// The threads of the busiest group must be active, that is, not wait, during at least this share
 /// of their time.
@@ -20,6 +24,9 @@ const BUSY: f64 = 0.7;
 /// lengths. A server's thread that sleeps in the kernel until a request comes looks like a thread
 /// that waits for a device, but has no work meanwhile.
 const SEEN: f64 = 0.1;
+/// A group passes work to another one if its threads end at least this share of the other's waits
+/// for events.
+const PASSED: f64 = 0.05;
 /// A group gives threads away only if its threads are active for at most this share of their time.
 const IDLE: f64 = 0.7;
 
@@ -51,12 +58,12 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
     let slowest = crews[0];
     let mut evidence = Vec::new();
     for (crew, &proposed) in crews.iter().zip(proposed) {
-        let name = &crew.start_function;
-        evidence.push(count(&format!("threads of {name}"), crew.threads.len() as u64));
-        evidence.push(count(&format!("threads of {name}, proposed"), proposed as u64));
-        evidence.push(seconds(&format!("work of {name}, all threads"), crew.sum()));
+        let which = format!("threads {}", crew.origin);
+        evidence.push(count(&which, crew.threads.len() as u64));
+        evidence.push(count(&format!("{which}, proposed"), proposed as u64));
+        evidence.push(seconds(&format!("work of all {which}"), crew.sum()));
         evidence.push(share(
-            &format!("part of their time in which threads of {name} did not wait"),
+            &format!("part of their time in which {which} did not wait"),
             crew.active_share(),
         ));
     }
@@ -65,13 +72,13 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
         .iter()
         .zip(proposed)
         .map(|(crew, proposed)| {
-            format!("{} {proposed} (now {})", crew.start_function, crew.threads.len())
+            format!("{proposed} threads {} (now {})", crew.origin, crew.threads.len())
         })
         .collect();
     Finding {
         rule: Rule::UnequalGroups,
         title: "Groups of threads have unequal work, and some wait for others".to_owned(),
-        place: format!("threads of {}", slowest.start_function),
+        place: format!("threads {}", slowest.origin),
         sites: Vec::new(),
         locks: Vec::new(),
         evidence,
@@ -88,36 +95,80 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
     }
 }
 
-/// The group `with`, and all groups that are connected to it. Two groups are connected if they use
-/// the same lock, or another object that threads wait for, or are both connected to a third group.
+/// The group `with`, and all groups that pass work to it or get work from it, directly or through
+/// other groups.
 fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> {
-    let crew_of = |thread: usize| crews.iter().position(|crew| crew.threads.contains(&thread));
-    let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {
-        lock.threads.iter().filter_map(|&(thread, _)| crew_of(thread)).collect()
+    let wakers: Vec<Wakers> = crews.iter().map(|crew| Wakers::of(process, crew)).collect();
+    let pass_work = |one: usize, other: usize| {
+        share_an_object(process, &crews[one], &crews[other])
+            && (wakers[one].are_in(&crews[other])
+                || wakers[other].are_in(&crews[one])
+                || wakers[one].are_unknown() && wakers[other].are_unknown())
     };
-    let objects = process.locks.iter().filter(|object| !object.primitive.has_one_object_for_all());
-    let meetings: BTreeSet<BTreeSet<usize>> = objects.map(of_lock).collect();
     let mut connected = BTreeSet::from([with]);
-    loop {
-        let before = connected.len();
-        for meeting in &meetings {
-            if !meeting.is_disjoint(&connected) {
-                connected.extend(meeting);
+    let mut last = vec![with];
+    while let Some(one) = last.pop() {
+        for other in 0..crews.len() {
+            if !connected.contains(&other) && pass_work(one, other) {
+                connected.insert(other);
+                last.push(other);
             }
         }
-        if connected.len() == before {
-            return connected;
+    }
+    connected
+}
+
+/// Whether threads of both groups use the same lock, or another object that threads wait for.
+fn share_an_object(process: &Process, one: &Crew, other: &Crew) -> bool {
+    let mut objects =
+        process.locks.iter().filter(|object| !object.primitive.has_one_object_for_all());
+    objects.any(|object| {
+        let uses = |crew: &Crew| object.threads.iter().any(|(t, _)| crew.threads.contains(t));
+        uses(one) && uses(other)
+    })
+}
+
+/// The threads that end a group's waits for events: for each, the seconds of these waits.
+struct Wakers(BTreeMap<usize, f64>);
+
+impl Wakers {
+    fn of(process: &Process, crew: &Crew) -> Wakers {
+        let mut seconds = BTreeMap::new();
+        for &thread in &crew.threads {
+            let spans = process.timeline.threads.get(thread).into_iter().flatten();
+            let is_told = |span: &&Span| {
+                let primitive = span.op.primitive();
+                span.activity == Activity::Wait
+                    && Kind::of(primitive) != Kind::Lock
+                    && !matches!(primitive, Primitive::Thread | Primitive::Sleep)
+            };
+            for span in spans.filter(is_told) {
+                if let Some(waker) = process.timeline.ended_by(thread, span) {
+                    *seconds.entry(waker).or_default() += span.ended - span.began;
+                }
+            }
         }
+        Wakers(seconds)
+    }
+
+    fn are_unknown(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn are_in(&self, crew: &Crew) -> bool {
+        let all: f64 = self.0.values().sum();
+        let there: f64 = crew.threads.iter().filter_map(|thread| self.0.get(thread)).sum();
+        there > 0.0 && there >= PASSED * all
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use syncline_recording::Primitive;
+    use syncline_recording::{Op, Primitive};
 
     use crate::findings::load_imbalance::find;
     use crate::findings::testing::{Drawn, process};
-    use crate::model::{Finding, Remedy};
+    use crate::model::{Activity, Finding, Remedy, Span};
     use crate::options::Thresholds;
 
     /// A pipeline of ten seconds on eight processors. Each stage has a name, a number of threads,
@@ -226,6 +277,31 @@ mod tests {
             drawn.locks[object].threads = (1..7).map(|thread| (thread, 100)).collect();
         }
         assert!(found(&drawn).is_empty(), "each sleeps and yields for itself");
+    }
+
+    /// Modelled on a server and its clients in one process. All use the allocator's lock, and the
+    /// first thread gives the workers connections.
+    #[test]
+    fn groups_whose_waits_others_end_are_not_compared() {
+        let mut drawn = pipeline(&[("work", 3, 1.0), ("ask", 3, 9.9)]);
+        let ended_by = |drawn: &mut Drawn, waker| {
+            drawn.timeline.threads = vec![Vec::new(); drawn.threads.len()];
+            let wait = Span {
+                began: 0.0,
+                ended: 9.0,
+                activity: Activity::Wait,
+                op: Op::CondWait,
+                lock: None,
+                site: None,
+                stack: 0,
+                by: Some(waker),
+            };
+            drawn.timeline.threads[1].push(wait);
+        };
+        ended_by(&mut drawn, 0);
+        assert!(found(&drawn).is_empty());
+        ended_by(&mut drawn, 4);
+        assert_eq!(found(&drawn).len(), 1, "the threads that ask end the workers' waits");
     }
 
     #[test]

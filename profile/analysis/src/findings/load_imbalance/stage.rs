@@ -10,6 +10,7 @@
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::descending;
 use crate::model::{Finding, OnPath, Process, Remedy, Rule, Stage, TakingPart};
+use crate::name;
 
 /// The stage must take at least this share of the run.
 const MUCH: f64 = 0.2;
@@ -66,9 +67,9 @@ fn part(process: &Process, thread: usize) -> Option<&TakingPart> {
 
 fn finding(process: &Process, thread: usize, stage: &Stage, saved: f64) -> Finding {
     let worker = &process.threads[thread];
-    let who = match &worker.start_function {
+    let who = match name::origin(process, worker) {
         None => "the first thread".to_owned(),
-        Some(function) => format!("a thread of {function}"),
+        Some(origin) => format!("a thread {origin}"),
     };
     let mostly = match part(process, thread) {
         Some(part) => &part.otherwise,

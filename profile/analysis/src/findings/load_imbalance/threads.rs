@@ -45,7 +45,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
         Finding {
             rule: Rule::UnequalThreads,
             title: "Threads that do the same work have unequal shares of it".to_owned(),
-            place: format!("threads of {}{}", crew.start_function, at.unwrap_or_default()),
+            place: format!("threads {}{}", crew.origin, at.unwrap_or_default()),
             locks: Vec::new(),
             evidence: vec![
                 count("threads", crew.threads.len() as u64),

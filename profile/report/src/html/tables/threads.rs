@@ -7,7 +7,7 @@ use syncline_present::page::number::duration;
 
 const COLUMNS: [Column; 12] = [
     ("thread", "its name and number", Format::Text),
-    ("started in", "its start function", Format::Text),
+    ("started in", "its start function, or the call site that created it", Format::Text),
     ("lived", "from its start to its end", Format::Duration),
     ("on cpu", "on a processor, if that is known", Format::Duration),
     ("ready", "ready to run without a processor, outside of waits", Format::Duration),
@@ -34,7 +34,10 @@ pub fn threads(process: &Process, id: String) -> String {
         let now = thread.waiting_now.as_ref();
         let cells = vec![
             text(format!("{} {}", thread.name, thread.tid)),
-            text(start(process, thread)),
+            text(
+                name::origin(process, thread)
+                    .map_or_else(|| "main thread".to_owned(), |o| o.title()),
+            ),
             Cell::Number(thread.seconds),
             thread.cpu.map_or(Cell::Unknown, Cell::Number),
             thread.ready.map_or(Cell::Unknown, |_| Cell::Number(thread.times.ready)),
@@ -50,16 +53,4 @@ pub fn threads(process: &Process, id: String) -> String {
         ];
         Row { cells, details: String::new(), brief: Vec::new() }
     })
-}
-
-/// Where a thread started, as text. If the lines of the start function are unknown, it is mostly a
-/// library's function, which says little. Then the text is the call site that created the thread.
-fn start(process: &Process, thread: &Thread) -> String {
-    match (&thread.start_function, thread.created_at) {
-        (None, _) => "main thread".to_owned(),
-        (Some(function), Some(stack)) if function.contains('+') => {
-            format!("created at {}", name::stack(process, stack))
-        }
-        (Some(function), _) => name::function(function),
-    }
 }

@@ -23,6 +23,7 @@ pub fn findings() -> Vec<Finding> {
     let gain = |share, method| Some(Gain { share, seconds: share * 8.0, method });
     let group = |start: &str, threads, proposed, work, busiest| Group {
         start_function: start.into(),
+        origin: format!("of {start}"),
         threads,
         proposed,
         work,
