@@ -74,6 +74,17 @@ fn threads_and_their_destructors() {
     Case::new(&Program::compile("threads.c")).arg("3").exact();
 }
 
+/// Both calls of the wrapper are one place to the recorder.
+#[test]
+fn each_thread_has_the_stack_that_created_it() {
+    let both = Case::new(&Program::compile("creators.c")).both();
+    for name in ["first", "second"] {
+        let thread = both.recording.thread(both.truth.value(&format!("{name}_thread")));
+        let stack = both.recording.only().stack(thread.record.created_at);
+        assert_eq!(stack.get(1), Some(&both.truth.value(&format!("{name}_site"))), "{name}");
+    }
+}
+
 /// The last round of destructors may run after the thread's counting has ended. Its operations then
 /// count as dropped.
 #[test]

@@ -66,7 +66,7 @@ impl Prepared {
                 function,
                 argument,
                 creator: creator.index.load(Ordering::Relaxed),
-                created_at: if row.is_null() { 0 } else { (*row).stack },
+                created_at: if row.is_null() { 0 } else { rows::stack_of(row, caller) },
                 stack_size: stack_size(attributes),
             });
             Some(Prepared { state, function, caller })

@@ -10,7 +10,7 @@ use syncline_recording::writer::{Kind, LOCKS, PLACES, Table};
 
 use crate::recorder::{self, stacks};
 use crate::thread::ThreadState;
-use crate::thread::call::{Call, DEPTHS, Site, place, site};
+use crate::thread::call::{Call, Caller, DEPTHS, Site, place, site};
 use crate::unwind::tools::{self, Cache, Registers};
 
 /// Makes a row for a call that has none. It is a row of the call's lock if `of_lock` asks for that,
@@ -38,6 +38,16 @@ pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registe
         recorder::count(offset_of!(Header, dropped_operations));
     }
     row.unwrap_or(null_mut())
+}
+
+/// The number of a call's stack, which is captured if no earlier call had the same one. `None` in a
+/// signal handler that interrupted the recorder.
+pub unsafe fn captured(state: &ThreadState, caller: Caller, from: Registers) -> Option<u32> {
+    let _guard = state.busy.set()?;
+    // SAFETY: the thread is in the call, and `caller` points to its return address.
+    let (known, ret) = unsafe { (stacks::known(caller, *caller), *caller) };
+    let capture = |cache: Option<&mut Cache>| stacks::capture(from, caller, ret, cache);
+    Some(known.unwrap_or_else(|| preserving_errno(|| tools::with(capture))))
 }
 
 /// Adds the row in the most frequent case, without capturing a stack or blocking signals: the place

@@ -26,7 +26,8 @@ use syncline_recording::writer::sampling::weight;
 use syncline_recording::writer::{add, add_one, hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
-use crate::thread::adding::made;
+use crate::recorder::stacks;
+use crate::thread::adding::{captured, made};
 use crate::thread::call::{Call, Caller, counting, own, place};
 use crate::thread::{self, ThreadState, attach};
 use crate::unwind::tools::Registers;
@@ -152,6 +153,24 @@ pub unsafe fn of(op: Op, lock: usize, caller: Caller) -> *mut Row {
     unsafe {
         let call = Call::new(state, op, lock, caller);
         own(state, &call).unwrap_or_else(|| made(state, call, true, Registers::here()))
+    }
+}
+
+/// The number of a call's stack. It may differ from the stack of the call's row, which is the first
+/// one of this depth: a function may call a library's wrapper at several lines.
+///
+/// # Safety
+/// `row` is a row of this thread for a call with this `caller`, which is a [`Caller`].
+#[inline(never)]
+pub unsafe fn stack_of(row: *const Row, caller: Caller) -> u32 {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let first = (*row).stack;
+        if stacks::is_here(first, caller) {
+            return first;
+        }
+        let Some(state) = attach::current() else { return first };
+        captured(state, caller, Registers::here()).unwrap_or(first)
     }
 }
 
