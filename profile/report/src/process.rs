@@ -77,7 +77,8 @@ enum Had {
     /// The run had a part of the processors, and its threads could have used more than there are.
     /// It is unknown which threads had the rest.
     TooFew,
-    /// No thread: processors were idle, and woken threads got a processor late.
+    /// No thread: processors were idle while no more threads were ready, as in a stage that one
+    /// thread does alone, or until woken threads got a processor.
     Nothing,
     /// Threads of other programs.
     Others,
@@ -148,7 +149,8 @@ impl Processors {
                 format!("the run got {got} of {all}; its threads could use {could_use:.1}")
             }
             Had::Nothing => format!(
-                "the run got {got} of {all}, and {} was idle: woken threads started late",
+                "the run got {got} of {all}, and {} was idle: often fewer threads were ready, or \
+                 woken threads started late",
                 of_all(self.idle.unwrap_or(0.0))
             ),
             Had::Others => format!("the run got {got} of {all}; other programs had the rest"),
@@ -175,8 +177,8 @@ mod tests {
         let whole = "the run had only 2 processors; its threads could use 3.9";
         let busy = "the run got 50.0 % of 2 processors; its threads could use 2.5";
         let others = "the run got 50.0 % of 2 processors; other programs had the rest";
-        let idle =
-            "the run got 50.0 % of 2 processors, and 30.0 % was idle: woken threads started late";
+        let idle = "the run got 50.0 % of 2 processors, and 30.0 % was idle: often fewer threads were \
+             ready, or woken threads started late";
         assert_eq!(in_ten_seconds(19.0, 20.0, None), whole);
         assert_eq!(in_ten_seconds(10.0, 15.0, None), busy);
         assert_eq!(in_ten_seconds(10.0, 14.9, None), others);
