@@ -191,6 +191,9 @@ fn writers() {
         assert_eq!(sum.load(0), ROUNDS / 16 * program.ranks() as u64);
     });
     assert_eq!(numbers(), outside);
+    let panics = || program.threads.run(2, || panic!("on purpose"));
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert_eq!((numbers(), program.threads.count()), (outside, program.ranks()), "after a panic");
     program.finish();
 }
 

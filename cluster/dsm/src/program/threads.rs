@@ -66,6 +66,7 @@ impl Threads {
     pub fn run(&self, threads: usize, body: impl Fn() + Sync) {
         assert!(threads > 0, "a rank runs at least one thread");
         self.set_threads(threads);
+        let _one_thread_remains = Alone(self);
         let first = threads * self.rank.number();
         system::scope(|scope| {
             let body = &body;
@@ -78,8 +79,6 @@ impl Threads {
             THREAD.set(Some(first));
             body();
         });
-        self.set_threads(1);
-        THREAD.set(None);
     }
 
     fn set_threads(&self, threads: usize) {
@@ -115,5 +114,15 @@ impl Threads {
             rank.after(which, Quiet::Yes, ranks_meet);
         }
         barrier.wait();
+    }
+}
+
+/// When this is dropped, also by a panic, the rank has one thread again.
+struct Alone<'a>(&'a Threads);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.set_threads(1);
+        THREAD.set(None);
     }
 }

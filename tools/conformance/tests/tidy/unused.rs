@@ -57,6 +57,11 @@ fn names(text: &str, library: &str) -> bool {
     text.lines().any(in_line)
 }
 
+/// A file's text up to its module of tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+}
+
 /// The dependencies of the crate in this folder that its code doesn't name.
 fn unused(folder: &Path) -> Vec<String> {
     let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
@@ -68,7 +73,11 @@ fn unused(folder: &Path) -> Vec<String> {
         for part in parts(section).iter().map(|part| folder.join(part)).filter(|p| p.exists()) {
             if part.is_dir() { sources(&part, &mut files) } else { files.push(part) }
         }
-        files.iter().any(|file| names(&fs::read_to_string(file).expect("a text"), &library))
+        let mut texts = files.iter().map(|file| fs::read_to_string(file).expect("a text"));
+        texts.any(|text| {
+            let code = if section == &"dependencies" { without_tests(&text) } else { &text };
+            names(code, &library)
+        })
     };
     let unnamed = dependencies(&manifest).into_iter().filter(|dependency| !is_named(dependency));
     unnamed.map(|(_, name)| name.to_owned()).collect()
@@ -99,7 +108,8 @@ fn an_unused_dependency_is_found() {
          [target.'cfg(unix)'.dependencies]\nrustix = '1'\nperf-event2 = '1'\n",
     );
     let text = "use serde_json::Value;\nextern crate perf_event;\nuse crate::regex::Text;\n\
-                // nix::fork();\nfn f() { libc::fork() }\nmod tests { fn g() { fastrand::u8(..) } }\n";
+                // nix::fork();\nfn f() { libc::fork() }\n#[cfg(test)]\nmod tests {\n\
+                fn g() { fastrand::u8(..); serde::from(1); }\n}\n";
     write("src/lib.rs", text);
     write("tests/text.rs", "use rustix::fs;\nuse cc;\n");
     assert_eq!(unused(folder.path()), ["cc", "nix", "regex", "rustix", "serde", "tempfile"]);
