@@ -35,7 +35,7 @@ const SYS_FUTEX: u64 = 202;
 /// The results of system calls that were interrupted when the thread was stopped.
 const INTERRUPTED: [i64; 5] = [-512, -513, -514, -516, -(libc::EINTR as i64)];
 
-/// Machine code that calls the function in `rbx` with the words behind `r12` as its arguments, and
+/// Machine code that calls the function in `rbx` with the words after `r12` as its arguments, and
 /// stores its result at `r12`. `rbp` has the address of `__errno_location`, through which the
 /// thread's `errno` is preserved.
 const CALL: &[u8] = &[

@@ -29,7 +29,7 @@ const SPENT: f64 = 0.5;
 /// If fewer sections than this were traced, they give no good estimate of the cost of one.
 const FEW: u64 = 16;
 /// In that case, a section is assumed to take this many seconds of the budget. That is the cost of
-/// some hundred instructions, times four because other threads sleep meanwhile.
+/// a few hundred instructions, times four because other threads sleep meanwhile.
 const COST: f64 = 100e-6;
 
 /// A lock for which threads waited long, but of which too few sections were traced, or several such

@@ -1,4 +1,4 @@
-//! The words of locks, which are no data of any section.
+//! The words of locks, which are not data of any section.
 //!
 //! A lock in the heap is gone when its block has been freed, and if the memory is used again, its
 //! words are data. The blocks that contained a lock are known for the sections that were traced.

@@ -54,7 +54,7 @@ pub struct Keeper {
 
 impl Keeper {
     /// Begins the first window. At the first error, `failed` is called with the number of the
-    /// window that is lost. Later windows are written nevertheless if possible.
+    /// window that is lost. Later windows are still written if possible.
     pub fn start(
         recording: &Path,
         session: &Session,
@@ -127,7 +127,7 @@ impl Windows {
         let files = process_files(&self.recording).unwrap_or_default();
         let mut now: Vec<(PathBuf, ProcessFile)> = Vec::new();
         for path in files {
-            // A file that can't be read is left out; it may be one that a process is just making.
+            // A file that can't be read is left out; it may be one that a process is still making.
             let Ok(mut file) = ProcessFile::open(&path) else { continue };
             file.seal();
             now.push((path, file));

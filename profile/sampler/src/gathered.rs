@@ -156,8 +156,8 @@ impl Gathered {
         }
     }
 
-    /// All samples, with the reason for which the kernel refused more, if it did. Threads and
-    /// processes get the numbers that `own` gives; threads without such a number are left out.
+    /// All samples, with the reason why the kernel refused more, if it did. Threads and processes
+    /// get the numbers that `own` gives; threads without such a number are left out.
     pub fn samples(
         &self,
         refused: Option<String>,

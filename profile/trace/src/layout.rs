@@ -140,7 +140,7 @@ pub struct ChunkHeader {
     pub thread: u32,
     /// The size of the chunk in bytes, including this header.
     pub size: u64,
-    /// The number of bytes of this header together with the complete records behind it.
+    /// The number of bytes of this header together with the complete records after it.
     pub used: u64,
 }
 
@@ -149,7 +149,7 @@ pub struct ChunkHeader {
 pub const RECORD_SECTION: u32 = 1;
 /// [`RecordHeader::kind`]: a [`CountRecord`].
 pub const RECORD_COUNT: u32 = 2;
-/// [`RecordHeader::kind`]: a [`StackRecord`] and the words behind it.
+/// [`RecordHeader::kind`]: a [`StackRecord`] and the words after it.
 pub const RECORD_STACK: u32 = 3;
 /// This many acquisitions of a thread at a call site are counted one by one even if there is a
 /// budget. After that, only a sample of them is counted.

@@ -1,6 +1,6 @@
 //! The order of findings: those with most gain come first. Predictions are off by some percentage
-//! points. So among findings with about the same gain, the one whose calls and waits take most time
-//! comes first: that time would be the gain if threads had more processors.
+//! points. So findings with about the same gain are ordered by the time that their calls and waits
+//! take, the most time first: that time would be the gain if threads had more processors.
 
 use std::cmp::{Ordering, Reverse};
 

@@ -50,8 +50,8 @@ pub struct Rates {
 /// What happened to one lock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockRates {
-    /// The name of the lock's variable. If the lock is no global variable, or not among the first
-    /// [`Live::NAMED`], its primitive and address.
+    /// The name of the lock's variable. If the lock is not a global variable, or not among the
+    /// first [`Live::NAMED`], its primitive and address.
     pub name: String,
     /// The lock's address.
     pub address: u64,

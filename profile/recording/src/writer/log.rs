@@ -151,8 +151,8 @@ impl Log {
         }
     }
 
-    /// Fills a slot in. The slot's kind is 0 until the rest of the event is written, so that
-    /// readers skip it until then.
+    /// Fills a slot in. The slot's kind is 0 until the rest of the event is written; readers skip
+    /// such a slot.
     ///
     /// # Safety
     /// The slot is within the log, which is this thread's own.

@@ -52,7 +52,7 @@ pub struct Process {
     threads: [AtomicU64; THREADS],
 }
 
-/// The number of slots for threads. Of threads that share a slot, only the one that began last is
+/// The number of slots for threads. If threads share a slot, only the thread that began last is
 /// recognised as the holder of a lock.
 const THREADS: usize = 4096;
 /// The number of slots for call sites, and for locks.

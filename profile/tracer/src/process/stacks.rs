@@ -65,7 +65,7 @@ fn copy(start: u64) -> Vec<u64> {
         let into = libc::iovec { iov_base: page.as_mut_ptr().cast(), iov_len: PAGE as usize };
         let from = libc::iovec { iov_base: address as *mut _, iov_len: PAGE as usize };
         // SAFETY: the kernel writes only to our buffer, and refuses an address that is not mapped.
-        // `syscall` is no cancellation point, so the thread can't end here.
+        // `syscall` is not a cancellation point, so the thread can't end here.
         unsafe {
             let me = libc::syscall(libc::SYS_getpid);
             libc::syscall(libc::SYS_process_vm_readv, me, &into, 1usize, &from, 1usize, 0usize);
