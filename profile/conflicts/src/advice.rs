@@ -39,7 +39,7 @@ const UNRELATED: f64 = 0.9;
 pub enum Advice {
     /// No traced section touched anything that another thread touched.
     NothingShared,
-    /// Sections write only with atomic instructions, so the lock is not needed for that.
+    /// Sections write only with atomic instructions, so they don't need the lock for writing.
     AlreadyAtomic,
     /// No section touches more than one shared word, so one atomic operation could replace each.
     UseAtomic,

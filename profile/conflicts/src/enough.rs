@@ -3,10 +3,10 @@
 //!
 //! Both estimates assume proportions: a run twice as long has twice the budget and twice the
 //! acquisitions. That would be wrong for a lock with hardly any traced section, since the first
-//! sections cost most. For such a lock the estimate uses a typical cost of a section. It takes into
-//! account how the tracer spends the budget (`syncline-tracer`, `process/budget.rs`): half of what
-//! remains after counting is spent on sections, and at least an eighth of the budget counts as
-//! remaining.
+//! sections cost most. For such a lock the estimate uses a typical cost of a section. The estimate
+//! also accounts for how the tracer spends the budget (`syncline-tracer`, `process/budget.rs`):
+//! half of what remains after counting is spent on sections, and at least an eighth of the budget
+//! counts as remaining.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
@@ -96,8 +96,7 @@ impl Scarce {
 }
 
 /// The locks with too few traced sections among the three locks with the longest total waits, the
-/// one with the longest wait first. If only some locks were selected for tracing, only these are
-/// considered.
+/// longest wait first. If only some locks were selected for tracing, only these are considered.
 pub fn scarce(
     trace: &Trace,
     locks: &[LockFacts],

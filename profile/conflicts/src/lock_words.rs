@@ -7,8 +7,8 @@
 //! is left out if its block is of a kind that has a lock at this offset.
 //!
 //! If the block of some of the locks at an address is unknown, the word is left out whatever it is
-//! used for. That is so if a lock lay outside of the heap, or if no section was traced of the lock
-//! or at the call site of some of its acquisitions.
+//! used for. The block is unknown if the lock lay outside of the heap, if no section of the lock
+//! was traced, or if no section was traced at the call site of some of its acquisitions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use syncline_recording::{Op, Primitive};

@@ -166,8 +166,8 @@ impl Windows {
     }
 
     /// Removes windows, the oldest first, until their number and their total size are within the
-    /// limits. The newest stays. The window after a removed one gets that one's sums, which are the
-    /// counts until the later window begins.
+    /// limits. The newest stays. The window after a removed window gets the sums of the removed
+    /// one. These are the counts until the remaining window begins.
     fn forget(&self) {
         let mut windows = folder::windows(&self.recording).unwrap_or_default();
         let mut sizes: u64 = windows.iter().map(|(_, path)| size(path)).sum();
@@ -183,7 +183,7 @@ impl Windows {
 }
 
 /// Tells the processes that their logs have been read, so that they begin them anew. Events that
-/// were logged between the reading and this note are lost. That is usually a time of some
+/// were logged between the reading and this note are lost. That is usually a time of a few
 /// milliseconds.
 fn take_logs(files: &[(PathBuf, ProcessFile)]) {
     for (path, file) in files.iter().filter(|(path, _)| !is_child(path)) {
@@ -267,8 +267,8 @@ mod tests {
         windows.forget();
         let left = folder::windows(folder.path()).unwrap();
         for (number, path) in &left {
-            // The size shows whose sums these are, since each window has another size. They must be
-            // those of the latest window that was removed.
+            // The size shows whose sums these are, since each window has a different size. They
+            // must be those of the latest window that was removed.
             let gone = sizes.iter().filter(|(other, _)| other < number).max();
             let is_oldest = *number == left[0].0;
             let expected = gone.filter(|_| is_oldest).map(|(_, bytes)| *bytes as u64);

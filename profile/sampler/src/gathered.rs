@@ -12,7 +12,7 @@ use crate::clock::Sample;
 use crate::mapped::Files;
 use crate::unwinding::{Cache, Mapped};
 
-/// The most frames that are kept of a process, which take some megabytes. Samples with further
+/// The most frames that are kept of a process, which take a few megabytes. Samples with further
 /// frames are lost.
 const MOST_FRAMES: usize = 100_000;
 

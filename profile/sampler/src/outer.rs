@@ -14,7 +14,7 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 
 /// The size of a page in bytes. A stack is mapped in pages, and up to [`PAGES`] of them are copied,
-/// which takes some 40 µs.
+/// which takes about 40 µs.
 const PAGE: usize = 4 << 10;
 const PAGES: usize = 64;
 const SIZE: u64 = (PAGES * PAGE) as u64;

@@ -281,8 +281,8 @@ pub struct ObjectRecord {
 
 /// [`WordRecord::flags`]: an instruction that is not atomic wrote to the word, or the kernel did.
 pub const PLAINLY_WRITTEN: u16 = 1;
-/// [`WordRecord::flags`]: an instruction read the word, and not only to jump to the address in it
-/// or to call that.
+/// [`WordRecord::flags`]: an instruction read the word for another purpose than to jump to the
+/// address in it, or to call that address.
 pub const PLAINLY_READ: u16 = 2;
 
 /// Eight bytes of memory that a section touched.

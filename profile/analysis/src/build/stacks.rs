@@ -91,8 +91,8 @@ impl Stacks {
     }
 
     /// The stack of a row of the thread with this index in the file. It is that of Python's
-    /// functions, if they are known, or else the recorded one. If that could not be kept, the stack
-    /// has only the row's return address.
+    /// functions, if they are known, or else the recorded one. If the recorded stack could not be
+    /// kept, the result has only the row's return address.
     pub fn of_row(&mut self, thread: usize, row: &Row) -> usize {
         let recorded = self.checked(row.counts.stack);
         let waits = !matches!(row.op.class(), Class::Notify | Class::Create);

@@ -3,7 +3,7 @@
 //! Circles of three or more locks count as well.
 //!
 //! Locks are the nodes of a graph, with an edge from each lock to those that were taken while it
-//! was held. Locks that can all be reached from each other are one finding. The following are no
+//! was held. Locks that can all be reached from each other are one finding. The following are not a
 //! danger:
 //!
 //! - a try: a thread that is refused releases the locks that it holds;

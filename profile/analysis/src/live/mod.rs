@@ -107,7 +107,7 @@ impl Live {
     }
 
     /// Reads the processes of the recording, in the order of their files. A file that can't be read
-    /// is left out, since its process may just be creating it.
+    /// is left out, since its process may still be creating it.
     ///
     /// # Errors
     /// If there is no recording.

@@ -92,8 +92,8 @@ impl Log {
         let interrupted = marked.is_none();
         // SAFETY: by this function's own condition.
         unsafe {
-            // Acquire pairs with the writes of the command, which writes when it took the logs, and
-            // then how often.
+            // Acquire pairs with the writes of the command. It first writes when it took the logs,
+            // and then how often.
             let window = AtomicU32::from_ptr(self.taken.get()).load(Ordering::Acquire);
             if window != self.window.get() && !interrupted {
                 self.begin_anew(record, window);

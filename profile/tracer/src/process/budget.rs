@@ -29,7 +29,7 @@ const LEAST: u64 = 8;
 /// work for one more library, data that tracing evicted from the caches, and other threads' waits
 /// for the section's end. On x264, with this factor of 2, the cost was 7 % in all.
 const SEEN: u64 = 2;
-/// The most instructions of one stretch of tracing if there is a budget. They take some 30
+/// The most instructions of one stretch of tracing if there is a budget. They take about 30
 /// milliseconds, during which other threads may wait for the section's end. In a longer section,
 /// tracing is stopped.
 const LONGEST: u64 = 1_000_000;
@@ -55,6 +55,7 @@ pub const MEASURED: u64 = 16;
 
 impl Process {
     /// Whether tracing has cost less than the budget that [`Process::keep_up`] last computed.
+    /// Always true without a budget.
     #[inline]
     pub fn may_trace_watched(&self) -> bool {
         self.options.budget == 0

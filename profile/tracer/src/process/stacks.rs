@@ -3,8 +3,8 @@
 //! it belongs. So when a word is first seen, the memory around it is copied into the file, and the
 //! report finds the frame in it (`syncline_code`, `symbols/on_stack.rs`).
 //!
-//! Nothing here checks whether a word is on a stack. Any word counts that is written to and lies
-//! neither in a heap block nor in a loaded file. At most [`MOST`] words are kept.
+//! Nothing here checks whether a word is on a stack. Any word that is written to, and lies neither
+//! in a heap block nor in a loaded file, counts. At most [`MOST`] words are kept.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
