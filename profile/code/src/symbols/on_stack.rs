@@ -7,7 +7,7 @@
 //!        ...
 //!     T  return address of the frame       the call before this address may name the function
 //!        locals, saved registers           among them the variable
-//!     S  an address in the function        to which a call returns that the function has made;
+//!     S  an address in the function        to which one of the function's calls returns;
 //!                                             from it, the unwind table tells how far up T is
 //!        frames of what the function called
 //! ```
