@@ -62,9 +62,9 @@ impl Process {
             || self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
     }
 
-    /// Like [`Process::may_trace_watched`], for sections that are not watched. They must leave the
-    /// fraction [`KEPT`] of the budget to watched sections. If those are rare and don't use it, it
-    /// stays reserved, but its maximum keeps it from growing.
+    /// Like [`Process::may_trace_watched`], for sections that are not watched. While any family is
+    /// watched, they must leave the fraction [`KEPT`] of the budget to watched sections. If those
+    /// are rare and don't use it, it stays reserved, but its maximum keeps it from growing.
     pub fn may_trace(&self) -> bool {
         if self.options.budget == 0 || !self.waits.any() {
             return self.may_trace_watched();
