@@ -1,5 +1,5 @@
-//! The facts of one lock, or of a family, which is several locks that belong together, such as
-//! those that are acquired at one call site.
+//! The facts of one lock, or of a family: several locks that belong together, such as those that
+//! are acquired at one call site.
 
 use std::collections::BTreeMap;
 
