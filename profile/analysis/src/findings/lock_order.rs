@@ -12,8 +12,9 @@
 //! - locks that one thread alone uses;
 //! - an order that was seen only once, when the function that had just created the lock took it: no
 //!   other thread can know the lock yet;
-//! - a lock at a call site that takes each of many locks about once: it probably creates objects,
-//!   whose locks are initialised by an assignment, so their creation was not recorded;
+//! - an order that was seen only once, at a call site that takes each of many locks about once: it
+//!   probably creates objects, whose locks are initialised by an assignment, so their creation was
+//!   not recorded;
 //! - an order that was seen no more often than locks were created at the address of one of its two
 //!   locks: the orders may be those of different locks at that address;
 //! - a circle of three or more locks, if no two locks were seen in both orders, and if either all
