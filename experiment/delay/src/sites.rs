@@ -220,7 +220,7 @@ pub fn start() {
         return;
     }
     // The text is copied, because programs may overwrite their environment. SAFETY: the mapping is
-    // new, and has room for a zero byte behind the text. The process starts with one thread, which
+    // new, and has room for a zero byte after the text. The process starts with one thread, which
     // asks for no position before the store below.
     unsafe {
         learn_program();

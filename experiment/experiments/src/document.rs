@@ -86,8 +86,8 @@ impl Document {
     }
 }
 
-/// Adds the results that `syncline whatif` has saved in a recording's folder to the process with
-/// the same executable.
+/// Adds the results that `syncline whatif` has saved in a recording's folder to the first process
+/// with the same executable.
 ///
 /// # Errors
 /// Same errors as [`Document::of`].

@@ -20,7 +20,7 @@ impl Files {
     /// Reads the names of a program and its libraries.
     ///
     /// # Errors
-    /// If the program can't be read, or is not an executable file (a script).
+    /// If the program can't be read, or is not an executable file (but a script, for example).
     pub fn of(program: &Path) -> io::Result<Files> {
         let program = program.canonicalize()?;
         let mut paths = vec![program.clone()];

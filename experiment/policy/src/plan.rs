@@ -13,8 +13,8 @@ use crate::remark::{Remark, Why};
 
 /// The most different locks of a policy: an object has to store the number of its lock.
 const MOST_LOCKS: usize = 30;
-/// The longest value. The kernel accepts no longer variables (`MAX_ARG_STRLEN`), and the variable's
-/// name needs some room.
+/// The most bytes of the variable's value. The kernel limits a variable's name and value together
+/// (`MAX_ARG_STRLEN`), so some room is left for the name.
 const LONGEST: usize = 131_072 - 64;
 
 /// A policy in the form for one build of a program.
@@ -22,7 +22,8 @@ const LONGEST: usize = 131_072 - 64;
 pub struct Plan {
     /// The value of `SYNCLINE_POLICY`.
     pub variable: String,
-    /// The names that no longer match as they did when the policy was written.
+    /// Remarks on the names that no longer match as they did when the policy was written, or can't
+    /// be checked.
     pub remarks: Vec<Remark>,
 }
 
@@ -180,8 +181,8 @@ impl Composer {
 
     fn span(&mut self, letter: &str, number: Option<usize>, span: &Span) {
         let Span { module, addresses } = span;
-        // A `;` ends an entry, so such a name can't be written. No file with locks has ever had
-        // one.
+        // A `;` ends an entry, so a name that contains one can't be written. No file with locks is
+        // known to have such a name.
         if module.contains(';') {
             return;
         }

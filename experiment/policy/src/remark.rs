@@ -1,10 +1,11 @@
-//! Messages about rules that no longer match as they did when the policy was written.
+//! Messages about rules that no longer match as they did when the policy was written, or that can't
+//! be checked.
 
 use std::fmt;
 
 use syncline_code::locate::{Missing, Wider};
 
-/// A remark on a rule that does not match as it did when it was written.
+/// A remark on a rule that does not match as it did when it was written, or that can't be checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The line of the rule, from 1; for [`Plan::of_places`](crate::Plan::of_places), the number of
@@ -12,7 +13,7 @@ pub struct Remark {
     pub line: usize,
     /// The name in the rule.
     pub name: String,
-    /// Why the name does not match as before.
+    /// Why there is a remark.
     pub why: Why,
 }
 

@@ -78,8 +78,8 @@ fn exclusive<L: TryLock<Memory = Own> + 'static>(ops: &'static mutex::Ops) -> Ch
     )
 }
 
-/// Finds the most capable use of a lock: of several implementations of `chosen`, a method call
-/// takes the one whose type has the most references.
+/// Finds the most capable use of a lock: if several implementations of `chosen` fit, a method call
+/// takes the implementation whose type has the most references.
 struct Probe<L>(PhantomData<L>);
 
 trait Unsuited {

@@ -29,8 +29,8 @@ pub fn now() -> u32 {
     NOW.load(Relaxed)
 }
 
-/// Whether a lock is held that was acquired before this process was forked. `noted` is the
-/// generation in the lock.
+/// Whether a lock has been held since before this process was forked. `noted` is the generation in
+/// the lock.
 #[inline(always)]
 pub fn is_past(noted: &AtomicU32) -> bool {
     let now = now();

@@ -1,9 +1,9 @@
 //! Spinlocks.
 //!
 //! A spinlock is a word, too small for most locks. Each one is initialised by a call, and gets a
-//! lock in the library's memory, whose position is stored in the word. The C library's own words
-//! are 1 for a free lock, and 0 or less for a held one, so the two can be distinguished. Spinlocks
-//! beyond the limit, and those shared between processes, are left to the C library.
+//! lock in the library's memory. The lock's position is stored in the word. The C library's own
+//! words are 1 for a free lock, and 0 or less for a held one, so the two can be distinguished.
+//! Spinlocks beyond the limit, and those shared between processes, are left to the C library.
 
 use core::ffi::c_int;
 use core::ptr::NonNull;

@@ -149,8 +149,8 @@ mod tests {
     const ADDED: [f64; 3] = [0.1, 0.2, 0.4];
 
     /// Rounds of a program whose run takes `curve(added)` times as long as one without addition. A
-    /// round is up to twice as slow as another, a run is off by some percent, and one run in ten by
-    /// half.
+    /// round is up to twice as slow as another, a run is off by a few percent, and one run in ten
+    /// by half.
     fn rounds(count: usize, seed: u64, curve: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut round = || {

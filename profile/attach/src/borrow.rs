@@ -35,9 +35,9 @@ const SYS_FUTEX: u64 = 202;
 /// The results of system calls that were interrupted when the thread was stopped.
 const INTERRUPTED: [i64; 5] = [-512, -513, -514, -516, -(libc::EINTR as i64)];
 
-/// Machine code that calls the function in `rbx` with the words behind `r12` as its arguments, and
-/// stores its result at `r12`. `rbp` has the address of `__errno_location`, through which the
-/// thread's `errno` is preserved.
+/// Machine code that calls the function in `rbx` with the three words after the one at `r12` as its
+/// arguments, and stores its result at `r12`. `rbp` has the address of `__errno_location`, through
+/// which the thread's `errno` is preserved.
 const CALL: &[u8] = &[
     0xff, 0xd5, // call rbp
     0x49, 0x89, 0xc5, // mov r13, rax
@@ -66,8 +66,7 @@ const ONE: &[u8] = &[
     0xc3, // ret
 ];
 const ONE_AT: u64 = 512;
-/// The offset, in the mapped memory, of the words of a call (its result and its arguments). Its
-/// data follows.
+/// The offset, in the mapped memory, of the words of a call (its result and its arguments).
 const WORDS: u64 = PAGE;
 /// The offset of the part to which the caller may write.
 pub const ROOM: u64 = PAGE + 256;

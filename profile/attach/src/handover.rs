@@ -45,7 +45,7 @@ pub fn in_memory(library: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Where, in a library's bytes, the part ends that the loader maps; `None` if that is unknown.
+/// The end of the part of a library's bytes that the loader maps; `None` if that is unknown.
 fn end_of_mapped(library: &[u8]) -> Option<usize> {
     let header = FileHeader64::<NativeEndian>::parse(library).ok()?;
     let headers = header.program_headers(NativeEndian, library).ok()?.iter();

@@ -82,8 +82,8 @@ fn is_safe(target: &Target, call: u32, sp: u64) -> bool {
             ranges.iter().any(|range| range.contains(&word)) && is_behind_call(target, word)
         })
     };
-    // A signal handler's return address is followed by a context, which begins with its flags (of
-    // three bits) and a link, which is 0.
+    // A signal handler's return address is followed by a context that begins with its flags (of
+    // three bits) and a link of 0.
     let is_frame = |at: &[u64]| at[0] == target.sigreturn && at[1] <= 7 && at[2] == 0;
     let in_handler = || words(&stack).collect::<Vec<_>>().windows(3).any(is_frame);
     let may_allocate = || !SOCKETS.contains(&call) || in_handler();

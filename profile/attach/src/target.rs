@@ -132,7 +132,7 @@ impl Target {
         Duration::from_nanos(self.stopped.load(Ordering::Relaxed))
     }
 
-    /// Notes that a thread of the process was stopped for so long.
+    /// Notes that a thread of the process was stopped for this long.
     pub fn was_stopped(&self, time: Duration) {
         self.stopped.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }

@@ -10,8 +10,8 @@ use libc::user_regs_struct as Registers;
 const NT_X86_XSTATE: usize = 0x202;
 const SETSIGMASK: libc::c_uint = 0x420b;
 /// A thread may take this long to stop. It can't stop while it waits for a device or has no
-/// processor. (Even if this time has passed, a thread that was interrupted stops some time, and
-/// goes on only when it is released or this process ends.)
+/// processor. (Even if this time has passed, a thread that was interrupted stops later, and goes on
+/// only when it is released or this process ends.)
 const LONGEST_STOP: Duration = Duration::from_secs(20);
 
 /// Why a traced thread has stopped, or that it has ended.

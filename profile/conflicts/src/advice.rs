@@ -26,8 +26,8 @@ const MANY_PIECES: u64 = 8;
 /// If a smaller share of sections than this writes data, the sections count as readers. Writes to
 /// any data count, since a small sample doesn't show which data is shared.
 const FEW_WRITERS: f64 = 0.1;
-/// A section with at least this many instructions is long. (To acquire and release a free lock
-/// takes about a tenth of that.)
+/// A call site's sections are long if the median of their instructions is at least this. (To
+/// acquire and release a free lock takes about a tenth of that.)
 const LONG: u64 = 500;
 /// If at least this share of the instructions of all sections belongs to long sections and touches
 /// no shared data, the long sections mostly do other work.
@@ -39,7 +39,7 @@ const UNRELATED: f64 = 0.9;
 pub enum Advice {
     /// No traced section touched anything that another thread touched.
     NothingShared,
-    /// Sections write only with atomic instructions, so the lock is not needed for that.
+    /// Sections write only with atomic instructions, so they don't need the lock for writing.
     AlreadyAtomic,
     /// No section touches more than one shared word, so one atomic operation could replace each.
     UseAtomic,
@@ -107,9 +107,9 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
         let too_few = proposal(Advice::TooFewSections, 0.0);
         return shorten.into_iter().chain([too_few]).collect();
     };
-    // The share of waiting that was needless, which is the share of independent pairs: among the
-    // pairs in which one section waited for the other if there are enough, otherwise among all
-    // pairs.
+    // The share of waiting that was needless. This is the share of independent pairs, among the
+    // pairs in which one section waited for the other if there are enough of these, otherwise among
+    // all pairs.
     let needless = match lock.waited_for.pairs >= ENOUGH_PAIRS {
         true => 1.0 - lock.waited_for.share(),
         false => independence,

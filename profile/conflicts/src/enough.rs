@@ -3,10 +3,10 @@
 //!
 //! Both estimates assume proportions: a run twice as long has twice the budget and twice the
 //! acquisitions. That would be wrong for a lock with hardly any traced section, since the first
-//! sections cost most. For such a lock the estimate uses a typical cost of a section. It takes into
-//! account how the tracer spends the budget (`syncline-tracer`, `process/budget.rs`): half of what
-//! remains after counting is spent on sections, and at least an eighth of the budget counts as
-//! remaining.
+//! sections cost most. For such a lock the estimate uses a typical cost of a section. The estimate
+//! also accounts for how the tracer spends the budget (`syncline-tracer`, `process/budget.rs`):
+//! half of what remains after counting is spent on sections, and at least an eighth of the budget
+//! counts as remaining.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
@@ -29,7 +29,7 @@ const SPENT: f64 = 0.5;
 /// If fewer sections than this were traced, they give no good estimate of the cost of one.
 const FEW: u64 = 16;
 /// In that case, a section is assumed to take this many seconds of the budget. That is the cost of
-/// some hundred instructions, times four because other threads sleep meanwhile.
+/// a few hundred instructions, times four because other threads sleep meanwhile.
 const COST: f64 = 100e-6;
 
 /// A lock for which threads waited long, but of which too few sections were traced, or several such
@@ -96,8 +96,7 @@ impl Scarce {
 }
 
 /// The locks with too few traced sections among the three locks with the longest total waits, the
-/// one with the longest wait first. If only some locks were selected for tracing, only these are
-/// considered.
+/// longest wait first. If only some locks were selected for tracing, only these are considered.
 pub fn scarce(
     trace: &Trace,
     locks: &[LockFacts],

@@ -68,8 +68,8 @@ pub struct Untraced {
     pub acquisitions: u64,
     /// How many seconds threads waited for them in all.
     pub waited: f64,
-    /// The one of them with the longest total wait, and how long that is in seconds; `None` if no
-    /// thread waited for any of them.
+    /// The lock with the longest total wait, and how long that is in seconds; `None` if no thread
+    /// waited for any of them.
     pub longest: Option<(u64, f64)>,
 }
 

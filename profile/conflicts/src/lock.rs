@@ -1,5 +1,5 @@
-//! The facts of one lock, or of a family, which is several locks that belong together, such as
-//! those that are acquired at one call site.
+//! The facts of one lock, or of a family: several locks that belong together, such as those that
+//! are acquired at one call site.
 
 use std::collections::BTreeMap;
 
@@ -145,7 +145,7 @@ pub fn lock_facts(
 }
 
 /// The block that contains a lock, `None` if none is known. It is found in the records of the
-/// lock's sections, which list the blocks that they touch and the one that contains the lock.
+/// lock's sections, which list the blocks that they touch and the block that contains the lock.
 fn block_of(trace: &Trace, sections: &[usize], lock: u64) -> Option<ObjectRecord> {
     let of_lock = |section: &&Section| section.record.lock == lock;
     let sections = sections.iter().map(|&s| &trace.sections[s]);

@@ -1,14 +1,14 @@
-//! The words of locks, which are no data of any section.
+//! The words of locks, which are not data of any section.
 //!
 //! A lock in the heap is gone when its block has been freed, and if the memory is used again, its
 //! words are data. The blocks that contained a lock are known for the sections that were traced.
-//! Blocks of the same kind, which are those of the same size from the same call site, contain such
-//! a lock too, even if none of its sections was traced. So a word in which a lock lay at any time
-//! is left out if its block is of a kind that has a lock at this offset.
+//! Blocks of the same kind (of the same size, from the same call site) contain such a lock too,
+//! even if none of its sections was traced. So a word in which a lock lay at any time is left out
+//! if its block is of a kind that has a lock at this offset.
 //!
 //! If the block of some of the locks at an address is unknown, the word is left out whatever it is
-//! used for. That is so if a lock lay outside of the heap, or if no section was traced of the lock
-//! or at the call site of some of its acquisitions.
+//! used for. The block is unknown if the lock lay outside of the heap, if no section of the lock
+//! was traced, or if no section was traced at the call site of some of its acquisitions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use syncline_recording::{Op, Primitive};

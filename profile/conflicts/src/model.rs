@@ -53,7 +53,7 @@ pub struct Report {
     /// no thread waited for any of them.
     pub untraced_longest: Option<String>,
     /// The locks with too few traced sections among the three locks with the longest total waits,
-    /// the one with the longest wait first.
+    /// the longest wait first.
     pub too_few: Vec<TooFew>,
     /// The number of records that were lost because the trace had no room.
     pub dropped: u64,

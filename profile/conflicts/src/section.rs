@@ -2,7 +2,7 @@
 //! instructions touch shared data (SyncPerf, section 3.2 and Figure 5).
 //!
 //! When the program calls a function of a library for the first time, the dynamic loader executes
-//! some 700 instructions. These instructions are left out.
+//! about 700 instructions. These instructions are left out.
 
 use std::collections::BTreeMap;
 

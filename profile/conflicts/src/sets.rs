@@ -3,7 +3,7 @@
 //! Several kinds of recorded accesses are left out. Accesses to the thread's own stack are left out
 //! because each call uses the same addresses again. Accesses to the words of all locks in the trace
 //! ([`LockWords`]) are left out because every section changes its lock, and other synchronization
-//! would do without it (Syncchar, section 3).
+//! would not need the lock (Syncchar, section 3).
 //!
 //! The work of the dynamic loader at the first call of a function is left out too: it writes the
 //! function's address into a word that is never changed again, and that all callers read. Reads of

@@ -162,8 +162,8 @@ pub struct UntracedLock {
 }
 
 /// The locks of which not all acquisitions may have been counted one by one. Acquisitions are
-/// sampled only if there is a budget. Each thread samples them by call site, for all locks
-/// together, once it has made enough of them there.
+/// sampled only if there is a budget. At each call site, a thread counts its acquisitions one by
+/// one at first, for all locks together, and samples them when it has made enough.
 fn estimated(trace: &Trace) -> FxHashSet<u64> {
     if trace.header.budget_permille == 0 {
         return FxHashSet::default();

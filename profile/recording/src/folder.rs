@@ -160,7 +160,7 @@ impl Folder {
     /// Removes a file, if it exists.
     ///
     /// # Errors
-    /// Those of the system. It is no error if the file is missing.
+    /// Those of the system. A missing file is not an error.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match unlinkat(&self.handle, name.as_ref(), AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),

@@ -54,7 +54,7 @@ pub struct Keeper {
 
 impl Keeper {
     /// Begins the first window. At the first error, `failed` is called with the number of the
-    /// window that is lost. Later windows are written nevertheless if possible.
+    /// window that is lost. Later windows are still written if possible.
     pub fn start(
         recording: &Path,
         session: &Session,
@@ -127,7 +127,7 @@ impl Windows {
         let files = process_files(&self.recording).unwrap_or_default();
         let mut now: Vec<(PathBuf, ProcessFile)> = Vec::new();
         for path in files {
-            // A file that can't be read is left out; it may be one that a process is just making.
+            // A file that can't be read is left out; it may be one that a process is still making.
             let Ok(mut file) = ProcessFile::open(&path) else { continue };
             file.seal();
             now.push((path, file));
@@ -166,8 +166,8 @@ impl Windows {
     }
 
     /// Removes windows, the oldest first, until their number and their total size are within the
-    /// limits. The newest stays. The window after a removed one gets that one's sums, which are the
-    /// counts until the later window begins.
+    /// limits. The newest stays. The window after a removed window gets the sums of the removed
+    /// one. These are the counts until the remaining window begins.
     fn forget(&self) {
         let mut windows = folder::windows(&self.recording).unwrap_or_default();
         let mut sizes: u64 = windows.iter().map(|(_, path)| size(path)).sum();
@@ -183,7 +183,7 @@ impl Windows {
 }
 
 /// Tells the processes that their logs have been read, so that they begin them anew. Events that
-/// were logged between the reading and this note are lost. That is usually a time of some
+/// were logged between the reading and this note are lost. That is usually a time of a few
 /// milliseconds.
 fn take_logs(files: &[(PathBuf, ProcessFile)]) {
     for (path, file) in files.iter().filter(|(path, _)| !is_child(path)) {
@@ -267,8 +267,8 @@ mod tests {
         windows.forget();
         let left = folder::windows(folder.path()).unwrap();
         for (number, path) in &left {
-            // The size shows whose sums these are, since each window has another size. They must be
-            // those of the latest window that was removed.
+            // The size shows whose sums these are, since each window has a different size. They
+            // must be those of the latest window that was removed.
             let gone = sizes.iter().filter(|(other, _)| other < number).max();
             let is_oldest = *number == left[0].0;
             let expected = gone.filter(|_| is_oldest).map(|(_, bytes)| *bytes as u64);

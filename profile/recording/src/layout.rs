@@ -1,4 +1,4 @@
-//! The format of a file of a recording, field by field. The file is that of one process, and of
+//! The format of a file of a recording, field by field. A file belongs to one process, and to
 //! children that it forked.
 //!
 //! ```text
@@ -27,11 +27,11 @@
 //! - each row, wait record, nest record and thread record is written only by its own thread. There
 //!   is one exception: the thread that ends the process or the recording writes
 //!   [`ThreadRecord::left_cpu_ns`] and [`ThreadRecord::left_ready_ns`] of all threads;
-//! - a record becomes visible by a store to one of its words, after all others are filled in
+//! - a record becomes visible when one of its words is stored, after all others are filled in
 //!   (`Row::key`, `ThreadRecord::state`, `StackRecord::depth`, `EventRecord::kind`,
 //!   [`ModuleRecord::start`], [`Header::newest`]);
-//! - a table that must grow is copied to a larger one, which then takes its place by one store of
-//!   [`ThreadRecord::table`] or [`ThreadRecord::places`];
+//! - a table that must grow is copied to a larger one. Then one store to [`ThreadRecord::table`] or
+//!   [`ThreadRecord::places`] replaces the old table;
 //! - counters only grow, but a reader may find one counter of a row already increased and the next
 //!   not yet.
 //!
@@ -91,7 +91,7 @@ pub struct Region {
 
 impl Region {
     /// An empty region for `capacity` records of the type `T`, at the offset `next`. Moves `next`
-    /// to the first page behind the region.
+    /// to the first page after the region.
     pub fn after<T>(next: &mut u64, capacity: u32) -> Region {
         let record_size = size_of::<T>() as u32;
         let offset = *next;
@@ -164,7 +164,7 @@ pub struct Header {
     /// 1 if the logs have every hold of a lock ([`EVENT_HOLD`]); 0 if they have only waits.
     pub timeline: u32,
     /// What the parent learned of the process's end: the bit [`SEEN`], and in the low 16 bits the
-    /// status as `wait` returns it. 0 if the parent has noted no end.
+    /// status as `wait` returns it. 0 if the parent has not noted an end.
     pub seen: u32,
     /// Only in the file's first header: the page of the newest child's header; 0 if there is no
     /// child.
@@ -268,9 +268,9 @@ pub struct StackRecord {
     pub frames: [u64; STACK_FRAMES],
 }
 
-/// The value of [`Row::lock`] in a row that counts for all those locks of a place that have no rows
-/// of their own, because there are too many to be distinguished. Each sampled operation moves what
-/// was counted since the last sample to the row of its own lock. In this row, `held_ticks` is the
+/// The value of [`Row::lock`] in a row that counts for several locks: those that have no rows of
+/// their own at a place with too many locks to distinguish. Each sampled operation moves what was
+/// counted since the last sample to the row of its own lock. In this row, `held_ticks` is the
 /// number of calls that have been moved in this way. Creations are not moved.
 pub const REST: u64 = 0;
 /// The low byte of [`Row::key`] if the slot has no row but a note that the writer left for itself.

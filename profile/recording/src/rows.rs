@@ -146,9 +146,9 @@ fn is_settled(before: &ThreadRecord, now: &ThreadRecord, with_log: bool) -> bool
 }
 
 /// Distributes what is left in the rows for many locks. For each call site, `rests` has the number
-/// of the calls that are left. They are added to that lock of the call site which has the most
-/// calls. So the sum of the call site is exact. The number is at most what was counted between two
-/// samples. Also marks the rows of these call sites as sampled.
+/// of the calls that are left. They are added to the lock with the most calls at the call site. So
+/// the sum of the call site is exact. Each number is at most what was counted between two samples.
+/// Also marks the rows of these call sites as sampled.
 fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
     let mut largest: HashMap<(u64, Op), &mut u64> = HashMap::new();
     if rests.is_empty() {

@@ -50,7 +50,7 @@ pub struct SampledProcess {
 /// not accepted yet counts as well. Processes without a thread that could have read them have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnreadRequests {
-    /// How often the sampler found such requests, of some ten looks a second.
+    /// How often the sampler found such requests. It looks about ten times a second.
     pub looks: u64,
     /// How long requests were unread, in nanoseconds: the time between looks.
     pub nanoseconds: u64,
@@ -90,12 +90,13 @@ pub struct SampledThread {
     pub in_kernel: Vec<(u32, u64)>,
     /// Where the thread slept. Each entry has the number of the frame, the number of the system
     /// call in which the thread slept, the address of the futex if a Python function slept in one
-    /// (else 0), and the time slept in nanoseconds. The sampler looks at the thread some ten times
+    /// (else 0), and the time slept in nanoseconds. The sampler looks at the thread about ten times
     /// a second.
     pub slept: Vec<(u32, u32, u64, u64)>,
-    /// Like `slept`, for the time in which requests were unread that this thread could have served:
-    /// it waited for other connections of the same server. If no thread of the program did, for all
-    /// threads that waited neither for a futex nor for an answer of the same server.
+    /// Like `slept`, for the time in which requests that this thread could have served were unread.
+    /// A thread that waited for other connections of the same server could have served them. If the
+    /// program has no such thread, every thread that waited neither for a futex nor for an answer
+    /// of the same server counts.
     #[serde(default)]
     pub beside_unread: Vec<(u32, u32, u64, u64)>,
 }

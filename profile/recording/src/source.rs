@@ -1,4 +1,4 @@
-//! Reads the bytes of a file that a recorded or traced program writes. To read beyond the file's
+//! Reads the bytes of a file that a recorded or traced program writes. Reading beyond the file's
 //! end is an error.
 //!
 //! The files of recordings and traces begin with a page whose first words have the same meaning
@@ -26,7 +26,7 @@ pub struct Source<'a> {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct FirstWords {
-    /// Bytes that tell the kind of the file.
+    /// Bytes that identify the kind of the file.
     pub magic: [u8; 8],
     /// The version of the file's format.
     pub version: u32,

@@ -14,7 +14,7 @@ use crate::outer::Outer;
 pub const HERTZ: u32 = 199;
 /// Bytes of a thread's stack in a sample. [`Outer`] has more of it.
 const STACK: u32 = 4 << 10;
-/// Bytes of each thread's buffer, enough for some 75 milliseconds. The kernel lets a user lock 516
+/// Bytes of each thread's buffer, enough for about 75 milliseconds. The kernel lets a user lock 516
 /// KiB for each processor, in addition to what `ulimit -l` allows.
 const BUFFER: usize = 64 << 10;
 
@@ -101,7 +101,7 @@ impl Clock {
             match record.parse_record() {
                 Ok(Data::Sample(sample)) => {
                     let stack = sample.stack_user().unwrap_or_default();
-                    // A thread that is just ending has no registers.
+                    // A thread that is ending has no registers.
                     let registers = sample.regs_user().map(|registers| &registers.regs[..]);
                     if let Some(&[bp, sp, ip]) = registers {
                         add(&Sample { in_kernel, ip, sp, bp, stack, outer: None });

@@ -12,7 +12,7 @@ use crate::clock::Sample;
 use crate::mapped::Files;
 use crate::unwinding::{Cache, Mapped};
 
-/// The most frames that are kept of a process, which take some megabytes. Samples with further
+/// The most frames that are kept of a process, which take a few megabytes. Samples with further
 /// frames are lost.
 const MOST_FRAMES: usize = 100_000;
 
@@ -156,8 +156,8 @@ impl Gathered {
         }
     }
 
-    /// All samples, with the reason for which the kernel refused more, if it did. Threads and
-    /// processes get the numbers that `own` gives; threads without such a number are left out.
+    /// All samples, with the reason why the kernel refused more, if it did. Threads and processes
+    /// get the numbers that `own` gives; threads without such a number are left out.
     pub fn samples(
         &self,
         refused: Option<String>,

@@ -14,9 +14,9 @@
 //! requests that wait in the program's sockets.
 //!
 //! An event is opened only for a thread that was seen to use the processors. New threads do not
-//! inherit the event, because inherited events slow the creation of threads down, the more so the
-//! more processors there are. A thread that gets a processor often has an event for only a part of
-//! its time.
+//! inherit the event, because inherited events slow the creation of threads down. The effect grows
+//! with the number of processors. A thread that gets a processor often has an event for only a part
+//! of its time.
 
 mod asleep;
 mod awaited;

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 pub struct Memory(pub u32);
 
 impl Memory {
-    /// The word `offset` bytes behind the address `at`.
+    /// The word `offset` bytes after the address `at`.
     pub fn word(&self, at: u64, offset: u64) -> Option<u64> {
         Some(u64::from_ne_bytes(self.bytes(at.checked_add(offset)?)?))
     }
@@ -21,7 +21,7 @@ impl Memory {
         Some(bytes)
     }
 
-    /// So many bytes, from `offset` bytes behind the address `at` on.
+    /// `length` bytes, from `offset` bytes after the address `at` on.
     pub fn vector(&self, at: u64, offset: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.fill(at.checked_add(offset)?, &mut bytes)?;

@@ -1,9 +1,9 @@
 //! The outer part of a thread's stack, which its samples have no copy of.
 //!
 //! The kernel copies the first kilobytes of the stack into each sample. A function with a buffer
-//! among its variables has a larger frame, and its callers lie behind it. So if a sample needed a
-//! word from there, the stack is copied from outside whenever the samples are read, while the
-//! thread runs. A word counts only if it is the same in the copies before and after a sample.
+//! among its variables has a larger frame, and the callers' frames lie beyond it. So if a sample
+//! needed a word from there, the stack is copied from outside whenever the samples are read, while
+//! the thread runs. A word counts only if it is the same in the copies before and after a sample.
 //! Return addresses and saved registers stay the same until the function with the large frame
 //! returns.
 
@@ -14,7 +14,7 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 
 /// The size of a page in bytes. A stack is mapped in pages, and up to [`PAGES`] of them are copied,
-/// which takes some 40 µs.
+/// which takes about 40 µs.
 const PAGE: usize = 4 << 10;
 const PAGES: usize = 64;
 const SIZE: u64 = (PAGES * PAGE) as u64;

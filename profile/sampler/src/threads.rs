@@ -24,8 +24,8 @@ const BUSY: u64 = 1_000_000;
 /// looks take long.
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(100);
-/// The pause between two readings of the buffers, which have room for some 75 milliseconds, and the
-/// pause if a window may have to end. Waking up costs more than reading.
+/// The pause between two readings of the buffers, which have room for about 75 milliseconds, and
+/// the pause if a window may have to end. Waking up costs more than reading.
 const READING: Duration = Duration::from_millis(50);
 const ENDING: Duration = Duration::from_millis(20);
 /// Looks take at most one part in this many of a processor's time. A look that takes longer than
@@ -56,8 +56,8 @@ struct Known {
     times: Times,
     /// Where it slept at the last look.
     asleep: Option<Slept>,
-    /// The processor time up to which its samples stand, and the one at which it is to be sampled
-    /// again.
+    /// The processor time up to which its samples stand, and the processor time at which it is to
+    /// be sampled again.
     stands: u64,
     due: u64,
 }
@@ -351,7 +351,7 @@ mod tests {
         let is_worker = |thread: &&SampledThread| thread.tid == worker;
         let worker = process.threads.iter().find(is_worker).expect("it was sampled");
         let start = outermost as fn() -> u64 as usize as u64;
-        // The function is some instructions long.
+        // The function is a few instructions long.
         let is_outermost = |address: &u64| (start..start + 64).contains(address);
         let (mut within, mut all) = (0, 0);
         for &(frame, nanoseconds) in &worker.seen {

@@ -6,9 +6,9 @@
 //! if each thread of a pool serves one connection until its end, if one thread does pieces of work
 //! that sleep, or if a thread waits for a set of connections that lacks the newest.
 //!
-//! The kernel's tables of TCP sockets say what is unread, and the arguments of a thread's system call
-//! say what the thread waits for. Only connections that a server has accepted count, and those that
-//! it has yet to accept. A client may leave what it has received until it needs it.
+//! The kernel's tables of TCP sockets say what is unread, and the arguments of a thread's system
+//! call say what the thread waits for. Only connections that a server has accepted count, and those
+//! that it has yet to accept. A client may leave received data unread until it needs the data.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::thread::sleep;
@@ -22,7 +22,8 @@ use crate::gathered::{Gathered, Slept};
 use crate::sockets::{Descriptors, Socket, Tables};
 use crate::times::{self, Times, processor_time};
 
-/// How often a look is tried until no thread runs, and the pause between two tries.
+/// How many times the sampler tries to find a moment in which no thread runs, and the pause between
+/// two tries.
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(1);
 /// These looks take at most one part in this many of a processor's time.

@@ -1,6 +1,6 @@
 //! Windows: the times in which a thread is sampled, and what each sample stands for.
 //!
-//! An event costs its thread some 3 µs each time that the thread gets a processor, because the
+//! An event costs its thread about 3 µs each time that the thread gets a processor, because the
 //! kernel then starts the event's clock. A server that answers a request every 20 µs would lose
 //! more than a tenth of its time. So the shorter a thread's time slices are, the smaller is the
 //! part of its time in which it has an event. A window also stands for the time since the previous

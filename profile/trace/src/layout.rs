@@ -140,7 +140,7 @@ pub struct ChunkHeader {
     pub thread: u32,
     /// The size of the chunk in bytes, including this header.
     pub size: u64,
-    /// The number of bytes of this header together with the complete records behind it.
+    /// The number of bytes of this header together with the complete records after it.
     pub used: u64,
 }
 
@@ -149,7 +149,7 @@ pub struct ChunkHeader {
 pub const RECORD_SECTION: u32 = 1;
 /// [`RecordHeader::kind`]: a [`CountRecord`].
 pub const RECORD_COUNT: u32 = 2;
-/// [`RecordHeader::kind`]: a [`StackRecord`] and the words behind it.
+/// [`RecordHeader::kind`]: a [`StackRecord`] and the words after it.
 pub const RECORD_STACK: u32 = 3;
 /// This many acquisitions of a thread at a call site are counted one by one even if there is a
 /// budget. After that, only a sample of them is counted.
@@ -281,8 +281,8 @@ pub struct ObjectRecord {
 
 /// [`WordRecord::flags`]: an instruction that is not atomic wrote to the word, or the kernel did.
 pub const PLAINLY_WRITTEN: u16 = 1;
-/// [`WordRecord::flags`]: an instruction read the word, and not only to jump to the address in it
-/// or to call that.
+/// [`WordRecord::flags`]: an instruction read the word for another purpose than to jump to the
+/// address in it, or to call that address.
 pub const PLAINLY_READ: u16 = 2;
 
 /// Eight bytes of memory that a section touched.

@@ -8,7 +8,7 @@
 //! Most sections execute the same code as an earlier one, with other data. So a section is written
 //! in two parts: its *form*, which depends only on the code, and the rest, which is times and
 //! addresses of data. If the chunk already has the same form, only its number is written. A section
-//! of fifty instructions takes some 200 bytes instead of 4 KiB for its plain records. So the
+//! of fifty instructions takes about 200 bytes, whereas its plain records would take 4 KiB. So the
 //! program has more memory left, and fewer pages of the file have to be allocated.
 //!
 //! ```text

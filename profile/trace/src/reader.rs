@@ -41,7 +41,7 @@ pub struct Section {
     pub thread: u32,
     /// The record.
     pub record: SectionRecord,
-    /// The blocks of the heap that it touched, and the one that contains its lock.
+    /// The blocks of the heap that it touched, and the block that contains its lock.
     pub objects: Box<[ObjectRecord]>,
     /// Its address set.
     pub words: Box<[WordRecord]>,

@@ -254,7 +254,7 @@ fn repeated_code_is_written_once() {
         let (words, steps) = made(n as u64);
         assert!(*section.words == *words && *section.steps == *steps, "section {n}");
     }
-    // A section of the last kind takes 900 bytes, and each of the others some 100, because their
+    // A section of the last kind takes 900 bytes, and each of the others about 100, because their
     // forms were written before.
     let bytes = trace.header.arena_used / SECTIONS;
     assert!((250..350).contains(&bytes), "{bytes} bytes a section");

@@ -6,8 +6,9 @@ use core::ops::Range;
 /// be opened, and incomplete if a read fails.
 ///
 /// libc's `open`, `read` and `close` are cancellation points. But this function also runs inside
-/// functions that are none, such as `pthread_mutex_lock`, in which a cancelled thread must not end.
-/// Hence it makes its system calls through `syscall`, which is no cancellation point.
+/// functions that are not cancellation points, such as `pthread_mutex_lock`, in which a cancelled
+/// thread must not end. Hence it makes its system calls through `syscall`, which is not a
+/// cancellation point.
 pub fn read(path: &mut str) -> Vec<u8> {
     let mut text = Vec::new();
     // SAFETY: the name ends in a zero byte, and each part of the buffer is written before the

@@ -1,7 +1,7 @@
 //! `pthread_cond_*`.
 //!
 //! If a lock replaces mutexes, a condition variable is ours from its first wait on, with any mutex.
-//! Until then it is as the C library made it, and has no waiters. The bit `OURS` in one of its
+//! Before that, it is as the C library made it, and has no waiters. The bit `OURS` in one of its
 //! words says whether it is ours.
 //!
 //! A condition variable that processes share stays the C library's if it is used with mutexes that

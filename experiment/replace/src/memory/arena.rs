@@ -26,13 +26,13 @@ pub const LINE: usize = 128;
 
 /// Bytes of a chunk.
 const CHUNK: usize = 256 << 10;
-/// The number of lines of a chunk, including the one that has the chunk's number.
+/// The number of lines of a chunk, including the line that has the chunk's number.
 const LINES: usize = CHUNK / LINE;
 /// The most chunks that numbers of 25 bits allow.
 const CHUNKS: usize = (1 << 25) / LINES;
 
-/// The number of lines of the first chunk, which does not contain its number. Line 0 is never
-/// handed out, since 0 is not a valid number.
+/// The number of lines of the first chunk. This chunk has no line with its own number. Line 0 is
+/// never handed out, since 0 is not a valid number.
 const KEPT: usize = LINES / 2;
 
 #[repr(C, align(4096))]

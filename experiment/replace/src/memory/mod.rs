@@ -36,8 +36,8 @@ pub fn need_groups() {
 }
 
 /// Finds out which processors are near each other, if a chosen lock needs it. To do so it reads
-/// files and allocates, so it is called at the program's start. Until then, all processors count as
-/// one group.
+/// files and allocates, so it is called at the program's start. Before this call, all processors
+/// count as one group.
 pub fn learn_groups_if_needed() {
     // Relaxed: this thread has chosen the locks, or waited for the choice.
     if GROUPS_NEEDED.load(Relaxed) {

@@ -1,5 +1,5 @@
 //! The C library's own mutexes, but a thread that finds one held spins for a while before it
-//! sleeps. A sleep and a wake-up cost some microseconds; if sections are shorter, spinning is
+//! sleeps. A sleep and a wake-up cost a few microseconds; if sections are shorter, spinning is
 //! cheaper.
 //!
 //! Source: A. Karlin, K. Li, M. Manasse and S. Owicki, "Empirical Studies of Competitive Spinning
@@ -14,7 +14,7 @@ use syncline::memory::Memory;
 use super::{Kind, Mutex, Ops, real};
 use crate::memory::Own;
 
-/// The number of tries before a thread sleeps. With a pause after each, they take some 5 to 10
+/// The number of tries before a thread sleeps. With a pause after each, they take about 5 to 10
 /// microseconds, about as long as a sleep and a wake-up.
 const LOOKS: u32 = 200;
 

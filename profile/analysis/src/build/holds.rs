@@ -15,7 +15,7 @@ const MANY: u64 = 32;
 /// the others. Holds of one kind seldom differ so much.
 const MUCH_LONGER: f64 = 10.0;
 /// A hold of fewer seconds is never taken for an interrupted one: a thread that loses its processor
-/// seldom has it back so soon, and the hold of a hash table that grows can be as long.
+/// seldom has it back so soon, and a hold in which a hash table grows can be as long.
 const SHORTEST: f64 = 100e-6;
 
 /// The timed holds of a row, with the lengths in ticks.

@@ -46,7 +46,7 @@ use stacks::Stacks;
 use syncline_code::symbols::Symbols;
 pub use tally::{Tally, waiting_op};
 
-/// What is known about a process besides its file.
+/// What is known about a process in addition to its file.
 pub struct Context<'a> {
     /// What was run; `None` if unknown.
     pub session: Option<&'a Session>,

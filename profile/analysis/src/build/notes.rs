@@ -8,8 +8,8 @@ use crate::model::{Kind, Note, Process, State, SymbolSource, is_openmp};
 use syncline_code::symbols::place::is_wrapper;
 
 /// Waits for unknown holders get a note if they are more than this share of all waits for locks.
-/// Some holders are always missed, because they were just releasing the lock; these alone need no
-/// note.
+/// Some holders are always missed, because they were releasing the lock at that moment; these alone
+/// need no note.
 const UNKNOWN_HOLDERS: f64 = 0.2;
 /// OpenMP's own waits get a note if the threads sleep in the kernel for at least this share of
 /// their time.

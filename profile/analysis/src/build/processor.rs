@@ -28,10 +28,10 @@ pub fn ready(record: &ThreadRecord) -> Option<f64> {
     known.then_some(seconds(record.ready_ns.saturating_add_unsigned(left)))
 }
 
-/// The longest time in seconds for which a thread may have been ready without a processor. A record
-/// lacks this time if the thread was off its processor for a small part of its life, or could not
-/// read the time. Then the result is all the time off the processor, or infinite if the processor
-/// time is unknown.
+/// The longest time in seconds for which a thread may have been ready without a processor. A
+/// thread's record has no ready time if the thread was off its processor for only a small part of
+/// its life, or could not read the time. Then the result is all the time that the thread was off
+/// its processor, or infinity if its processor time is unknown.
 pub fn ready_at_most(record: &ThreadRecord, clock: &Clock) -> f64 {
     match ready(record) {
         Some(ready) if ready > 0.0 => ready,
@@ -41,7 +41,7 @@ pub fn ready_at_most(record: &ThreadRecord, clock: &Clock) -> f64 {
 }
 
 /// Converts nanoseconds to seconds; 0 if they are negative. They are a sum of differences, and the
-/// kernel's figures of a running thread are some milliseconds old, so a difference may be below
+/// kernel's figures of a running thread are a few milliseconds old, so a difference may be below
 /// zero.
 fn seconds(nanoseconds: i64) -> f64 {
     nanoseconds.max(0) as f64 / 1e9

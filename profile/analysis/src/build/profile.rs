@@ -20,7 +20,7 @@ pub type Seen = (Vec<u64>, f64);
 /// known function and loops that only wait are left out.
 pub fn seen(process: &SampledProcess, samples: &[(u32, u64)], symbols: &mut Symbols) -> Vec<Seen> {
     let functions = |&(frame, nanoseconds): &(u32, u64), symbols: &mut Symbols| {
-        // All but the innermost are return addresses, which lie behind the calls.
+        // All but the innermost are return addresses, which are after the calls.
         let instructions = process.stack(frame).into_iter().enumerate();
         let starts = instructions
             .map(|(depth, address)| symbols.start_of(address.saturating_sub(depth.min(1) as u64)));

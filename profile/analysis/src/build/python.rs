@@ -12,8 +12,8 @@
 //!  sampled    futex, return address, PyThread_...   catalog.py:26 index ...
 //! ```
 //!
-//! If no place has half of the time, the stack stays as it is. Only those calls on a lock are named
-//! in which threads may sleep, since another function may release the lock.
+//! If no place has half of the time, the stack stays as it is. A call on a lock gets a Python stack
+//! only if threads may sleep in the call, since another function may release the lock.
 
 use std::collections::{BTreeMap, HashMap};
 

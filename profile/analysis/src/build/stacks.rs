@@ -91,8 +91,8 @@ impl Stacks {
     }
 
     /// The stack of a row of the thread with this index in the file. It is that of Python's
-    /// functions, if they are known, or else the recorded one. If that could not be kept, the stack
-    /// has only the row's return address.
+    /// functions, if they are known, or else the recorded one. If the recorded stack could not be
+    /// kept, the result has only the row's return address.
     pub fn of_row(&mut self, thread: usize, row: &Row) -> usize {
         let recorded = self.checked(row.counts.stack);
         let waits = !matches!(row.op.class(), Class::Notify | Class::Create);
@@ -127,8 +127,8 @@ impl Stacks {
     /// return addresses of its callers. `None` if there are no addresses, or if a recorded call has
     /// led there.
     pub fn add_seen(&mut self, mut addresses: Vec<u64>) -> Option<usize> {
-        // Stacks consist of return addresses, which lie behind the calls. So the instruction's
-        // address is moved behind its start.
+        // Stacks consist of return addresses, which are after the calls. So the instruction's
+        // address is moved past its start.
         let instruction = addresses.first_mut()?;
         if *instruction < SampledProcess::PYTHON {
             *instruction += 1;
@@ -145,8 +145,8 @@ impl Stacks {
         }
     }
 
-    /// Adds the stack of a sampled thread that was right behind the instruction to show. That is
-    /// where a return address lies. `None` as for [`add_seen`](Self::add_seen).
+    /// Adds the stack of a sampled thread that was directly after the instruction to show. A return
+    /// address is there too. `None` as for [`add_seen`](Self::add_seen).
     pub fn add_behind(&mut self, addresses: Vec<u64>) -> Option<usize> {
         if addresses.is_empty() || self.symbols.is_recorded(&addresses) {
             return None;

@@ -10,8 +10,8 @@ use super::sites::Sites;
 use super::stacks::Stacks;
 use crate::model::{Activity, Lock, Span, Timeline};
 
-/// The most windows that are kept. There would be more if a thread waited very often at first and
-/// rarely afterwards.
+/// At most one window more than this is kept. There would be far more if a thread waited very often
+/// at first and rarely afterwards.
 const MOST_WINDOWS: usize = 4096;
 
 /// A thread's events, each with the preliminary number of its site.

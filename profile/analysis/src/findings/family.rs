@@ -200,7 +200,7 @@ impl Family<'_> {
     }
 
     /// Whether the locks exist for a condition variable, as those of a queue do, whose two sides
-    /// wait for each other. A condition that no thread waited for is no evidence of this, even if
+    /// wait for each other. A condition that no thread waited for is not evidence of this, even if
     /// threads signalled it.
     pub fn is_of_condition(&self) -> bool {
         let waited_for =

@@ -3,7 +3,7 @@
 //! Circles of three or more locks count as well.
 //!
 //! Locks are the nodes of a graph, with an edge from each lock to those that were taken while it
-//! was held. Locks that can all be reached from each other are one finding. The following are no
+//! was held. Locks that can all be reached from each other are one finding. The following are not a
 //! danger:
 //!
 //! - a try: a thread that is refused releases the locks that it holds;
@@ -12,8 +12,9 @@
 //! - locks that one thread alone uses;
 //! - an order that was seen only once, when the function that had just created the lock took it: no
 //!   other thread can know the lock yet;
-//! - a lock at a call site that takes each of many locks about once: it probably creates objects,
-//!   whose locks are initialised by an assignment, so their creation was not recorded;
+//! - an order that was seen only once, at a call site that takes each of many locks about once: it
+//!   probably creates objects, whose locks are initialised by an assignment, so their creation was
+//!   not recorded;
 //! - an order that was seen no more often than locks were created at the address of one of its two
 //!   locks: the orders may be those of different locks at that address;
 //! - a circle of three or more locks, if no two locks were seen in both orders, and if either all

@@ -1,6 +1,6 @@
-//! The order of findings: those with most gain come first. Predictions are off by some percentage
-//! points. So among findings with about the same gain, the one whose calls and waits take most time
-//! comes first: that time would be the gain if threads had more processors.
+//! The order of findings: those with most gain come first. Predictions are off by a few percentage
+//! points. So findings with about the same gain are ordered by the time that their calls and waits
+//! take, the most time first: that time would be the gain if threads had more processors.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -28,10 +28,10 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
         .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
 }
 
-/// Seconds that all threads spent at a finding's call sites: waits, refused tries, and the calls
-/// themselves. Of waits for events and in futexes, only those count for which the end of the run
-/// waited, if these are known: the others may be of threads that have no work. If the rule is not
-/// about all kinds of waiting, its waits for events don't count.
+/// Seconds that all threads spent at a finding's call sites: waits, refused tries, and the cost of
+/// calls that take locks or create threads. For waits for events and in futexes, only their part of
+/// the critical path counts, if that is known: other waits may be those of threads without work. If
+/// the rule is not about all kinds of waiting, its waits for events don't count.
 fn time_at_sites(process: &Process, finding: &Finding) -> f64 {
     // No recorded call takes a lock inside a library: samples show how long threads sleep there.
     if finding.sites.is_empty() {

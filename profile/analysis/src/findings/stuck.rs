@@ -1,7 +1,7 @@
 //! Threads that can't continue, according to what each waits for when the recording ends or is
 //! read. A deadlock is a circle of threads, each of which waits for a lock that the next one holds.
-//! If there is none, but all threads wait, some may wait for a condition whose last signal came too
-//! early; otherwise all threads are reported.
+//! If there is no deadlock, but all threads wait, some may wait for a condition whose last signal
+//! came too early. If none does, and all threads have waited for long, all of them are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,7 @@ use crate::model::{Data, Inspected, Process, Section, Site};
 /// A section that only changes one word has at most this many instructions. They load the word,
 /// compute its new value, store it, and compute two addresses.
 const ONE_WORD_INSTRUCTIONS: usize = 16;
-/// A section of at most this many instructions, which take some tens of nanoseconds, ends before a
+/// A section of at most this many instructions, which take a few tens of nanoseconds, ends before a
 /// waiter has fallen asleep.
 const FEW_INSTRUCTIONS: usize = 48;
 /// This many traced sections represent all of a call site: with a probability of 97 %, something
@@ -95,7 +95,7 @@ impl Touches {
     }
 
     /// The last of the variants that apply to these sites. Only sites that make at least the share
-    /// `least` of the calls count. `None` if for any of these it is not known what its sections
+    /// `least` of the calls count. `None` if it is unknown for one of these what its sections
     /// touch.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
         Touches::most(process, sites, least, Touches::of_site)

@@ -4,8 +4,9 @@
 //! A wake-up of a condition is futile if the thread waits again without having released the lock in
 //! between. Each futile wake-up costs two context switches and an acquisition of the lock.
 //!
-//! A signal without waiters is no finding, since the C library returns at once. But a program that
-//! uses a futex directly enters the kernel for each wake-up, unless it notes whether threads sleep.
+//! A signal without waiters is not a finding, since the C library returns at once. But a program
+//! that uses a futex directly enters the kernel for each wake-up, unless it notes whether threads
+//! sleep.
 
 use syncline_recording::{Op, Primitive};
 

@@ -12,8 +12,8 @@
 //!
 //! The gain is the difference between the run times of the unchanged and the changed tracks. So
 //! removing a wait that no thread depended on gains nothing; a thread that no longer waits for a
-//! lock arrives earlier at the barrier behind it; and if all processors are busy, less waiting
-//! gains nothing at all.
+//! lock arrives earlier at the next barrier; and if all processors are busy, less waiting gains
+//! nothing at all.
 //!
 //! The prediction does not know which data the threads would touch, so it ignores caches. And
 //! threads that no longer wait for one lock may contend for another one more than the replay shows.

@@ -207,9 +207,9 @@ impl<'a> Replay<'a> {
         self.stops.push(Reverse((Moment(thread.since + left.max(0.0)), number)));
     }
 
-    /// The thread that continues if threads wait for each other in a circle: the one whose recorded
-    /// wait ended first. `None` if no thread waits. The recorded run had no circle, but the holder
-    /// of a lock is not always known for certain.
+    /// The thread that continues if threads wait for each other in a circle: the thread whose
+    /// recorded wait ended first. `None` if no thread waits. The recorded run had no circle, but
+    /// the holder of a lock is not always known for certain.
     fn first_stuck(&mut self) -> Option<usize> {
         let stuck = (0..self.threads.len()).filter(|&n| self.threads[n].waits.is_some());
         let ended = |n: usize| {

@@ -109,7 +109,7 @@ impl Program {
         Program { threads: self.threads.iter().map(thread).collect(), locks: self.locks }
     }
 
-    /// The program with `by` ticks of work moved from within each section of a lock to behind it.
+    /// The program with `by` ticks of work moved from within each section of a lock to after it.
     fn shortened(&self, lock: usize, by: u32) -> Program {
         let thread = |steps: &Vec<Do>| {
             let mut inside = false;

@@ -171,8 +171,8 @@ fn spins(op: Op) -> bool {
 
 /// The speed at which running threads did work, over time: 1 while each had a processor.
 struct Pace {
-    /// The moments at which the pace changed, each with the work that one thread could have done
-    /// until then, and the pace after it.
+    /// The moments at which the pace changed, each with the work that one thread could have done by
+    /// that moment, and the pace after it.
     changes: Vec<(f64, f64, f64)>,
 }
 

@@ -1,7 +1,7 @@
 //! The tracks of a run as it would have been without the recorder.
 //!
 //! After a wait, the recorder notes how long the wait was and which thread held the lock; before
-//! the release, it notes how long the lock was held. For this, the lock is held some hundred
+//! the release, it notes how long the lock was held. For this, the lock is held a few hundred
 //! nanoseconds longer. A contended section of twenty nanoseconds becomes ten times as long, and
 //! others wait for the longer section. Without the recorder, each wait for such a section ends
 //! earlier by that time, and the threads have less work, by the same time.

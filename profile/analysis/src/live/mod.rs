@@ -50,8 +50,8 @@ pub struct Rates {
 /// What happened to one lock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockRates {
-    /// The name of the lock's variable. If the lock is no global variable, or not among the first
-    /// [`Live::NAMED`], its primitive and address.
+    /// The name of the lock's variable. If the lock is not a global variable, or not among the
+    /// first [`Live::NAMED`], its primitive and address.
     pub name: String,
     /// The lock's address.
     pub address: u64,
@@ -107,7 +107,7 @@ impl Live {
     }
 
     /// Reads the processes of the recording, in the order of their files. A file that can't be read
-    /// is left out, since its process may just be creating it.
+    /// is left out, since its process may still be creating it.
     ///
     /// # Errors
     /// If there is no recording.

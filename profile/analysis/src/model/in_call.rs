@@ -1,4 +1,4 @@
-//! System calls in which threads spend time, besides those that the recorder saw.
+//! System calls in which threads spend time, other than those that the recorder saw.
 
 use serde::Serialize;
 

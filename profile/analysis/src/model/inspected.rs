@@ -5,8 +5,8 @@ use serde::Serialize;
 /// The sections of a call site that `syncline inspect` traced, and what they show about the locks
 /// that are taken there.
 ///
-/// A trace shows what happened in some sections. A look at the program's instructions can't show
-/// which data threads really share; a trace does. But a trace does not show what a rare path does.
+/// A trace shows what happened in some sections. It shows which data threads really share, which
+/// the program's instructions can't show. It does not show what a rare path does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Inspected {
     /// The number of sections traced at the call site.

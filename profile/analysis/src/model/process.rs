@@ -106,15 +106,15 @@ pub struct Process {
     pub remaining: Vec<Remaining>,
     /// What the end of the run waited for.
     pub critical_path: CriticalPath,
-    /// System calls in which threads slept, besides recorded waits, those with most time first.
+    /// System calls in which threads slept, other than recorded waits, those with most time first.
     pub asleep: Vec<InCall>,
     /// Requests that waited while every thread slept; `None` if there were none.
     pub unread: Option<Unread>,
-    /// System calls in which threads used a processor, besides recorded calls, those with most time
-    /// first. Their names are those of the functions that make them.
+    /// System calls in which threads used a processor, other than recorded calls, those with most
+    /// time first. Their names are those of the functions that make them.
     pub in_kernel: Vec<InCall>,
-    /// Functions whose atomic instructions took processor time, besides those of recorded calls,
-    /// those with most time first.
+    /// Functions whose atomic instructions took processor time, those with most time first. Atomic
+    /// instructions inside recorded calls are left out.
     pub atomics: Vec<Atomics>,
     /// The results of `syncline whatif`, if it was run.
     pub whatif: Vec<WhatIf>,

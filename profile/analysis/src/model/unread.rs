@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::in_call::InCall;
 
 /// Requests that had arrived on TCP connections of the process, or connections that it had not
-/// accepted, while no thread of the recorded program ran, was ready to run, or waited for input from
-/// them. The sampler looks some ten times a second.
+/// accepted, while no thread of the recorded program ran, was ready to run, or waited for input
+/// from them. The sampler looks about ten times a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Unread {
     /// How often the sampler found such requests.
@@ -15,8 +15,9 @@ pub struct Unread {
     pub seconds: f64,
     /// On how many connections there were such requests meanwhile, on average.
     pub connections: f64,
-    /// Where those threads slept that could have read the requests, those with most time first. They
-    /// waited for other connections of the same server; or else for something other than a futex or
-    /// an answer of this server.
+    /// Where the threads that could have read the requests slept, those with most time first. These
+    /// are the threads that waited for other connections of the same server. If there are none,
+    /// they are the threads that waited for something other than a futex or an answer of this
+    /// server.
     pub asleep: Vec<InCall>,
 }

@@ -12,7 +12,7 @@ impl<'a> Walk<'a> {
 
     /// Adds a piece of the path, in which `thread` did not wait, to the thread's stage if it was
     /// alone. A thread that waits for a lock is not idle, since it waits for a part of the other
-    /// thread's work. Neither was a thread alone before there were others, or after they had ended.
+    /// thread's work. A thread was not alone before the others began, or after they had ended.
     pub(super) fn add_stage(&mut self, thread: usize, from: f64, to: f64) {
         let for_events = |wait: &Span| {
             let site = wait.site.map(|site| &self.process.sites[site]);

@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The thread in which the path ends: the first one that still lived at `end` and did not wait,
-    /// or else the one that was active last.
+    /// or else the thread that was active last.
     fn at_the_end(&self, end: f64) -> usize {
         const SOON: f64 = 1e-3;
         let mut threads = 0..self.process.threads.len();
@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
         (woke > since).then_some((waker, woke))
     }
 
-    /// Whether a join was short, and the joined thread had mostly slept in the kernel until then,
+    /// Whether a join was short, and the joined thread had mostly slept in the kernel before it,
     /// like helpers that wait for signals or for work. Most likely, such a thread had waited for
     /// the joining thread to end it.
     fn mostly_slept_until_join(&self, waker: usize, wait: &Span) -> bool {

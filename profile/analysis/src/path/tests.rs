@@ -101,7 +101,7 @@ fn a_sleep_ends_by_itself() {
         wait(&mut drawn, 0, (began, began + 1.5), nap, None);
     }
     assert_eq!(parts(&drawn), [(OnPath::Sleep, Some(0), 0, 6.0), (OnPath::Running, None, 0, 4.0)]);
-    // Waits that mostly time out count as sleeps. Of other waits it is not known what ended them.
+    // Waits that mostly time out count as sleeps. It is not known what ended other waits.
     let until = |waits: u64, timeouts: u64| {
         let mut drawn = self::drawn(1);
         let condition = drawn.lock(Primitive::Condvar, "later");

@@ -8,7 +8,7 @@
 //! runtime conflicts with nothing.
 //!
 //! A program that was built with a sanitizer calls an initial function of the runtime. A shared
-//! runtime or the program itself defines it. A weak reference to that function is no sign of a
+//! runtime or the program itself defines it. A weak reference to that function is not a sign of a
 //! sanitizer: it comes from code that only checks whether the runtime is there.
 
 use memchr::memmem;

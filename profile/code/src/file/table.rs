@@ -88,8 +88,8 @@ pub struct Tables {
     pub functions: Table,
     /// Variables.
     pub variables: Table,
-    /// Whether the file has functions in a symbol table besides the one for dynamic linking, which
-    /// means that it was not stripped.
+    /// Whether the file has functions in a symbol table other than the one for dynamic linking,
+    /// which means that it was not stripped.
     pub complete: bool,
 }
 

@@ -10,8 +10,8 @@ use super::value::{Value, Values};
 use super::ways::{Point, Ways};
 use crate::model::Section;
 
-/// The largest offset of a field from a pointer. A larger one is an address of the file, such as
-/// that of an array to which an index is added.
+/// A field's offset from a pointer is smaller than this. A larger offset is an address of the file,
+/// such as that of an array to which an index is added.
 const LARGEST_FIELD: i64 = 4096;
 
 /// Counts the instructions on the paths `ways`. Also returns the addresses of the file that these

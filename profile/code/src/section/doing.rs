@@ -3,7 +3,7 @@
 //!
 //! A sample is taken by an interrupt, which the processor accepts between two instructions. An
 //! atomic instruction that needs another processor's cache line takes long, and the interrupt comes
-//! when it is done. So a thread that is found right behind such an instruction was executing it.
+//! when it is done. So a thread that is found directly after such an instruction was executing it.
 
 use std::collections::HashMap;
 
@@ -59,7 +59,7 @@ fn doing_at(code: &Code, address: u64, functions: &mut Functions) -> Doing {
 }
 
 /// Whether the instruction before an address is a system call: the address of a thread in the
-/// kernel is that at which the thread will go on.
+/// kernel is the address at which the thread will continue.
 fn is_behind_call(code: &Code, address: u64) -> bool {
     let before = code.instruction(address.wrapping_sub(2));
     before.is_some_and(|i| i.mnemonic() == Mnemonic::Syscall && i.next_ip() == address)
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::section::testing::instructions;
 
-    /// Whether the last of these instructions is right behind an atomic one.
+    /// Whether the last of these instructions is directly after an atomic one.
     macro_rules! behind_atomic {
         ($($line:literal),* $(,)?) => {{
             let body = instructions!($($line),*);

@@ -10,10 +10,10 @@
 //! Calls are not followed. But the names of the called functions are kept, and the program's own
 //! functions are examined for what they do to locks (`effects`). Jumps through tables are not
 //! followed either, nor is the caller if it releases the lock: such sections are not `complete`. A
-//! path ends where an exception is thrown or the program ends; the section may be `complete`
-//! nevertheless. A branch on the outcome of the acquisition is followed as if the lock was
-//! acquired. A branch on the condition under which the lock was acquired is followed in the same
-//! direction as before the acquisition: `if (shared) lock(); ... if (shared) unlock();`.
+//! path ends where an exception is thrown or the program ends; such a section can still be
+//! `complete`. A branch on the outcome of the acquisition is followed as if the lock was acquired.
+//! A branch on the condition under which the lock was acquired is followed in the same direction as
+//! before the acquisition: `if (shared) lock(); ... if (shared) unlock();`.
 //!
 //! The same paths show which functions acquire a lock on behalf of their callers (`held`). Paths
 //! from other calls and loops show which functions sleep again and again (`again`), and which only

@@ -8,7 +8,7 @@
 //! counts as such a loop, whatever else it does except calls.
 //!
 //! Loops of many instructions, and loops that call functions, are not examined: a thread in such a
-//! loop does not count as waiting, except at a `pause` or right behind one.
+//! loop does not count as waiting, except at a `pause` or directly after one.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ use super::state::{reads, writes};
 /// Loops of at most this many instructions are examined.
 const LONGEST: usize = 48;
 
-/// Whether an address is at a `pause` or right behind one: `pause` takes many cycles, so a sample
+/// Whether an address is at a `pause` or directly after one: `pause` takes many cycles, so a sample
 /// of a thread in a loop with it is mostly there.
 pub fn is_at_pause(code: &Code, address: u64) -> bool {
     let is_pause = |at| code.instruction(at).is_some_and(|i| i.mnemonic() == Mnemonic::Pause);

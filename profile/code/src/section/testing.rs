@@ -1,7 +1,7 @@
 //! Assembles instructions for tests.
 
 /// The decoded instructions of lines of assembly. Label `2` is at the first instruction, and label
-/// `3` behind the last.
+/// `3` after the last.
 macro_rules! instructions {
     ($($line:literal),* $(,)?) => {{
         let (start, end): (usize, usize);

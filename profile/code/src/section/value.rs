@@ -2,8 +2,8 @@
 //!
 //! Two registers or words hold the same value if they were computed in the same way (value
 //! numbering): the arguments of `lock` and `unlock` are equal if they are the address of the same
-//! variable, of the same field behind the same pointer, and so on. Values that are plain numbers
-//! are known, so branches on the result of the acquisition can be decided.
+//! variable, of the same field reached through the same pointer, and so on. Values that are plain
+//! numbers are known, so branches on the result of the acquisition can be decided.
 
 use std::collections::{BTreeSet, HashMap};
 

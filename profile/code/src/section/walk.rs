@@ -1,6 +1,6 @@
 //! Follows the instructions of a function along all paths.
 //!
-//! A point is an address, together with the number of locks that are held there besides the
+//! A point is an address, together with the number of locks that are held there in addition to the
 //! section's own. Each point keeps one [`State`]. When paths join, their states are joined, and the
 //! point is visited again if that changed its state.
 

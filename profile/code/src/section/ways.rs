@@ -11,7 +11,7 @@ use super::names::{is_guard_begin, is_guard_end, is_of_thread_library};
 use super::state::{RDI, State};
 use super::value::Value;
 
-/// An address, and the number of locks that are held there besides the section's own.
+/// An address, and the number of locks that are held there in addition to the section's own.
 pub type Point = (u64, u8);
 
 /// The results of following all paths.

@@ -7,17 +7,17 @@
 //!        ...
 //!     T  return address of the frame       the call before this address may name the function
 //!        locals, saved registers           among them the variable
-//!     S  an address in the function        to which a call returns that the function has made;
+//!     S  an address in the function        to which one of the function's calls returns;
 //!                                             from it, the unwind table tells how far up T is
 //!        frames of what the function called
 //! ```
 //!
 //! The way from below, through S, is tried first. Its result counts if the unwind table leads to a
-//! T with an address behind a call. But words on a stack may be left over from earlier frames: an
-//! array without values yet, among the locals, may contain an S of a function that has returned.
-//! So all S below the variable are followed, each as far as the frame that contains the variable,
-//! and the frame to which most of them lead gives the name. An S that is left over has lost the
-//! frames below it, over which other calls have written since.
+//! T with an address after a call. But words on a stack may be left over from earlier frames: an
+//! array without values yet, among the locals, may contain an S of a function that has returned. So
+//! all S below the variable are followed, each as far as the frame that contains the variable, and
+//! the frame to which most of them lead gives the name. An S that is left over has lost the frames
+//! below it, over which other calls have written since.
 //!
 //! The variable's name in the frame comes from the debug information, if that gives the variable a
 //! fixed offset.

@@ -78,8 +78,8 @@ const FUNCTIONS: [&str; 41] = [
 /// Prefixes of names that contain a library's version.
 const VERSIONS: [&str; 2] = ["absl::lts_", "absl::debian"];
 
-/// Prefixes of the names of library functions that nevertheless count as the user's: the user's
-/// function that `std::thread` runs is inlined into this one.
+/// Prefixes of the names of library functions that count as the user's: the user's function that
+/// `std::thread` runs is inlined into such a function.
 const USERS: [&str; 1] = ["std::thread::_State_impl"];
 
 /// The beginning of the C library's file name.

@@ -38,7 +38,7 @@ pub fn function(name: &str) -> String {
     without_return_type(short).to_owned()
 }
 
-/// The text behind the last space that is outside of brackets and not in an operator's name.
+/// The text after the last space that is outside of brackets and not in an operator's name.
 fn without_return_type(name: &str) -> &str {
     let mut depth = 0;
     let mut start = 0;

@@ -52,7 +52,7 @@ fn a_reused_stack_belongs_to_each_thread_in_turn() {
     }
     assert_eq!(conflicting(&all), 0);
     assert_eq!(facts_of(&all).locks[0].sites[0].words, 0.0);
-    // The word behind the stack and the word before it are not part of the stack.
+    // The word after the stack and the word before it are not part of the stack.
     for address in [stack(2), stack(1) - 8] {
         let beside = |thread| section(thread).writes(address, 8);
         let mut all = trace(vec![beside(1), beside(2)]);
@@ -63,7 +63,7 @@ fn a_reused_stack_belongs_to_each_thread_in_turn() {
     }
 }
 
-/// All bytes of a lock are left out, but not the bytes beside it. The sizes are those of the C
+/// All bytes of a lock are left out, but not the bytes next to it. The sizes are those of the C
 /// library's types.
 #[test]
 fn a_lock_is_as_large_as_its_type() {
@@ -324,7 +324,7 @@ fn counts_that_may_be_estimates_are_marked() {
 }
 
 /// Locks that are acquired at one call site are one family, even if their sections can't be
-/// compared. Locks whose call sites are unknown are no family.
+/// compared. Locks whose call sites are unknown are not a family.
 #[test]
 fn locks_of_unknown_call_sites_are_no_family() {
     let locks = |sites: [u64; 2], stopped: u32| {

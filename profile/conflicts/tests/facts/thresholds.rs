@@ -163,8 +163,8 @@ fn a_rare_long_section_makes_no_lock_long() {
     assert!(matches!(all(&some(200, true))[..], [Advice::Shorten { .. }]));
 }
 
-/// Each section that waited did so for a section on which it depends. That other sections are
-/// independent saves nothing.
+/// Each section that waited did so for a section on which it depends. The independence of other
+/// sections saves nothing.
 #[test]
 fn only_needless_waiting_can_be_saved() {
     let sections = (0..400).map(|n| {

@@ -1,9 +1,9 @@
-//! Notes in a child's header that the child has ended, when the parent learns of that. The header
+//! When a process learns that its child has ended, it notes this in the child's header. The header
 //! is in the parent's file or in a file of the child's own.
 //!
-//! The parent may have no file of its own (a shell that waits for a server uses no lock), so the
-//! end is noted in the child's file. The parent may learn of the end in a signal handler. Hence
-//! what this code shares with the process's own recording is only accessed atomically.
+//! The note is in the child's header because the parent may have no file (a shell that waits for a
+//! server uses no lock). The parent may learn of the end in a signal handler. Hence this code
+//! accesses the data that it shares with the process's own recording only atomically.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -55,7 +55,8 @@ pub fn child_ended(
 }
 
 /// The header of this process's child with this number, if the child writes to this process's file.
-/// A header whose end is noted already does not count, since process numbers are reused.
+/// A header in which this process has already noted an end does not count, since process numbers
+/// are reused.
 fn header_of_child(file: &File, pid: u32) -> Option<*mut Header> {
     let own = own_number();
     // SAFETY: the first header is mapped, and this word is only accessed atomically.

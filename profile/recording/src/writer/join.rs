@@ -1,7 +1,7 @@
 //! How forked children write to the file that their parent has made.
 //!
 //! A forked child has its parent's file mapped. Most children live only for a moment and acquire a
-//! few locks. To make a file of its own would cost such a child more than all its work: a file has
+//! few locks. Making a file of its own would cost such a child more than all its work: a file has
 //! to be created, sized, mapped, given disk space in four places, and filled with data that the
 //! parent's file already has. So a child *joins* its parent's file: it claims a page of it for a
 //! header, and goes on in the same regions and the same arena, where records are claimed by atomic

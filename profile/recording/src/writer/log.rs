@@ -92,8 +92,8 @@ impl Log {
         let interrupted = marked.is_none();
         // SAFETY: by this function's own condition.
         unsafe {
-            // Acquire pairs with the writes of the command, which writes when it took the logs, and
-            // then how often.
+            // Acquire pairs with the writes of the command. It first writes when it took the logs,
+            // and then how often.
             let window = AtomicU32::from_ptr(self.taken.get()).load(Ordering::Acquire);
             if window != self.window.get() && !interrupted {
                 self.begin_anew(record, window);
@@ -151,8 +151,8 @@ impl Log {
         }
     }
 
-    /// Fills a slot in. The slot's kind is 0 until the rest of the event is written, so that
-    /// readers skip it until then.
+    /// Fills a slot in. The slot's kind is 0 until the rest of the event is written; readers skip
+    /// such a slot.
     ///
     /// # Safety
     /// The slot is within the log, which is this thread's own.

@@ -1,5 +1,5 @@
 //! Remembers the latest calls of a thread, each with its row. So the row of a repeated call is
-//! found by a few comparisons, without a search in a table.
+//! found with a few comparisons, without a search in a table.
 //!
 //! A call is noted when one of its operations is sampled, because that takes long anyway. The
 //! call's entry counts down the operations until the next sample. If two calls have the same entry,

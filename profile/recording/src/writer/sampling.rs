@@ -1,8 +1,8 @@
 //! Decides which uncontended operations are sampled. A sampled operation is timed, and shows how a
 //! place's counts are distributed over its locks.
 //!
-//! The more operations a lock's row has counted, the more rarely further ones are sampled, since
-//! some hundred samples are enough and each costs as much as twenty acquisitions. A sample that
+//! The more operations a lock's row has counted, the more rarely further ones are sampled, since a
+//! few hundred samples are enough and each costs as much as twenty acquisitions. A sample that
 //! stands for more operations has a higher *weight* in the sums. So the sums have no bias, although
 //! the rate changes. A row that counts for many locks keeps the first rate for longer, and its
 //! lowest rate is twice as high. Otherwise a lock with a thousandth of the row's operations would

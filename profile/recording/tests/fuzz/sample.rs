@@ -79,7 +79,7 @@ pub fn sample() -> Vec<u8> {
     file
 }
 
-/// The number of the first page behind the sample.
+/// The number of the first page after the sample.
 const CHILD: usize = SIZE.div_ceil(HEADER_SIZE);
 /// The page of the child's header in [`family`], and that of the child's child.
 pub const PAGES: [u32; 2] = [CHILD as u32, CHILD as u32 + 1];
@@ -139,7 +139,7 @@ pub fn one_log_for_all() -> Vec<u8> {
 }
 
 /// The sample with as many threads as fit, all of which have the same empty table of places. The
-/// table lies behind everything else.
+/// table lies after everything else.
 pub fn one_table_for_all() -> Vec<u8> {
     let behind = (SIZE - ARENA_AT) as u64 / UNIT;
     let mut file = with_many_threads(|record| record.places = 6 << 48 | behind);

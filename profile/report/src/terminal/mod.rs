@@ -1,8 +1,8 @@
 //! The report for a terminal. It fits one screen, and begins with what matters most.
 //!
-//! The process that lost most time waiting for locks is shown with its findings. Each of the next
-//! [`PROCESSES`] has one line. The tables behind the findings are printed if requested; those of
-//! locks and call sites also if there is no finding.
+//! The process that lost the most time waiting for locks is shown with its findings. Each of the
+//! next [`PROCESSES`] has one line. The tables on which the findings are based are printed if
+//! requested. The tables of locks and call sites are also printed if there are no findings.
 
 mod diff;
 mod findings;

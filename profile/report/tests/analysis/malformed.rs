@@ -14,7 +14,7 @@ use crate::fixture::{Fixture, MS, SECOND};
 
 /// The number of damaged files that are tried.
 const ROUNDS: usize = 4000;
-/// The longest time that one file may take, also on a busy machine.
+/// The longest time that one file may take, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn valid() -> Vec<u8> {

@@ -253,7 +253,7 @@ fn branches_count_their_reads_and_writes() {
 fn pointers_and_copies_on_the_stack_are_not_counted_as_words() {
     each_form(|program, form| {
         let words = |function| mutex(program, function).words;
-        // Without optimisation, addresses pass through the stack, also in these functions.
+        // Without optimisation, addresses pass through the stack in these functions too.
         assert_eq!(words("number>"), Some(1), "{form}");
         assert_eq!(words("number_into>"), Some(1), "{form}");
         assert_eq!(words("pop>"), Some(2), "{form}");

@@ -111,7 +111,7 @@ impl Binary {
         f.module(path, BIAS..BIAS + 0x10_0000, BIAS, build_id);
         let thread = f.thread("main", 0..SECOND);
         for (n, &call) in calls.iter().enumerate() {
-            // A return address lies behind the call.
+            // A return address is after the call.
             let stack = f.stack(&[BIAS + call + 1]);
             let lock = locks.get(n).map_or(0x10 + n as u64, |lock| BIAS + lock);
             f.row(thread, Op::MutexLock, lock, stack, 1);

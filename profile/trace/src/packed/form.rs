@@ -5,7 +5,7 @@ use crate::layout::{NONE, ObjectRecord, SectionRecord, StepRecord, SystemCallRec
 /// The arrays of a section.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Contents<'a> {
-    /// The blocks of the heap that the section touched, and the one that contains its lock.
+    /// The blocks of the heap that the section touched, and the block that contains its lock.
     pub objects: &'a [ObjectRecord],
     /// The section's address set: each word once, in any order.
     pub words: &'a [WordRecord],

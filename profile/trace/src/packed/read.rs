@@ -55,7 +55,7 @@ impl Reading {
                 Some(SystemCallRecord { number: form.small()?, times: form.small()? })
             })?,
         };
-        // Behind the section there may only be padding, up to the next multiple of 8.
+        // Only padding may follow the section, up to the next multiple of 8.
         if !form.rest.is_empty() || data.rest.len() >= 8 {
             return None;
         }

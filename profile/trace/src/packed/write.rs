@@ -33,7 +33,7 @@ impl Writing {
     ///
     /// # Errors
     /// If there is no room for the section, the error is the most bytes that it would take. The
-    /// state stays the same, but bytes behind the position may have been overwritten.
+    /// state stays the same, but bytes after the position may have been overwritten.
     pub fn write(
         &mut self,
         chunk: &mut [u8],

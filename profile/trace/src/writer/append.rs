@@ -133,7 +133,7 @@ impl Writer {
         let mut none: [u8; 0] = [];
         let chunk = if self.chunk.is_null() { &raw mut none[..] } else { self.chunk };
         // SAFETY: the chunk is empty, or it is mapped and its pages are allocated. Only this writer
-        // writes to it, and no thread reads behind the complete records.
+        // writes to it, and no thread reads past the complete records.
         let chunk = unsafe { &mut *chunk };
         self.writing.write(chunk, at, section, contents)
     }

@@ -76,7 +76,7 @@ impl File {
         true
     }
 
-    /// The modules that were added so far, without those that are just being added.
+    /// The modules that were added so far, without those that are still being added.
     pub fn modules(self) -> impl Iterator<Item = ModuleRecord> {
         // SAFETY: `count` is only accessed atomically, and the other fields do not change any more.
         let (offset, count) = unsafe {
@@ -116,7 +116,7 @@ impl File {
         }
     }
 
-    /// Stores the reason for which the program is left alone, unless one is stored already.
+    /// Stores the reason why the program is left alone, unless one is stored already.
     pub fn leave_alone(self, why: &str) {
         // SAFETY: the field lies in the mapped header. A reader that sees only a part of the
         // sentence still sees text.

@@ -51,7 +51,7 @@ fn damage(bytes: &mut Vec<u8>, places: &[usize], random: &mut Rng) {
             let target = random.usize(..=length - (end - at));
             bytes.copy_within(at..end, target);
         }
-        // A piece is removed, so that everything behind it moves.
+        // A piece is removed, so that everything after it moves.
         5 => drop(bytes.drain(at..(at + random.usize(1..=64)).min(length))),
         // A piece is filled with one byte.
         _ => {

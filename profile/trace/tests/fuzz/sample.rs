@@ -1,5 +1,5 @@
 //! Makes a small trace with sections, counts and records of an unknown kind. It has three chunks.
-//! The second was claimed but never used, and the last is cut off behind its records.
+//! The second was claimed but never used, and the last is cut off after its records.
 
 use bytemuck::{Pod, Zeroable, bytes_of};
 use syncline_recording::Op;

@@ -4,11 +4,11 @@
 //! whether or not it waited. So the traced pairs of sections represent all pairs of the program.
 //! Two measures are needed for this:
 //!
-//! - an acquisition that is looked at represents several others that were not (`thread::often`). A
-//!   traced section counts as one, whatever it represents. So an acquisition that represents fewer
-//!   others is passed over at random, in proportion;
-//! - the first acquisition that finds that the budget allows traces again is passed over.
-//!   Otherwise, acquisitions after a long pause would be traced too often.
+//! - an acquisition that is counted represents several others that were passed over
+//!   (`thread::often`). A traced section counts as one, whatever it represents. So an acquisition
+//!   that represents fewer others is passed over at random, in proportion;
+//! - when the budget allows tracing again, the first acquisition that finds this out is passed
+//!   over. Otherwise, acquisitions after a long pause would be traced too often.
 //!
 //! There are exceptions for sections that would hardly be chosen at random. Locks with much waiting
 //! have gaps of their own (`process::waits`). The first sections of each call site are also traced

@@ -1,5 +1,5 @@
-//! The transition from translated code into the engine's Rust code and back. It keeps the whole
-//! state of the processor: general registers, flags, x87 and vector registers.
+//! The transition from translated code into the engine's Rust code and back. It keeps the general
+//! registers, the flags, and the x87 and vector registers.
 //!
 //! The engine runs on a stack of its own, so the program's red zone stays as it is. It returns by
 //! `iretq`, which restores flags, stack pointer and instruction pointer at once. `iretq` also

@@ -23,13 +23,13 @@ use super::processor;
 use crate::alloc::map;
 use crate::aside;
 
-/// The size of the cache in bytes. When it is full, all of it is discarded. 4 MiB hold some 60,000
+/// The size of the cache in bytes. When it is full, all of it is discarded. 4 MiB hold about 60,000
 /// instructions, more than a program's sections execute repeatedly.
 const CACHE: usize = 4 << 20;
 /// The number of slots of the table, which is indexed by the low 16 bits of an address.
 pub const TABLE: usize = 1 << 16;
 const STACK: usize = 256 << 10;
-/// The log is read when this many bytes of it are filled. They have some 10,000 accesses, few
+/// The log is read when this many bytes of it are filled. They have about 10,000 accesses, few
 /// enough to be still in the processor's cache.
 pub const LOG: usize = 1 << 17;
 /// A block may run only if this much room is left in the log: more than a block can fill.

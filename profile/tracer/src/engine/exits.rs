@@ -47,7 +47,7 @@ pub struct Link {
 pub struct Site {
     /// The address of the system call in the program.
     pub instruction: u64,
-    /// The address of the instruction behind it.
+    /// The address of the instruction after it.
     pub next: u64,
     /// The address of the system call's copy in the cache, which is executed.
     pub host: u64,

@@ -39,7 +39,7 @@ const LEAF_BITS: u32 = 21;
 /// Blocks start at multiples of this, the alignment of `malloc`.
 const GRANULE: u64 = 16;
 const PAGE: u64 = 4096;
-/// The pages of a block behind its first gibibyte are not noted: the cost grows with the block's
+/// The pages of a block after its first gibibyte are not noted: the cost grows with the block's
 /// size, and a program that reserves more than 1 GiB rarely touches all of it.
 const LARGEST: u64 = 1 << 30;
 

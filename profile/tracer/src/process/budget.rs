@@ -29,7 +29,7 @@ const LEAST: u64 = 8;
 /// work for one more library, data that tracing evicted from the caches, and other threads' waits
 /// for the section's end. On x264, with this factor of 2, the cost was 7 % in all.
 const SEEN: u64 = 2;
-/// The most instructions of one stretch of tracing if there is a budget. They take some 30
+/// The most instructions of one stretch of tracing if there is a budget. They take about 30
 /// milliseconds, during which other threads may wait for the section's end. In a longer section,
 /// tracing is stopped.
 const LONGEST: u64 = 1_000_000;
@@ -55,15 +55,16 @@ pub const MEASURED: u64 = 16;
 
 impl Process {
     /// Whether tracing has cost less than the budget that [`Process::keep_up`] last computed.
+    /// Always true without a budget.
     #[inline]
     pub fn may_trace_watched(&self) -> bool {
         self.options.budget == 0
             || self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
     }
 
-    /// Like [`Process::may_trace_watched`], for sections that are not watched. They must leave the
-    /// fraction [`KEPT`] of the budget to watched sections. If those are rare and don't use it, it
-    /// stays reserved, but its maximum keeps it from growing.
+    /// Like [`Process::may_trace_watched`], for sections that are not watched. While any family is
+    /// watched, they must leave the fraction [`KEPT`] of the budget to watched sections. If those
+    /// are rare and don't use it, it stays reserved, but its maximum keeps it from growing.
     pub fn may_trace(&self) -> bool {
         if self.options.budget == 0 || !self.waits.any() {
             return self.may_trace_watched();

@@ -44,7 +44,8 @@ pub struct Process {
     /// The parts of other threads' stacks that sections wrote to.
     pub stacks: Stacks,
     /// The number of sections traced within a budget, by call site and by lock ([`place`] is the
-    /// index). Sites or locks of the same slot share a count.
+    /// index). Of a lock's sections, those that were drawn count, except while its family was
+    /// watched. Sites or locks of the same slot share a count.
     sites: [AtomicU32; PLACES],
     locks: [AtomicU32; PLACES],
     /// The threads' numbers in the file, by the kernel's thread number. A word has the kernel's
@@ -52,7 +53,7 @@ pub struct Process {
     threads: [AtomicU64; THREADS],
 }
 
-/// The number of slots for threads. Of threads that share a slot, only the one that began last is
+/// The number of slots for threads. If threads share a slot, only the thread that began last is
 /// recognised as the holder of a lock.
 const THREADS: usize = 4096;
 /// The number of slots for call sites, and for locks.
@@ -188,7 +189,7 @@ impl Process {
         &self.sites[place(site)]
     }
 
-    /// How many sections of a lock were traced within a budget.
+    /// How many sections of a lock were drawn within a budget while its family was not watched.
     pub fn traced_of(&self, lock: u64) -> &AtomicU32 {
         &self.locks[place(lock)]
     }

@@ -3,8 +3,8 @@
 //! it belongs. So when a word is first seen, the memory around it is copied into the file, and the
 //! report finds the frame in it (`syncline_code`, `symbols/on_stack.rs`).
 //!
-//! Nothing here checks whether a word is on a stack. Any word counts that is written to and lies
-//! neither in a heap block nor in a loaded file. At most [`MOST`] words are kept.
+//! Nothing here checks whether a word is on a stack. Any word that is written to, and lies neither
+//! in a heap block nor in a loaded file, counts. At most [`MOST`] words are kept.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -65,7 +65,7 @@ fn copy(start: u64) -> Vec<u64> {
         let into = libc::iovec { iov_base: page.as_mut_ptr().cast(), iov_len: PAGE as usize };
         let from = libc::iovec { iov_base: address as *mut _, iov_len: PAGE as usize };
         // SAFETY: the kernel writes only to our buffer, and refuses an address that is not mapped.
-        // `syscall` is no cancellation point, so the thread can't end here.
+        // `syscall` is not a cancellation point, so the thread can't end here.
         unsafe {
             let me = libc::syscall(libc::SYS_getpid);
             libc::syscall(libc::SYS_process_vm_readv, me, &into, 1usize, &from, 1usize, 0usize);

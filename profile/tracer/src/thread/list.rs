@@ -55,7 +55,7 @@ fn make(process: &'static Process) -> Option<&'static mut Thread> {
     let thread = Box::leak(Thread::new(process)?);
     let me: *mut Thread = thread;
     // Acquire (also that of a failed exchange below) pairs with the Release of the exchange, so
-    // that the field is visible that `known_of` reads.
+    // that the field that `known_of` reads is visible.
     let mut first = THREADS.load(Ordering::Acquire);
     loop {
         thread.next = known_of(process, first);

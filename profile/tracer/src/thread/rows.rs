@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::alloc::{self, List};
 
-/// The number of rows in a table. It is so large because servers have some ten thousand locks.
+/// The number of rows in a table. It is so large because servers have about ten thousand locks.
 pub const ROWS: usize = 1 << 14;
 /// The number of slots that are tried for a row. If other rows occupy all of them, one of those is
 /// written to the file and replaced.
@@ -157,7 +157,7 @@ impl Rows {
         self.used[group / 64] |= 1 << (group % 64);
     }
 
-    /// All rows of the groups that have been used, also the free ones.
+    /// All rows of the groups that have been used, including the free ones.
     pub fn used(&self) -> impl Iterator<Item = (&'static Row, &'static More)> + use<> {
         let Rows { table, used } = *self;
         let is_used = move |slot: &usize| {

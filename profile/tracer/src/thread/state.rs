@@ -37,7 +37,7 @@ pub struct Thread {
     pub busy: bool,
     /// How many acquisitions to let pass before the budget is checked again.
     pub countdown: u32,
-    /// How many acquisitions there have been since the last check, also those that were passed
+    /// How many acquisitions there have been since the last check, including those that were passed
     /// over.
     pub passed: u32,
     /// How many of these were counted themselves, and not passed over.

@@ -12,7 +12,7 @@ use crate::model::{Atomics, Finding, Process, Remedy, Rule, Site};
 /// The atomic instructions of one function, and its loops that only wait, must take at least this
 /// share of the processor time.
 const LEAST_SHARE: f64 = 0.1;
-/// If the atomic instructions take less than this, in seconds, their time rests on some ten
+/// If the atomic instructions take less than this, in seconds, their time rests on about ten
 /// samples.
 const FLOOR: f64 = 0.05;
 /// At least two threads must each have at least this share of the time at the function's atomic
@@ -144,8 +144,8 @@ mod tests {
         assert!(found(&drawn).is_empty());
     }
 
-    /// The function's lock has a futex, in which those threads sleep that do not get the lock at
-    /// once.
+    /// The function's lock has a futex. Threads that do not get the lock at once sleep in the
+    /// futex.
     #[test]
     fn a_busy_futex_in_the_same_function_says_more() {
         let mut drawn = counting([2.0, 2.0]);

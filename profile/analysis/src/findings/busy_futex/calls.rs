@@ -1,6 +1,6 @@
 //! System calls of the function that takes a lock without a call. Neither the acquisition nor the
 //! release is seen, so the section's extent isn't known. But samples show what the function calls
-//! behind the line at which it waits for the lock, and threads that make these calls one at a time
+//! after the line at which it waits for the lock, and threads that make these calls one at a time
 //! may well hold the lock meanwhile.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct Called<'a> {
     share: f64,
 }
 
-/// The system call that takes most time of those that a call site's function makes in the site's
+/// The system call that takes most time among those that a call site's function makes in the site's
 /// line or a later one. `None` if its share of the run is too small, or so large that threads make
 /// it at the same time.
 pub fn made_with_lock(process: &Process, site: usize) -> Option<Called<'_>> {

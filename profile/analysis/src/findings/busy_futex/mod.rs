@@ -30,7 +30,7 @@ use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, R
 use crate::options::Thresholds;
 use known::{Known, OF_LOCK, UNSEEN};
 
-/// Threads must wait at one call site for at least this share of all threads' time. Less is not
+/// Threads must wait at one call site for more than this share of all threads' time. Less is not
 /// worth a finding, since the futex may be an event.
 const LEAST_SHARE: f64 = 0.05;
 /// If the mean wait is longer, threads that do not wake each other have nothing to do: sections of

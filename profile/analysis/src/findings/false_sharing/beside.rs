@@ -17,7 +17,7 @@ use crate::options::Thresholds;
 /// more than its line.
 const CONTENTION: f64 = 0.1;
 
-/// The findings about hot locks beside other data.
+/// The findings about hot locks next to other data.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let locks = process.locks.iter().enumerate();
     let hot = locks.filter(|(_, lock)| {
@@ -93,8 +93,8 @@ mod tests {
     use crate::findings::testing::{Use, process, sections};
     use crate::model::Section;
 
-    /// The findings for a lock that was taken `calls` times in ten seconds, beside these variables,
-    /// by sections that touch `bins`.
+    /// The findings for a lock that was taken `calls` times in ten seconds, next to these
+    /// variables, by sections that touch `bins`.
     fn lock(calls: u64, waits: u64, beside: &[&str]) -> Vec<Finding> {
         let mut drawn = process(10.0, 4);
         drawn.threads("run", 2, 10.0);

@@ -58,7 +58,7 @@ struct Group {
     fetches: f64,
 }
 
-/// The calls of a sampled lock are estimates. From this many calls on there are some fifty samples
+/// The calls of a sampled lock are estimates. From this many calls on there are about fifty samples
 /// (one call in 128), which show well enough which threads make the calls. If a thread calls very
 /// often at the call site, there are fewer, down to twelve (one call in 512).
 const WELL_SAMPLED: u64 = 6_400;

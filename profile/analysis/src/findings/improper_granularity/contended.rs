@@ -22,19 +22,19 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Section, Thread};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
 
-/// If this many threads would be in a section at the same time, the lock is contended even if few
-/// acquisitions found it taken in the recording. For a lock that only one thread uses, the number
-/// is at most 1.
+/// If more threads than this would be in a section at the same time, the lock is contended even if
+/// few acquisitions found it taken in the recording. For a lock that only one thread uses, the
+/// number is at most 1.
 const MOST_AT_ONCE: f64 = 1.2;
-/// If threads wait for one lock for this share of all threads' time, it is contended, however few
-/// the waits. A few long waits cost as much as many short ones, and waits are few if one thread
-/// keeps its processor and the lock while the others sleep.
+/// If threads wait for one lock for more than this share of all threads' time, it is contended,
+/// however few the waits. A few long waits cost as much as many short ones, and waits are few if
+/// one thread keeps its processor and the lock while the others sleep.
 const WAITED_MUCH: f64 = 0.3;
-/// A lock is also contended if the threads that take it wait for it during this share of their
-/// time, and at least `AT_ONCE` of them would be in its sections at the same time. If fewer would,
-/// they wait for a holder that lost its processor to another program. In RocksDB's cache of one
-/// shard, these numbers are 25 % and 0.37, although only 5 % of the acquisitions wait. A lock whose
-/// waits take a time slice or more on average does not count either: with more threads than
+/// A lock is also contended if the threads that take it wait for it during more than this share of
+/// their time, and more than `AT_ONCE` of them would be in its sections at the same time. If fewer
+/// would, they wait for a holder that lost its processor to another program. In RocksDB's cache of
+/// one shard, these numbers are 25 % and 0.37, although only 5 % of the acquisitions wait. A lock
+/// whose waits take a time slice or more on average does not count either: with more threads than
 /// processors, threads then wait for holders that were preempted.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;

@@ -36,8 +36,8 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 const FLOOR: f64 = 0.05;
 /// At least two threads must take the lock this many times.
 const OFTEN: u64 = 4;
-/// At most this share of all acquisitions may lack a release, besides the last acquisition of each
-/// thread: a thread may have given up its wait.
+/// At most this share of all acquisitions may lack a release, in addition to the last acquisition
+/// of each thread: a thread may have given up its wait.
 const UNEVEN: f64 = 0.01;
 /// Like `UNEVEN`, if different functions take and release the lock: if no thread waits, an atomic
 /// instruction may release the lock without the mutex, and that release is not recorded.
@@ -232,9 +232,9 @@ fn gives_back(takes: &Side, gives: &Side) -> bool {
     gives_back_all_but(takes, gives, UNEVEN)
 }
 
-/// Whether each thread gives back what it takes. Besides one for each thread, at most the share
-/// `silent` of all acquisitions may lack a release, and at most the share `UNEVEN` may be released
-/// by another thread.
+/// Whether each thread gives back what it takes. In addition to one for each thread, at most the
+/// share `silent` of all acquisitions may lack a release, and at most the share `UNEVEN` may be
+/// released by another thread.
 fn gives_back_all_but(takes: &Side, gives: &Side, silent: f64) -> bool {
     let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
     let threads: BTreeSet<usize> =

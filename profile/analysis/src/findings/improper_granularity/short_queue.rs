@@ -3,7 +3,7 @@
 //! While the queue is full, producers wait for a condition that consumers signal; while it is
 //! empty, consumers wait for a condition that producers signal. If one side is faster, that side
 //! waits, as it must. If both wait again and again, the queue is too short to absorb the moments in
-//! which one side is ahead, and each element costs a sleep and a wake-up instead of some
+//! which one side is ahead, and each element costs a sleep and a wake-up instead of a few
 //! nanoseconds.
 //!
 //! Putting and taking are one function each. Each may leave the signal to a function that it calls,

@@ -18,7 +18,7 @@ const LEAST: f64 = 0.05;
 const FLOOR: f64 = 0.3;
 /// If samples show fewer seconds of sleep than this in all, only one of them shows a sleep.
 const TWO_LOOKS: f64 = 0.15;
-/// The advice names at most this many call sites besides the first.
+/// The advice names at most this many call sites in addition to the first.
 const MOST_NAMED: usize = 4;
 /// The prefix of the name of the C library's file.
 const LIBRARY: &str = "libc.so";
@@ -226,7 +226,7 @@ fn finding(family: usize, sleeping: Sleeping, could_run: f64) -> Finding {
     }
 }
 
-/// A sentence with the call sites besides the first; empty if there are none.
+/// A sentence with the call sites other than the first; empty if there are none.
 fn others(calls: &[(&InCall, &str)]) -> String {
     let mut places: Vec<&str> = Vec::new();
     for (asleep, _) in calls {

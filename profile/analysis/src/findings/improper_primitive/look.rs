@@ -1,6 +1,6 @@
 //! Locks most of whose sections only look at a word or two. In radiosity and volrend of Splash-3,
 //! for example, a thread that has no work asks a queue for some again and again, and takes the
-//! queue's lock each time. A look at an atomic word needs no lock.
+//! queue's lock each time. Reading an atomic word needs no lock.
 //!
 //! The rule applies to locks that are also taken by other sections, which probably change
 //! something. If all sections touch one word, [`super::atomic_instead`] applies instead.
@@ -20,7 +20,7 @@ const FEW_INSTRUCTIONS: usize = 48;
 /// new.
 pub const LOOKS: f64 = 4.0;
 
-/// The findings about locks that are mostly taken for a look.
+/// The findings about locks that are mostly taken by sections that only look.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
     families.iter().filter_map(|family| looked_under(process, family, thresholds)).collect()

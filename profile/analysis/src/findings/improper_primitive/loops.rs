@@ -20,7 +20,8 @@ const LEAST_SHARE: f64 = 0.2;
 /// The least processor time in such loops as a share of the run time: a thread that waits
 /// occasionally costs little.
 const LEAST_OF_RUN: f64 = 0.02;
-/// If loops take less than this, in seconds, that says nothing about a run: it is some ten samples.
+/// If loops take less than this, in seconds, that says nothing about a run: it is about ten
+/// samples.
 const FLOOR: f64 = 0.05;
 /// If threads are ready to run without a processor for this share of the time, processors are
 /// scarce.

@@ -32,8 +32,8 @@ const MOSTLY_REFUSED: f64 = 0.5;
 const TRIES_PER_ARRIVAL: f64 = 0.1;
 /// If at least this share of the tries for one of many locks is refused, threads poll that lock.
 const NEARLY_ALL: f64 = 0.9;
-/// If all threads meet, the arrivals of one may be fewer than those of another by this share: a
-/// thread may skip some meetings.
+/// If all threads meet, the arrivals of one may be fewer than those of another by this share, or by
+/// two: a thread may skip some meetings.
 const UNEQUAL: f64 = 0.05;
 /// With at least this many looks for each arrival, threads poll. A thread that works on pieces
 /// which others prepare also looks at each piece several times (x265's rows of a picture: 4.5).

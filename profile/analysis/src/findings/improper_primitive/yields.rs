@@ -18,8 +18,8 @@ use crate::options::Thresholds;
 /// Yielding must take at least this share of all threads' time. That time includes what yields cost
 /// other threads.
 const LEAST_SHARE: f64 = 0.05;
-/// Yielding for less than this, in seconds, says nothing about a run: for some time slices, threads
-/// may share a processor, for example when they have just been created.
+/// Yielding for less than this, in seconds, says nothing about a run: for a few time slices,
+/// threads may share a processor, for example when they have just been created.
 const FLOOR: f64 = 0.05;
 /// A thread polls if it spends this share of its life yielding. If only one thread yields, it may
 /// be the quicker side of a queue, which has nothing else to do.

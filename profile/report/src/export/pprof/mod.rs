@@ -118,7 +118,7 @@ impl Writer {
             self.profile.location.push(Location {
                 id,
                 mapping_id: module.map_or(0, |module| first_mapping + module as u64),
-                // An address within the call, since the return address lies behind the call.
+                // An address within the call, since the return address is after the call.
                 address: address.saturating_sub(1),
                 line,
             });

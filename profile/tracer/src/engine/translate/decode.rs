@@ -19,7 +19,7 @@ impl Translator<'_> {
         /// The bytes of the longest instruction that there is.
         const LONGEST_INSTRUCTION: usize = 15;
         // SAFETY: the program is about to execute these instructions, so they can be read. The
-        // decoder reads no byte behind the last instruction that it decodes.
+        // decoder reads no byte after the last instruction that it decodes.
         let code = unsafe {
             core::slice::from_raw_parts(start as *const u8, LONGEST * LONGEST_INSTRUCTION)
         };

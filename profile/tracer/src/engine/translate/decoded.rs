@@ -19,7 +19,7 @@ pub struct Decoded {
 pub enum End {
     /// Continues at this address: the block ends with a direct jump, or was cut because it is long.
     Direct(u64),
-    /// Jumps to this address under a condition; otherwise continues behind the block.
+    /// Jumps to this address under a condition; otherwise continues after the block.
     Conditional(u64),
     /// Calls the function at this address.
     Call(u64),

@@ -20,7 +20,7 @@ impl Translator<'_> {
     }
 
     /// Writes code that does what the block's last instruction does and continues at its target.
-    /// `next` is the address behind the block.
+    /// `next` is the address after the block.
     pub fn end(
         &mut self,
         end: &End,

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! Added code uses two registers that the block does not use. They are saved at its entry and
-//! restored at its end. If there are no two such registers, some are saved and restored around each
-//! use. Added code changes no flag and uses no stack. So the program's red zone (the bytes below
-//! the stack pointer that a function may use) is safe, and a signal handler may run between any two
-//! instructions.
+//! restored at its end. If there are not two such registers, others are saved and restored around
+//! each use. Added code changes no flag and uses no stack. So the program's red zone (the bytes
+//! below the stack pointer that a function may use) is safe, and a signal handler may run between
+//! any two instructions.
 
 mod copy;
 mod decode;
@@ -56,7 +56,7 @@ pub struct Translator<'a> {
     /// no two registers unused.
     free: Option<(Reg, Reg)>,
     /// Addresses that have been noted, and the slots with their values. An address is removed when
-    /// a register changes on which it depends.
+    /// a register on which it depends changes.
     noted: Vec<(Memory, u16)>,
     /// Values to note after the instruction, and the slots for them. A value is that of a register,
     /// or of the zero flag if `None`.

@@ -136,7 +136,7 @@ fn a_section_on_one_word_can_be_shortened_but_not_split() {
     assert!(rules(&drawn).is_empty());
 }
 
-/// A lock for which threads wait seldom and long. Its section has a loop and is short nevertheless.
+/// A lock for which threads wait seldom but long. Its section is short, although it has a loop.
 #[test]
 fn a_section_of_less_than_a_microsecond_is_not_long() {
     let found = |held: f64| {

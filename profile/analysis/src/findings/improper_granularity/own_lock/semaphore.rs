@@ -16,8 +16,8 @@ use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Finding, Lock, Process, Remedy, Rule};
 
 /// The differences between each thread's acquisitions and posts may add up to at most this share of
-/// all acquisitions, besides one for each thread. An acquisition on behalf of another thread counts
-/// twice: one thread lacks a post, and the other an acquisition.
+/// all acquisitions, in addition to one for each thread. An acquisition on behalf of another thread
+/// counts twice: one thread lacks a post, and the other an acquisition.
 const FOR_OTHERS: f64 = 0.3;
 
 /// The findings about semaphores that threads use as locks, and wait for.
