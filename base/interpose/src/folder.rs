@@ -114,8 +114,8 @@ impl Folder {
     }
 }
 
-/// Copies text to a field of zeros, and leaves at least one zero behind it. `None` if it does not
-/// fit.
+/// Copies text to a field of zeros, and leaves at least one zero after the text. `None` if the text
+/// does not fit.
 fn copy(text: &[u8], field: &mut [u8]) -> Option<()> {
     let end = field.len() - 1;
     field[..end].get_mut(..text.len())?.copy_from_slice(text);

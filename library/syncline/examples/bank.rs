@@ -82,7 +82,7 @@ pub fn main() {
                 }
             });
         }
-        // Transfers are under way, and nevertheless the sum is right.
+        // The sum is right even while transfers are under way.
         for _ in 0..1000 {
             assert_eq!(total(&accounts), 1000);
         }

@@ -97,8 +97,8 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// Resumes a rank, unless it was resumed since this event was planned. The number says how
-    /// often the rank had been resumed by then.
+    /// Resumes a rank, unless the rank was resumed since this event was planned. The number says
+    /// how often the rank had been resumed when the event was planned.
     Resume(usize, u64),
     /// An operation arrives at its target.
     Arrive(usize),

@@ -24,8 +24,9 @@
 //!
 //! When a rank dies, the kernel closes the rank's connections, and its stand-ins release the parts
 //! that it held (under `hierarchical`, except the parts that its whole host holds). If a stand-in
-//! still waits for a part, it acquires the part in its turn and releases it at once. When the rank
-//! of a part has died, ranks on other hosts can't lock the part any more, and get an error.
+//! still waits for a part, it acquires the part when its turn comes, and releases it at once. When
+//! the rank of a part has died, ranks on other hosts can't lock the part any more, and get an
+//! error.
 
 mod cohort;
 mod meet;

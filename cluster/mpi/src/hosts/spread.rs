@@ -1,5 +1,5 @@
 //! The locks of a window over several hosts, for one rank. The rank locks the parts of its own host
-//! in the segment, and other parts by requests to the part's rank. Under the schemes by messages,
+//! in the segment, and other parts by requests to the part's rank. Under the schemes with messages,
 //! it locks all parts by requests.
 //!
 //! To share all parts, a rank tries the hosts one after another, without waiting at any. If one
@@ -34,7 +34,7 @@ pub struct Spread {
     own: Arc<dyn Locks>,
     /// For each rank, the first rank of its host.
     firsts: Box<[usize]>,
-    /// Whether parts on this host are locked by messages as well.
+    /// Whether parts on this host are also locked by requests.
     by_messages: bool,
     peers: Arc<Peers>,
     /// For each part, whether an owner had died before the part was last acquired.

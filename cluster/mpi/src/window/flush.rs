@@ -13,8 +13,8 @@ use std::sync::atomic::fence;
 use super::{FREE, Target, UNCHECKED, Window};
 use crate::library::{SUCCESS, below, drive};
 
-/// One in this many calls that need no call of the MPI library makes progress nevertheless: the
-/// program may be polling for something that needs this rank's progress.
+/// Of the calls that need no call of the MPI library, one in this many still lets MPI make
+/// progress: the program may be polling for something that needs this rank's progress.
 const STEPS: u32 = 64;
 
 impl Window {

@@ -119,8 +119,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         self.share(tx).map(|value| T::clone(&value))
     }
 
-    /// Replaces the value when the transaction commits; until then only this transaction sees the
-    /// change.
+    /// Replaces the value. Other transactions see the change only after this one has committed.
     ///
     /// # Panics
     ///

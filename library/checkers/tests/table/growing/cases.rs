@@ -125,8 +125,8 @@ pub fn beside_change<T: Grows>() {
     assert_eq!(found(&*table, 0), Some(2));
 }
 
-/// An entry moves forward from a chained bucket. The chained bucket is freed, and reused behind
-/// another one.
+/// An entry moves forward from a chained bucket. The chained bucket is freed, and then chained
+/// behind another bucket.
 pub fn beside_fill<T: Grows>() {
     let table = with::<T>(&[0, 4, 8, 1, 5]);
     beside(
