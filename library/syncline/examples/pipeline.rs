@@ -21,8 +21,8 @@ use syncline::channel::{self, Inbox, Receiver, Sender};
 
 const WORKERS: usize = 3;
 /// The number of messages that may be under way between two stages. It is so large that no stage
-/// waits when the next one is slow for a moment, and so small that a slow stage holds up the stages
-/// before it, and memory doesn't fill.
+/// waits when the next one is slow for a moment. It is so small that a slow stage holds up the
+/// stages before it, and that memory doesn't fill.
 const ROOM: usize = 64;
 
 /// What a worker has found in a line.

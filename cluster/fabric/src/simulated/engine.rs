@@ -106,7 +106,8 @@ enum What {
     Effect(usize, usize),
     /// The rank that began an operation learns that it is complete.
     Done(usize),
-    /// All ranks learn of a rank's death.
+    /// All ranks learn of a rank's death. If operations of the dead rank are still on their way,
+    /// this is tried again later.
     Known(usize),
 }
 

@@ -67,8 +67,8 @@ impl Window {
     }
 
     pub(super) fn flush_sent(&self, rank: c_int, target: &Target) -> c_int {
-        // Relaxed: it was set by this thread, or by a thread that the program has ordered before
-        // this one.
+        // Relaxed: the flag was set by this thread, or by a thread that the program has ordered
+        // before this one.
         if !target.sent.load(Relaxed) {
             return SUCCESS;
         }
@@ -80,8 +80,8 @@ impl Window {
     /// Whether all operations on a target since its last flush were copies, so that the MPI library
     /// has sent nothing.
     pub(super) fn only_copied(&self, target: &Target) -> bool {
-        // Relaxed: it was set by this thread, or by a thread that the program has ordered before
-        // this one.
+        // Relaxed: the flag was set by this thread, or by a thread that the program has ordered
+        // before this one.
         self.made.parts.is_some() && !target.sent.load(Relaxed)
     }
 
@@ -113,7 +113,7 @@ impl Window {
 
     /// Called at the beginning and the end of an epoch. If the Acquire and Release of the lock's
     /// words do not suffice, this orders copies, and the rank's loads and stores to its own part,
-    /// with the accesses of other ranks.
+    /// relative to the accesses of other ranks.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
             // SeqCst: replaces the lock. The fence pairs with the fence or lock of another rank,

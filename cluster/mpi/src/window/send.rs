@@ -16,8 +16,8 @@ impl Window {
     /// leaves the checks to the MPI library.
     pub fn send(&self, rank: c_int) -> Result<(), c_int> {
         if let Some((_, target)) = self.reached(rank)? {
-            // Relaxed: it is read by this thread's own flush, and by threads that this one has
-            // synchronized with.
+            // Relaxed: the flag is read by this thread's own flush, and by threads that this one
+            // has synchronized with.
             target.sent.store(true, Relaxed);
         }
         Ok(())
@@ -35,8 +35,8 @@ impl Window {
             && unsafe { parts.copy(number, it, (size, target_size)) }
         {
             if it.put {
-                // Relaxed: it is read by this thread's own flush, and by threads that this one has
-                // synchronized with.
+                // Relaxed: the flag is read by this thread's own flush, and by threads that this
+                // one has synchronized with.
                 self.unordered.store(true, Relaxed);
             }
             self.drive_now_and_then();

@@ -10,8 +10,8 @@
 //! The paper's threads always wait. Here a section may be detached, and the owner of a detached
 //! section can't be made the helper. So a helper that leaves and an owner that detaches both
 //! exchange the place's state, and the second of them finds the other's mark. A helper that has
-//! reached its limit can't hand over to a detached place, so it continues and marks the lock as
-//! tired: from then on threads that delegate wait in their places too, until one of them has become
+//! reached its limit can't hand over to a detached place. So it continues, and marks the lock as
+//! tired. From then on threads that delegate wait in their places too, until one of them has become
 //! the helper.
 //!
 //! ```text

@@ -73,8 +73,8 @@ fn sorted(keys: &[u64]) -> Vec<u64> {
     keys
 }
 
-/// A key that is being inserted may be found or not; if it is found, it is found again. Keys that
-/// were there before are found.
+/// A key that is being inserted may be found or not; once it was found, it is found again. Keys
+/// that were there before are found.
 pub fn beside_insert<T: Grows>() {
     let table = with::<T>(&[0]);
     beside(

@@ -105,8 +105,8 @@ unsafe impl<K: Copy, V: Copy> Keep<K, V> for Flat {
     unsafe fn destroy(_: (K, V)) {}
 }
 
-// SAFETY: a raw entry refers to a node with the entry, which is freed when the collector has
-// seen all threads unpin that were pinned when it was retired.
+// SAFETY: a raw entry refers to a node with the entry. The collector frees a retired node once all
+// threads that were pinned when the node was retired have unpinned.
 unsafe impl<K, V> Keep<K, V> for Boxed {
     type Raw = NonNull<(K, V)>;
     type Pin<'t>
