@@ -9,8 +9,8 @@
 //! copies it: in mode `Fine` between two reads of the bucket's version, in mode `Coarse` under the
 //! part's lock. If the bucket's depth is less than the length of the ending, the bucket also holds
 //! keys with other endings, which the iterator skips. If the bucket was split and the ending's keys
-//! are now in several buckets, the iterator replaces the ending with two that are one bit longer,
-//! one with the further bit 0 and one with 1.
+//! are now in several buckets, the iterator replaces the ending with two endings that are one bit
+//! longer: one whose highest bit is 0, and one whose highest bit is 1.
 
 use std::collections::VecDeque;
 
