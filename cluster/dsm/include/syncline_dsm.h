@@ -48,8 +48,8 @@ int syncline_dsm_threads(void);
 void *syncline_dsm_alloc_all(size_t bytes);
 
 /* Allocates shared memory at a multiple of 64. Only the calling rank gets the address, and may pass
- * it to other ranks. The memory is not zeroed. Returns NULL, with errno ENOMEM, if not enough memory
- * is left. Any rank may free the memory, with the same size. */
+ * it to other ranks. The memory is not zeroed. Returns NULL, with errno ENOMEM, if not enough
+ * memory is left. Any rank may free the memory, with the same size. */
 void *syncline_dsm_alloc(size_t bytes);
 void syncline_dsm_free(void *block, size_t bytes);
 
