@@ -107,8 +107,8 @@ impl Spread {
         if !self.by_messages && first == self.firsts[self.rank] {
             return self.own.try_acquire_all();
         }
-        // Any rank of the host can share the host's parts. If all of them have died, no rank is
-        // left that would have to be excluded.
+        // Any rank of the host can share the host's parts. If all of them have died, no rank that
+        // would have to be excluded is left.
         let here = |rank: &usize| self.firsts[*rank] == first;
         for rank in (0..self.firsts.len()).filter(here) {
             let Ok(answer) = self.call(rank, self.request(What::TryAll, rank, false)) else {
