@@ -3,7 +3,8 @@
 //! Readers can't copy a value as words, since the value may be replaced at any moment. A writer
 //! that replaces a value must not free the old one while others read it. So the value is in an
 //! `Arc`, and a lock of one word is held while the `Arc` is exchanged or another reference to it is
-//! made. A read therefore writes to the variable's line, which [`TCell`](super::TCell) avoids.
+//! made. So a read of a variable writes to the variable's line. A read of a
+//! [`TCell`](super::TCell) doesn't.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
