@@ -7,8 +7,8 @@
 ///
 /// A program may put functions of its own in front of the C library's; browsers, runtimes and
 /// tracers do so for `close`, `mmap` and `read`. Such a function may take a lock of the program. A
-/// library that calls it while the program acquires or holds that lock would wait for ever. The
-/// names defined here are hidden, so neither the program nor another library finds them.
+/// library that calls such a function while the program acquires or holds that lock would wait for
+/// ever. The names defined here are hidden, so neither the program nor another library finds them.
 /// `go_around! { "NAME" = NUMBER, }` adds a system call by its number.
 #[macro_export]
 macro_rules! go_around {

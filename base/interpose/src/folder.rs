@@ -1,8 +1,8 @@
 //! The folder of a recording or a trace, in which a recorded process makes its file.
 //!
 //! Only the folder's owner may use it. A process that has dropped its privileges can't create its
-//! file there, so it uses the subfolder that `record` made for such processes: any user who knows
-//! the subfolder's name may create files in it, and only recorded processes get the name. To open
+//! file there, so it uses the subfolder that `record` made for such processes. Any user who knows
+//! the subfolder's name may create files in it, but only recorded processes get the name. To open
 //! the folder while the process still has its rights would not help. The kernel checks rights when
 //! a file is made; daemons close descriptors that they don't know; and a newly executed program
 //! would find an open descriptor that it did not ask for.
@@ -114,8 +114,8 @@ impl Folder {
     }
 }
 
-/// Copies text to a field of zeros, and leaves at least one zero behind it. `None` if it does not
-/// fit.
+/// Copies text to a field of zeros, and leaves at least one zero after the text. `None` if the text
+/// does not fit.
 fn copy(text: &[u8], field: &mut [u8]) -> Option<()> {
     let end = field.len() - 1;
     field[..end].get_mut(..text.len())?.copy_from_slice(text);

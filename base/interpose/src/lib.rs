@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   entry!         exports a function, whose body learns where the program called it
-//!   real!          the function that the program meant, behind ours
+//!   real!          the function that the program meant: the next definition after ours
 //!   go_around!     system calls that a program can't replace
 //!   definition     the address of a function, found without the loader
 //!   variable       a variable of the environment

@@ -17,7 +17,7 @@ use crate::stack::alternate_stack;
 /// zone, the registers, and the state of the floating-point unit.
 const FRAME: usize = 128 + 256 + 512;
 
-/// The mark. All zero is no mark.
+/// The mark. If all its bytes are zero, no mark is set.
 #[derive(Default)]
 #[repr(transparent)]
 pub struct Mark(AtomicUsize);

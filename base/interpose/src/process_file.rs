@@ -1,7 +1,7 @@
 //! A process's own file, mapped for the rest of the process's life.
 //!
-//! The file is opened, sized, mapped, and closed again at once. A descriptor that stayed open would
-//! be closed by the first daemon that closes all its descriptors, and its number would be used for
+//! The file is opened, sized, mapped, and closed again at once. If the descriptor stayed open and
+//! the process became a daemon, it would close all its descriptors, and use this one's number for
 //! another file. The whole file is mapped, so growing needs no descriptor.
 //!
 //! The file is sparse. A store to a page for which the file system has no room would end the

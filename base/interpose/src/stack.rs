@@ -46,10 +46,10 @@ pub unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
 
 /// Runs a function while all signals that can be blocked are blocked.
 ///
-/// On another stack, this avoids three problems: a handler would not find the stack that the
-/// program gave it; a handler that leaves by `siglongjmp` would never give the stack back; and the
-/// kernel, which checks by the stack pointer whether a thread is on its alternate signal stack,
-/// would start at the top of that stack again, and overwrite a handler that waits there.
+/// On another stack, this avoids three problems. A handler would not find the stack that the
+/// program gave it. A handler that leaves by `siglongjmp` would never give the stack back. And the
+/// kernel checks by the stack pointer whether a thread is on its alternate signal stack: it would
+/// start at the top of that stack again, and overwrite a handler that waits there.
 pub fn with_signals_blocked<R>(action: impl FnOnce() -> R) -> R {
     /// All signals except the two that the C library keeps for itself, 32 and 33.
     const ALL: u64 = !(0b11 << 31);

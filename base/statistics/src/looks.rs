@@ -4,12 +4,12 @@
 //! An experimenter who looks at the same numbers again and again, and stops when they please, errs
 //! more often than with a single look. So the looks are fixed beforehand, and share the probability
 //! of error: up to the look at round *n* of *N*, at most *n / N* of it may be spent. The
-//! probability that *any* look so far has missed the true median can be calculated exactly, since
-//! each draw lies below it with probability one half, whatever the distribution: the number of
-//! draws below the median is a walk of coin tosses, which must stay between the ranks of each look.
-//! Each look takes the narrowest ranks that its share allows. That gives narrower intervals than a
-//! fixed part of the probability for each look, because looks at nearly the same numbers are mostly
-//! wrong together.
+//! probability that *any* look so far has missed the true median can be calculated exactly.
+//! Whatever the distribution, each draw lies below the true median with probability one half. So
+//! the number of draws below it is a walk of coin tosses, and no look has missed the median if the
+//! walk has stayed between the ranks of each look. Each look takes the narrowest ranks that its
+//! share allows. That gives narrower intervals than a fixed part of the probability for each look,
+//! because looks at nearly the same numbers are mostly wrong together.
 //!
 //! Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials" (Biometrika 1983),
 //! with their linear spending; repeated confidence intervals: Jennison and Turnbull, "Interim

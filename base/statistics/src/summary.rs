@@ -1,9 +1,10 @@
 //! Summarises many samples: their median, their quartiles, how many are far off, and the mean of
 //! the middle half.
 //!
-//! Disturbances make a measurement longer, sometimes much longer: an interrupt, another thread, a
-//! hypervisor that takes the processor away. So the median, not the mean, represents the samples;
-//! and samples far above are counted, since many of them mean that the machine is busy.
+//! Disturbances, such as an interrupt, another thread, or a hypervisor that takes the processor
+//! away, make a measurement longer, sometimes much longer. So the median, not the mean, represents
+//! the samples. Samples far above the others are counted, since many of them mean that the machine
+//! is busy.
 
 use serde::{Serialize, Serializer};
 
@@ -12,8 +13,8 @@ use crate::order::{quantile, sorted};
 /// A sample is far off if it is above the upper quartile by more than `FENCE` interquartile ranges
 /// (Tukey's outer fence), and above [`FAR`] times the median.
 const FENCE: f64 = 3.0;
-/// The second condition for a sample that is far off, see [`FENCE`]. If the samples hardly differ,
-/// the fence alone would count the ticks of a coarse clock.
+/// The second condition for a sample that is far off, see [`FENCE`]. If most samples are equal, the
+/// fence alone would count samples that are longer by one tick of a coarse clock.
 const FAR: f64 = 1.5;
 
 /// A summary of many samples.
@@ -57,9 +58,9 @@ fn hundredths<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Err
     serializer.serialize_f64((value * 100.0).round() / 100.0)
 }
 
-/// The mean of the middle half. This mean is nearly as robust as the median: almost a quarter of
-/// the samples may be disturbed. Unlike the median, it can fall between two ticks of a coarse
-/// clock. `None` if there are no samples.
+/// The mean of the samples from the lower to the upper quartile; `None` if there are no samples.
+/// This mean is robust: almost a quarter of the samples may be disturbed. With a coarse clock, the
+/// median is a tick or halfway between two; this mean can be anywhere between two ticks.
 pub fn middle_mean(samples: &[f64]) -> Option<f64> {
     let of = Summary::of(samples)?;
     let middle = samples.iter().filter(|sample| (of.low..=of.high).contains(sample));

@@ -3,7 +3,7 @@
 use syncline_fabric::{Dead, Full};
 use thiserror::Error as ThisError;
 
-/// The reason for which an operation on a table failed.
+/// Why an operation on a table failed.
 #[derive(Clone, Copy, Debug, ThisError, PartialEq, Eq)]
 pub enum Error {
     /// The key's rank is dead, and its memory is gone: the key and its value are lost.
@@ -24,15 +24,16 @@ pub enum Error {
     /// A key or a value has 4 GiB or more.
     #[error("a key or a value of {0} bytes is too large: it may have up to 4294967295")]
     TooLong(usize),
-    /// The requested size or offset of the table in each part is unsuitable.
+    /// The requested size is too small, or does not fit into each part at the requested offset, or
+    /// the offset is not a multiple of 64.
     #[error(
         "no table of {bytes} bytes fits at offset {at} of each part: it takes at least {least} bytes, at most {most} bytes fit there, and the offset must be a multiple of 64"
     )]
     Size {
         /// The requested offset of the table in each part.
         at: usize,
-        /// The requested size in each part, in bytes; if none was requested, the size of everything
-        /// behind the offset.
+        /// The requested size in each part, in bytes. If no size was requested, this is the size of
+        /// the rest of the part after the offset.
         bytes: usize,
         /// The smallest possible size, in bytes.
         least: usize,

@@ -61,15 +61,15 @@ impl<F: Fabric, M: Mode<F>> Drop for Held<'_, F, M> {
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Locks a bucket to change one word of it, if it has not changed since it was read. `None` if
-    /// it has changed, or if another rank holds it.
+    /// Locks a bucket to change one word of it. `None` if the bucket has changed since it was read,
+    /// or if another rank holds it.
     #[inline]
     pub(crate) fn hold(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.held(self.fabric.rank()))
     }
 
-    /// Locks a bucket to change more than one word of it, if it has not changed since it was read.
-    /// `None` if it has changed, or if another rank holds it.
+    /// Locks a bucket to change more than one word of it. `None` if the bucket has changed since it
+    /// was read, or if another rank holds it.
     pub(crate) fn hold_to_split(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.split(self.fabric.rank()))
     }
@@ -116,8 +116,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.vacate_moved(&mut held, bucket, depth)
     }
 
-    /// Whether the bucket from which this one was split is no longer being split. If it is marked
-    /// as split by a rank that is dead, takes it over and returns `false`.
+    /// Whether the bucket from which this one was split is no longer being split. If a dead rank
+    /// has marked that bucket as split, takes that bucket over and returns `false`.
     fn came_from_is_mended(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Bucket { number, place, .. } = *bucket;
         if number >> self.layout.bits == 0 {

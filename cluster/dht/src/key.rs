@@ -1,4 +1,5 @@
-//! The position of a key: the rank in whose part it is, its bucket, and the tag in its slot.
+//! The position of a key: the rank in whose part the key is, the key's bucket, and the tag in the
+//! key's slot.
 
 use std::hash::BuildHasher;
 

@@ -1,15 +1,16 @@
 //! Iterates over the entries of one rank's part, while other ranks change it.
 //!
 //! During an iteration buckets may be split, but are never merged. An *ending* is a value of the
-//! low bits of a hash, and the iterator visits every ending of a fixed number of bits. That number
-//! is the number of bits of the part's bucket numbers, as this rank knows it when the iteration
-//! begins.
+//! low bits of a hash. When the iteration begins, the iterator chooses how long its endings are: as
+//! many bits as the part's bucket numbers have, as far as this rank knows. It visits all endings of
+//! that length.
 //!
 //! For each ending, the iterator finds the bucket that holds the ending's keys at that time, and
-//! copies it between two reads of the bucket's version. If the bucket's depth is less than the
-//! number of bits, the bucket also holds keys with other endings, which are skipped. If the
-//! ending's keys are in several buckets by then, the iterator visits the two halves of the ending
-//! instead, which are one bit longer.
+//! copies it: in mode `Fine` between two reads of the bucket's version, in mode `Coarse` under the
+//! part's lock. If the bucket's depth is less than the length of the ending, the bucket also holds
+//! keys with other endings, which the iterator skips. If the bucket was split and the ending's keys
+//! are now in several buckets, the iterator replaces the ending with two endings that are one bit
+//! longer: one whose highest bit is 0, and one whose highest bit is 1.
 
 use std::collections::VecDeque;
 
@@ -34,7 +35,8 @@ pub struct Entries<'t, F, M> {
     /// The next ending to visit, of `bits` bits.
     next: u64,
     bits: u32,
-    /// The halves of endings that were split, with their numbers of bits; these are visited first.
+    /// The longer endings that replace one whose keys are in several buckets, with their numbers of
+    /// bits. These are visited first.
     halves: Vec<(u64, u32)>,
     ready: VecDeque<Entry>,
     is_lost: bool,
@@ -45,8 +47,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// A key that is present throughout the iteration is returned exactly once, with one of the
     /// values that it had meanwhile. A key that is put or removed meanwhile is returned once or not
-    /// at all. The entries of one bucket are copied at one moment. If the bucket has been split
-    /// less often than others, its entries are copied in several groups, each at one moment.
+    /// at all. Usually, the entries of a bucket are copied together, as they were at one moment. If
+    /// the bucket has been split less often than others, its entries are copied in several groups,
+    /// each as it was at one moment.
     pub fn local(&self) -> Entries<'_, F, M> {
         self.entries_of(self.fabric.rank())
     }

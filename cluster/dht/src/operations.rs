@@ -19,7 +19,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Key { bytes, hash, home: hash.home(self.fabric.ranks()) }
     }
 
-    /// Returns a copy of a key's value; `None` if it has none.
+    /// Returns a copy of a key's value; `None` if the key has no value.
     ///
     /// # Errors
     ///
@@ -29,10 +29,10 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.read(self.key(key), |value| value.map(<[u8]>::to_vec))
     }
 
-    /// Calls a function with a copy of a key's value, or with `None` if it has none, and returns
-    /// the function's result. Unlike [`get`](Self::get), this does not allocate if key and value
-    /// have at most 240 bytes together. In the coarse mode the function runs while the key's part
-    /// is locked, and must not use the table.
+    /// Calls a function with a copy of a key's value, or with `None` if the key has no value, and
+    /// returns the function's result. Unlike [`get`](Self::get), this does not allocate if key and
+    /// value have at most 240 bytes together. In the coarse mode the function runs while the key's
+    /// part is locked, and must not use the table.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.read(self.key(key), |value| value.is_some())
     }
 
-    /// Gives a key a value. Returns whether it had one before.
+    /// Gives a key a value. Returns whether the key had a value before.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.change(&mut draft, |_, _| Ok(Next::Draft))
     }
 
-    /// Removes a key's value. Returns whether it had one.
+    /// Removes a key's value. Returns whether the key had a value.
     ///
     /// # Errors
     ///

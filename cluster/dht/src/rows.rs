@@ -1,7 +1,7 @@
 //! Rows of buckets: the positions of buckets, and the growth of parts by rows.
 //!
-//! The first row is at the same position in every part. Each later row has as many buckets as there
-//! were before, and never moves, so a rank caches the positions of rows. The number of rows
+//! The first row is at the same position in every part. Each later row has as many buckets as all
+//! earlier rows together. Rows never move, so a rank caches their positions. The number of rows
 //! determines the number of bits of a bucket's number. A rank that knows too few rows notices that
 //! by the depth of the bucket that it reads.
 

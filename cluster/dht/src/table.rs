@@ -22,7 +22,8 @@ pub struct Options {
     /// The table's offset in each part, in bytes: a multiple of 64. Zero by default.
     pub at: usize,
     /// The table's size in each part, in bytes, rounded down to a multiple of 64. These bytes must
-    /// be zero before the first rank opens the table. The default is everything behind `at`.
+    /// be zero before the first rank opens the table. The default is the rest of the part after
+    /// `at`.
     pub bytes: Option<usize>,
     /// The initial number of buckets in each part, rounded up to a power of two. 64 by default. The
     /// table adds buckets when it needs them.
@@ -36,7 +37,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The layout for parts of `part` bytes, of which the table may use the first `reach` bytes.
+    /// The layout for parts of `part` bytes. The table may use only the first `reach` bytes of a
+    /// part.
     fn layout(self, part: usize, reach: usize) -> Result<Layout, Error> {
         let at = self.at;
         let bits = self.buckets.clamp(1, 1 << 31).next_power_of_two().ilog2();

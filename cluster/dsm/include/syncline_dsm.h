@@ -2,8 +2,8 @@
  * memory at the same addresses. docs/dsm.md says what is fast and what can't work.
  *
  * A program must have no data races: a thread sees what another one has written after both have
- * synchronized by the functions below. Each rank has its own copy of the program's variables,
- * except for memory that is allocated by these functions.
+ * synchronized with the functions below. Each rank has its own copy of the program's variables.
+ * Only memory that these functions allocate is shared.
  *
  * Link with -lsyncline_dsm. Any thread may call these functions, but no signal handler may. A
  * mistake of the caller (no such rank, a lock that is not held) ends the process with a message. */
@@ -47,9 +47,9 @@ int syncline_dsm_threads(void);
  * NULL, with errno ENOMEM, if not enough memory is left. */
 void *syncline_dsm_alloc_all(size_t bytes);
 
-/* Allocates memory for this rank alone, at a multiple of 64. The memory is not zeroed. Returns
- * NULL, with errno ENOMEM, if not enough memory is left. Any rank may free the memory, with the
- * same size. */
+/* Allocates shared memory at a multiple of 64. Only the calling rank gets the address, and may pass
+ * it to other ranks. The memory is not zeroed. Returns NULL, with errno ENOMEM, if not enough
+ * memory is left. Any rank may free the memory, with the same size. */
 void *syncline_dsm_alloc(size_t bytes);
 void syncline_dsm_free(void *block, size_t bytes);
 
@@ -72,10 +72,10 @@ unsigned syncline_dsm_new_lock(void);
 void syncline_dsm_lock(unsigned lock);
 void syncline_dsm_unlock(unsigned lock);
 
-/* Runs a section under a lock, in this thread or in another thread of this rank that waits for the
- * same lock. So the sections of a rank run together, and the data stays with the rank. Returns when
- * the section has run. The section may use its caller's variables, and must not use the same
- * lock. */
+/* Runs a section under a lock, in this thread or in another thread of this rank that is in a call
+ * for the same lock. So the sections of a rank run together, and the data stays with the rank.
+ * Returns when the section has run. The section may use its caller's variables, and must not use
+ * the same lock. */
 void syncline_dsm_with(unsigned lock, void (*section)(void *argument), void *argument);
 
 /* Hands in a section without waiting for it. The argument must stay valid until the section has

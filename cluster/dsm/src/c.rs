@@ -1,6 +1,6 @@
 //! The C interface, as `include/syncline_dsm.h` describes it.
 //!
-//! A panic ends the process with its message, because it must not unwind into C.
+//! A panic ends the process with the panic's message, because a panic must not unwind into C.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};

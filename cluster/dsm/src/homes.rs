@@ -3,7 +3,7 @@
 //! A line has no home until a rank touches it. The first rank that touches it claims the line's
 //! word in the table of homes, by a compare-and-swap from `NONE` to `CLAIMED`. This rank takes a
 //! slot at the rank that the placement wants, and writes rank and slot into the word. Other ranks
-//! that touch the line wait until then.
+//! that touch the line wait until the word has them.
 //!
 //! So one mechanism serves all placements. If lines are interleaved or in blocks, the wanted rank
 //! is a function of the line. With first touch, the wanted rank is the one that claims. A program

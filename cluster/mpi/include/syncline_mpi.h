@@ -33,7 +33,7 @@ __attribute__((weak)) int SL_Win_lock_until(int lock_type, int rank, int assert,
                                             MPI_Win win, int *taken);
 
 /* The error class of MPI_Win_lock, SL_Win_trylock and SL_Win_lock_until if a rank has died while it held
- * the exclusive lock. The caller holds the lock nevertheless, and *taken is 1; the data under the lock
+ * the exclusive lock. Even so, the caller now holds the lock, and *taken is 1. The data under the lock
  * may be half changed. Each later owner gets this error until one of them calls SL_Win_consistent. */
 __attribute__((weak)) int SL_Err_owner_died(void);
 

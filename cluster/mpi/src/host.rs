@@ -1,7 +1,7 @@
 //! Windows whose memory is mapped at all ranks: how they are made, and how puts and gets are
 //! performed as copies.
 //!
-//! If all ranks are on one host, `MPI_Win_allocate` makes the window by the MPI library's
+//! If all ranks are on one host, `MPI_Win_allocate` makes the window with the MPI library's
 //! `MPI_Win_allocate_shared`, and each rank's part begins on its own page. The MPI libraries can't
 //! make some windows in this way. For them, the program's own call is passed on.
 //!

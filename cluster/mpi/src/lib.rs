@@ -10,7 +10,7 @@
 //!               registry   finds the window with an MPI handle
 //!               window     which targets are held, and which must be flushed
 //!                 |
-//!               hosts      which ranks share a segment; locks between hosts, by messages
+//!               hosts      which ranks share a segment; locks between hosts, with messages
 //!               host       windows whose memory all ranks have mapped: puts and gets as copies
 //!               kinds      the datatypes that can be copied
 //!               scheme     the locks of each scheme: the lock library's own code, on a segment
@@ -26,9 +26,9 @@
 //!
 //! **The words of locks are in memory that the ranks of a host share.** The processor's atomic
 //! instructions change them. Words in an MPI window that MPI's atomic operations change would cost
-//! more than the MPI library's own lock. Ranks of other hosts lock by messages (`hosts`). If a rank
-//! can't make shared memory, or can't make a server for other hosts, the window keeps the MPI
-//! library's lock.
+//! more than the MPI library's own lock. Ranks of other hosts send requests for locks (`hosts`). If
+//! a rank can't make shared memory, or can't make a server for other hosts, the window keeps the
+//! MPI library's lock.
 //!
 //! **In the MPI library, the program's window stays in one epoch**: `lock_all` with
 //! `MPI_MODE_NOCHECK`. This epoch is opened at the first lock, and closed at the end of the window

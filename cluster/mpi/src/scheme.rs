@@ -42,7 +42,7 @@ pub fn local_at(ranks: usize) -> usize {
     table_size(ranks).next_multiple_of(LINE)
 }
 
-/// Whether ranks lock every part by a message to the part's rank, even on their own host.
+/// Whether ranks lock every part by sending a request to the part's rank, even on their own host.
 pub fn goes_by_messages(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::MessageDeferred | Scheme::MessageImmediate)
 }

@@ -39,7 +39,7 @@
  *     rdlock     EAGAIN     as many readers hold it as it can count (syncline_rw_compact_t: 524,287;
  *                           the others count more than 100 million, and abort the program there)
  *     wait       EPERM      this thread does not hold the lock, or only as a reader
- *     timedwait  ETIMEDOUT  the deadline has passed; the lock is held nevertheless
+ *     timedwait  ETIMEDOUT  the deadline has passed; the lock is held again
  *     destroy    EBUSY      it is held, waited for, or used to wait for a condition
  *     all        EINVAL     a null pointer, a misaligned lock, or an invalid deadline
  *
@@ -111,8 +111,8 @@ int syncline_cond_destroy(syncline_cond_t *cond);
 
 typedef struct syncline_lock { uint64_t opaque[3]; } syncline_lock_t;
 
-/* Initialises a lock. EINVAL: no lock has this name. ENOMEM: no memory is left for it. It must be
- * destroyed, else its memory leaks; it must not be initialised again before that.
+/* Initialises a lock. EINVAL: no lock has this name. ENOMEM: no memory is left for the lock. The
+ * lock must be destroyed, else its memory leaks, and must not be initialised again before that.
  *
  * The functions below return EINVAL if the lock was not initialised, or destroyed, or is a copy;
  * and ENOTSUP if the lock has no such operation. */

@@ -66,9 +66,9 @@ impl Refusal {
 
 /// Runs the body of a C function, and returns its error number, or 0.
 ///
-/// A panic in the body is a bug in the library, or a sign that a limit was reached that no program
-/// should reach, such as 2^27 readers of one lock. The panic may have left a lock half acquired, so
-/// the program is aborted.
+/// A panic in the body is a bug in the library, or a sign that the program has reached a limit that
+/// no program should reach, such as 2^27 readers of one lock. The panic may have left a lock half
+/// acquired, so the program is aborted.
 #[inline(always)]
 pub(crate) fn boundary(call: impl FnOnce() -> Outcome) -> c_int {
     let panicked = Panicked;

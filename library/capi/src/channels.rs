@@ -60,7 +60,7 @@ trait ReceivingEnd {
     unsafe fn receive(&mut self, message: *mut u8, bytes: usize, how: Receive) -> Outcome;
 }
 
-/// A channel of such messages whose ends wait by this policy.
+/// A channel of such messages whose ends wait under this policy.
 pub(crate) type Queue<const WORDS: usize, W> = Ring<Message<WORDS>, W>;
 
 /// Whether and how long a receiver waits.

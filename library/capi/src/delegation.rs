@@ -2,9 +2,9 @@
 //!
 //! A section runs in any thread that is inside a call, so no thread owns such a lock. Instead each
 //! thread knows the locks whose sections it is [`running`]: a call to one of these locks from
-//! within its section would wait for itself. And each lock counts the calls that are in progress,
-//! so that none is destroyed while it is in use. A lock has several counters, since a single one
-//! would be as contended as the data under the lock.
+//! within a section of that lock would wait for itself. And each lock counts the calls that are in
+//! progress, so that none is destroyed while it is in use. A lock has several counters, since a
+//! single one would be as contended as the data under the lock.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;

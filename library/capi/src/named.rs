@@ -64,7 +64,7 @@ impl Named {
         let (form, object) = self.get()?;
         // SAFETY: the object belongs to this form.
         unsafe { (form.destroy)(object) }?;
-        // Relaxed: the thread that uses it next must know by other means that it may.
+        // Relaxed: the thread that uses the lock next must know by other means that it may.
         self.tag.store(0, Relaxed);
         Ok(())
     }

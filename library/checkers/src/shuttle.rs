@@ -99,8 +99,7 @@ struct Execution {
     /// The threads that have waited.
     waited: Vec<usize>,
     time: u64,
-    /// By how many nanoseconds the clock advances per reading, in addition to the one by which it
-    /// always advances.
+    /// Each reading of the clock advances it by one nanosecond more than this.
     tick: u64,
 }
 

@@ -2,8 +2,9 @@
 //!
 //!     cargo run --release -p syncline --example bank
 //!
-//! A transaction is a closure that reads and writes cells. No thread sees half of it, and it is run
-//! again when another thread was in the way. Parts of transactions are functions that take `tx`.
+//! A transaction is a closure that reads and writes cells. No thread sees half of a transaction,
+//! and a transaction runs again when another thread was in the way. Parts of transactions are
+//! functions that take `tx`.
 
 use std::thread;
 
@@ -82,7 +83,7 @@ pub fn main() {
                 }
             });
         }
-        // Transfers are under way, and nevertheless the sum is right.
+        // The sum is right even while transfers are under way.
         for _ in 0..1000 {
             assert_eq!(total(&accounts), 1000);
         }

@@ -8,7 +8,7 @@
 //!
 //! The reader deals lines out to the workers in turn, each over a channel of its own. The writer
 //! collects what they found from an inbox. No message says that the work is done: an end that is
-//! dropped disconnects, and so the end travels down the pipeline behind the last message. If a
+//! dropped disconnects, so the disconnection travels down the pipeline after the last message. If a
 //! stage panics, its neighbours find out in the same way, and end too.
 //!
 //! Run it with `cargo run --release -p syncline --example pipeline [FILE]`.
@@ -21,8 +21,8 @@ use syncline::channel::{self, Inbox, Receiver, Sender};
 
 const WORKERS: usize = 3;
 /// The number of messages that may be under way between two stages. It is so large that no stage
-/// waits when the next one is slow for a moment, and so small that a slow stage holds up the stages
-/// before it, and memory doesn't fill.
+/// waits when the next one is slow for a moment. It is so small that a slow stage holds up the
+/// stages before it, and that memory doesn't fill.
 const ROOM: usize = 64;
 
 /// What a worker has found in a line.
@@ -60,8 +60,8 @@ fn count(text: &str) -> (usize, String) {
 /// Sends each line to the next worker.
 fn read<'a>(text: &'a str, mut workers: Vec<Sender<&'a str>>) {
     for (number, line) in text.lines().enumerate() {
-        // An error means that the worker is gone: it has panicked, or found the writer gone. There
-        // is no use going on.
+        // An error means that the worker is gone: it has panicked, or found the writer gone. So
+        // there is no reason to continue.
         if workers[number % WORKERS].send(line).is_err() {
             return;
         }

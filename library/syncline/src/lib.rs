@@ -28,9 +28,9 @@
 //! transactions, which need no lock. The other areas are `channel`, `delegation`, `table` and
 //! `window`. Each area is behind a feature of the same name.
 //!
-//! Waiters that [park](wait::Park) sleep by the kernel's futex on Linux, and by the standard
-//! library's means on other systems. On other systems without the feature `std`, they spin, and the
-//! clock stands still, so a wait with a timeout above zero never gives up. On WebAssembly with
+//! Waiters that [park](wait::Park) sleep with the kernel's futex on Linux, and with the standard
+//! library's means on other systems. On other systems without the feature `std`, waiters spin, and
+//! the clock stands still, so a wait with a timeout above zero never gives up. On WebAssembly with
 //! threads the tables that grow can't be built.
 #![no_std]
 

@@ -1,6 +1,6 @@
-//! A lock as `Mutex` and `RwLock` use it: with a node for each acquisition (from the pool for a
-//! guard, on the stack for `with`) and, in debug builds, notes of the threads that hold it and wait
-//! for it.
+//! A lock as `Mutex` and `RwLock` use it. Each acquisition has a node: from the pool for a guard,
+//! on the stack for `with`. In debug builds, there are also notes of the threads that hold the lock
+//! and wait for it.
 //!
 //! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them have a reference to
 //! the lock and the node of an acquisition. Their sections begin and end in this file, which

@@ -311,7 +311,7 @@ fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) 
     assert_eq!(late.send((0, 0)), Err(SendError((0, 0))));
 }
 
-/// A type that is larger than a line. Its size is no multiple of a word's.
+/// A type that is larger than a line. Its size is not a multiple of a word's size.
 type Long = [u32; 77];
 
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -27,7 +27,7 @@ fn message(call: impl FnOnce()) -> Option<String> {
 }
 
 /// Runs each step in a thread of its own, with this name, and returns the messages of all panics.
-/// If the threads wait for each other forever nevertheless, the process ends.
+/// If the threads wait for each other forever, the process ends.
 fn messages<'a>(steps: Vec<(&'a str, Step<'a>)>) -> Vec<String> {
     let (done, waits) = mpsc::channel::<()>();
     thread::spawn(move || {

@@ -1,9 +1,10 @@
 //! The shell of the pages that Syncline writes. A page is one HTML file that needs no other file
-//! and no network, and can be read in light and dark mode, on a telephone and on paper.
+//! and no network, and can be read in light and dark mode, on a phone and on paper.
 //!
 //! The caller writes what comes between [`Page::begin`] and [`Page::end`]. Text from elsewhere is
-//! written [`Escaped`]. In addition, the page's policy forbids scripts and styles other than its
-//! own, so an element that a name has smuggled in would do nothing.
+//! written [`Escaped`]. In addition, the page's policy forbids all scripts and styles other than
+//! the page's own, and all loads. So an element that a name has smuggled in can run no script and
+//! load nothing.
 
 mod escape;
 pub mod number;
@@ -24,8 +25,8 @@ const FIRST_SCRIPT: &str = "document.documentElement.className = 'js';";
 pub struct Page<'a> {
     /// The page's title, not escaped yet.
     pub title: &'a str,
-    /// The id of the element where the content begins, and a name for it. Readers who don't see the
-    /// navigation can skip to it.
+    /// The id of the element where the content begins, and what the content is. A link at the top
+    /// of the page leads to that element, for readers who use a keyboard or a screen reader.
     pub content: (&'a str, &'a str),
     /// Styles in addition to those of every page.
     pub style: &'a str,

@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(joined, words.trim());
     }
 
-    /// `break_of` searches from three bytes behind the indent. There may be a space there if the
+    /// `break_of` searches from three bytes after the indent. There may be a space there if the
     /// line begins with a short word.
     #[test]
     fn lines_break_between_words_and_not_in_them() {

@@ -22,7 +22,7 @@ use syncline_fabric::{Fabric, Host, Position, Window};
 use values::{increment, is_whole, number, value};
 
 const BYTES: usize = 4 << 20;
-/// Options for a table that begins behind the words that the tests use.
+/// Options for a table that begins after the words that the tests use.
 const OPTIONS: Options = Options { at: 4096, bytes: Some(512 << 10), buckets: 2 };
 /// The number of increments by each rank.
 const TIMES: u64 = 1000;

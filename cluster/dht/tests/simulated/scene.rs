@@ -240,7 +240,7 @@ fn operate<F: Fabric, M: Mode<F>>(
     }
 }
 
-/// Checks that keys are present that were put and not removed.
+/// Checks that keys that were put and not removed are present.
 fn look_at<F: Fabric, M: Mode<F>>(
     table: &Table<F, M>,
     notes: &Notes,

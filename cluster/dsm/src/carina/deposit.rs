@@ -2,10 +2,11 @@
 //! line. This file says what the entry becomes, what the node learns from it, and which nodes need
 //! a notice (sections 3.4 and 3.5 of the paper).
 //!
-//! A notice tells a node what another node does with a line. A node needs one when another node's
-//! deposit ends its right to keep the line at an acquire. Under P/S that is the first deposit of
-//! another reader; under P/S3 it is the first deposit of another writer. Under P/S3 a private line
-//! that gets a second reader needs no notice: P, "S, NW" and the node's own "S, SW" are all kept.
+//! A notice tells a node what another node does with a line. A node needs a notice when another
+//! node's deposit ends the first node's right to keep the line at an acquire. Under P/S that is the
+//! first deposit of another reader; under P/S3 it is the first deposit of another writer. Under
+//! P/S3 a private line that gets a second reader needs no notice: P, "S, NW" and the node's own "S,
+//! SW" are all kept.
 //!
 //! **Which node sends notices.** In the paper the second writer notifies only the first one, since
 //! the first writer has notified the readers. But the first writer's notices may still be under way

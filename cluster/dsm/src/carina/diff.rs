@@ -1,5 +1,5 @@
-//! The bytes of a page that go to the page's home: those that differ from its twin, and no others.
-//! A twin is a copy of the page from the time of its fetch, or from before its first write.
+//! The bytes of a page that go to the page's home: those that differ from the page's twin, and no
+//! others. A twin is a copy of the page from the time of its fetch, or from before its first write.
 //!
 //! Two nodes may write one page between the same two fences, and each may believe that it is the
 //! only writer. A byte that a node has not written is then out of date in the node's copy. So a

@@ -11,7 +11,7 @@ use crate::shape::PAGE;
 /// it.
 const BASE: usize = 1 << 42;
 
-/// The range of global addresses. Once the program uses it, it is never released.
+/// The range of global addresses. Once the program uses the range, the range is never released.
 #[derive(Clone, Copy, Debug)]
 pub struct Reserved {
     base: NonNull<u8>,

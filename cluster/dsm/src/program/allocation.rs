@@ -3,8 +3,8 @@
 //! taken at both ends, so that the two areas don't meet.
 //!
 //! Each rank makes the same calls for memory of all ranks, in the same order, so each gets the same
-//! addresses. Each rank counts these pages by itself, and advances the shared word if the word is
-//! behind. A block that one rank allocates comes from pages that this rank has taken. A freed block
+//! addresses. Each rank counts these pages by itself, and advances the shared word if its number is
+//! lower. A block that one rank allocates comes from pages that this rank has taken. A freed block
 //! is used again by the rank that freed it.
 
 use std::collections::BTreeMap;

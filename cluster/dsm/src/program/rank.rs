@@ -1,7 +1,8 @@
 //! This process as a rank: its node, and the addresses that the node makes accessible.
 //!
-//! A process is one rank, and keeps it in a [static](Rank::get), because callers can't pass it: the
-//! library's locks call functions without a receiver, and the kernel calls the signal handler.
+//! A process is one rank, and keeps the rank in a [static](Rank::get), because callers can't pass
+//! it: the library's locks call functions without a receiver, and the kernel calls the signal
+//! handler.
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;

@@ -22,8 +22,8 @@ thread_local! {
 ///
 /// Outside of `Threads::run` it is the rank's number, since each rank counts as one thread then
 /// ([`Threads::count`]). A thread that the program has started by itself also gets the rank's
-/// number. So such a thread has the same number as other such threads and, during `Threads::run`,
-/// as the thread with this number. The number is 0 before shared memory is started.
+/// number. So all such threads of a rank have one number. During `Threads::run`, one of the threads
+/// that it runs on the ranks has that number too. The number is 0 before shared memory is started.
 pub fn thread() -> usize {
     THREAD.get().or_else(|| Rank::get().map(Rank::number)).unwrap_or(0)
 }

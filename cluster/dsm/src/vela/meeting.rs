@@ -2,7 +2,7 @@
 //! machine. The last rank of a machine to come increments a counter at rank 0.
 //!
 //! Counters only grow: barrier `n` is over when every rank has come `n` times. So no counter has to
-//! be reset. The threads of a rank meet before, at a barrier within their process.
+//! be reset. Before that, the threads of a rank meet at a barrier within their process.
 //!
 //! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 4.1; counters with rounds
 //! are from Mellor-Crummey and Scott (TOCS 1991), section 3.1.

@@ -15,7 +15,7 @@
 //! cases that they have to reach.
 //!
 //! Not tested: what two threads of a node do to each other between a fetch or a diff and the copy
-//! of the twin, since a node here has one thread; other homes than interleaved ones; lines that a
+//! of the twin, since a node here has one thread; homes other than interleaved ones; lines that a
 //! node uses at its own home without caching them. There are at most six nodes, four lines and
 //! three locks, and no node dies.
 

@@ -42,7 +42,7 @@ pub struct Reached {
     pub logged: u64,
 }
 
-/// The state that all nodes of a schedule share, besides the fabric.
+/// The state that all nodes of a schedule share, in addition to the fabric.
 struct World {
     rng: Rng,
     program: Program,

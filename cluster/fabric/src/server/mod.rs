@@ -7,10 +7,10 @@
 //!   frames   messages in a stream of bytes
 //! ```
 //!
-//! A server works no matter what its process does meanwhile, such as calls of MPI or waiting for a
-//! lock. A request and its answer are two messages, and in between the kernel has to wake the
-//! server's thread. When a process ends, the kernel closes its connections, so the other ends
-//! notice it.
+//! A server works no matter what its process does meanwhile, for example while the process is in a
+//! call of MPI or waits for a lock. A request and its answer are two messages, and in between the
+//! kernel has to wake the server's thread. When a process ends, the kernel closes its connections,
+//! so the other ends notice it.
 //!
 //! A server listens at all addresses of its machine. A server accepts only callers that know the
 //! random bytes in its [`Card`]. The processes of a job exchange their cards over a channel that

@@ -97,8 +97,8 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// Resumes a rank, unless it was resumed since this event was planned. The number says how
-    /// often the rank had been resumed by then.
+    /// Resumes a rank, unless the rank was resumed since this event was planned. The number says
+    /// how often the rank had been resumed when the event was planned.
     Resume(usize, u64),
     /// An operation arrives at its target.
     Arrive(usize),
@@ -106,7 +106,8 @@ enum What {
     Effect(usize, usize),
     /// The rank that began an operation learns that it is complete.
     Done(usize),
-    /// All ranks learn of a rank's death.
+    /// All ranks learn of a rank's death. If operations of the dead rank are still on their way,
+    /// this is tried again later.
     Known(usize),
 }
 

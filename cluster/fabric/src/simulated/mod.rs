@@ -13,7 +13,7 @@
 //! An operation leaves through its rank's port, travels for a partly random time, and is served at
 //! its target's port. Each port serves one operation at a time in each direction. Two operations
 //! are ordered only if a rank waits for the first one. As one-sided MPI allows, a put can overtake
-//! any other operation, also one between the same two ranks. Data that is longer than a word may
+//! any other operation, even one between the same two ranks. Data that is longer than a word may
 //! take effect in pieces, with time between them. Everything else that a rank does takes no time.
 //!
 //! A rank dies in the middle of one of its operations. A dead rank does not run any more, not even

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The lock of a part is in the segment of the host that its rank is on. The ranks of this host use
-//! the lock by the processor's atomic instructions. For a rank on another host there is a
+//! the lock with the processor's atomic instructions. For a rank on another host there is a
 //! *stand-in* in the process of the part's rank. The server's thread in that process runs the
 //! lock's code with the other rank's row of the segment, and answers when it has acquired the lock.
 //! So only the processors of one host change a word, and a scheme works between hosts as it does
@@ -22,10 +22,11 @@
 //! The server's thread works no matter what its process does meanwhile. This thread calls no
 //! function of MPI.
 //!
-//! When a rank dies, the kernel closes the rank's connections, and its stand-ins release the parts
-//! that it held (under `hierarchical`, except the parts that its whole host holds). If a stand-in
-//! still waits for a part, it acquires the part in its turn and releases it at once. When the rank
-//! of a part has died, ranks on other hosts can't lock the part any more, and get an error.
+//! When a rank dies, the kernel closes the rank's connections, and the rank's stand-ins release the
+//! parts that the rank held (under `hierarchical`, except the parts that the rank's whole host
+//! holds). If a stand-in still waits for a part, it acquires the part when its turn comes, and
+//! releases it at once. When the rank of a part has died, ranks on other hosts can't lock the part
+//! any more, and get an error.
 
 mod cohort;
 mod meet;

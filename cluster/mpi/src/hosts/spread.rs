@@ -1,5 +1,5 @@
 //! The locks of a window over several hosts, for one rank. The rank locks the parts of its own host
-//! in the segment, and other parts by requests to the part's rank. Under the schemes by messages,
+//! in the segment, and other parts by requests to the part's rank. Under the schemes with messages,
 //! it locks all parts by requests.
 //!
 //! To share all parts, a rank tries the hosts one after another, without waiting at any. If one
@@ -34,7 +34,7 @@ pub struct Spread {
     own: Arc<dyn Locks>,
     /// For each rank, the first rank of its host.
     firsts: Box<[usize]>,
-    /// Whether parts on this host are locked by messages as well.
+    /// Whether parts on this host are also locked by requests.
     by_messages: bool,
     peers: Arc<Peers>,
     /// For each part, whether an owner had died before the part was last acquired.
@@ -107,8 +107,8 @@ impl Spread {
         if !self.by_messages && first == self.firsts[self.rank] {
             return self.own.try_acquire_all();
         }
-        // Any rank of the host can share the host's parts. If all of them have died, no rank is
-        // left that would have to be excluded.
+        // Any rank of the host can share the host's parts. If all of them have died, no rank that
+        // would have to be excluded is left.
         let here = |rank: &usize| self.firsts[*rank] == first;
         for rank in (0..self.firsts.len()).filter(here) {
             let Ok(answer) = self.call(rank, self.request(What::TryAll, rank, false)) else {

@@ -1,13 +1,13 @@
 //! Stand-ins: in the locks of its host's segment, this process acts for ranks of other hosts. Under
-//! the schemes by messages, it acts for all ranks.
+//! the schemes with messages, it acts for all ranks.
 //!
 //! An acquisition is a coroutine that runs the code of the lock. When this code would yield the
 //! processor, the server continues with something else. A release runs without interruption: it
 //! waits at most for a store that another rank is about to make.
 //!
 //! The server records what each caller holds, and releases it when the caller's connection ends. If
-//! the caller was still waiting for a part then, its stand-in acquires the part in its turn and
-//! releases it at once. So no queue ever has a gap.
+//! the caller was still waiting for a part then, its stand-in acquires the part when its turn
+//! comes, and releases it at once. So no queue ever has a gap.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -60,7 +60,7 @@ impl Served {
     }
 }
 
-/// Lets other ranks lock parts of this window by messages. `number` is the window's number.
+/// Lets other ranks send requests for parts of this window. `number` is the window's number.
 pub fn serve_window(number: u64, window: Served) {
     let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
     windows.get_or_insert_default().insert(number, Arc::new(window));

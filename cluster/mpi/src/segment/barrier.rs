@@ -14,8 +14,8 @@ const QUERY: libc::c_long = 0;
 /// The number of the command `MEMBARRIER_CMD_GLOBAL`, and also its bit in the answer to the query.
 const GLOBAL: libc::c_long = 1;
 
-/// Whether fences are used: this process, or another one that has made a window with it, can't
-/// execute the rare side.
+/// Whether fences are used, because this process, or another one that has made a window with this
+/// one, can't execute the rare side.
 static FENCES: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process can execute the rare side.

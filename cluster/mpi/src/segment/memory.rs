@@ -1,7 +1,7 @@
 //! The memory of locks that are in segments: words of the processor, and links that hold distances.
 //!
 //! Waiting is as for locks within a process, except that [`Memory::yield_now`] also lets MPI make
-//! progress. So the locks wait by the policy [`Yield`](syncline::wait::Yield). No rank sleeps,
+//! progress. So the locks have the waiting policy [`Yield`](syncline::wait::Yield). No rank sleeps,
 //! because MPI libraries can't wake a rank that sleeps outside of their functions.
 
 use std::fmt;

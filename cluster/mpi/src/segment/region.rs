@@ -1,8 +1,8 @@
 //! The region: a range of addresses that this process reserves, and that contains all segments.
 //!
-//! Positions in the region are given out in ascending order and never again. So ranks that need a
-//! common position only have to take the highest of their free positions. The region has room for a
-//! few hundred million windows of a few ranks. After that, windows keep the MPI library's own
+//! Positions in the region are given out in ascending order, and each only once. So ranks that need
+//! a common position only have to take the highest of their free positions. The region has room for
+//! a few hundred million windows of a few ranks. After that, windows keep the MPI library's own
 //! locks.
 
 use std::ptr::{self, null_mut};

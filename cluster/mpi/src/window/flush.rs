@@ -13,8 +13,8 @@ use std::sync::atomic::fence;
 use super::{FREE, Target, UNCHECKED, Window};
 use crate::library::{SUCCESS, below, drive};
 
-/// One in this many calls that need no call of the MPI library makes progress nevertheless: the
-/// program may be polling for something that needs this rank's progress.
+/// Of the calls that need no call of the MPI library, one in this many still lets MPI make
+/// progress: the program may be polling for something that needs this rank's progress.
 const STEPS: u32 = 64;
 
 impl Window {
@@ -67,8 +67,8 @@ impl Window {
     }
 
     pub(super) fn flush_sent(&self, rank: c_int, target: &Target) -> c_int {
-        // Relaxed: it was set by this thread, or by a thread that the program has ordered before
-        // this one.
+        // Relaxed: the flag was set by this thread, or by a thread that the program has ordered
+        // before this one.
         if !target.sent.load(Relaxed) {
             return SUCCESS;
         }
@@ -80,8 +80,8 @@ impl Window {
     /// Whether all operations on a target since its last flush were copies, so that the MPI library
     /// has sent nothing.
     pub(super) fn only_copied(&self, target: &Target) -> bool {
-        // Relaxed: it was set by this thread, or by a thread that the program has ordered before
-        // this one.
+        // Relaxed: the flag was set by this thread, or by a thread that the program has ordered
+        // before this one.
         self.made.parts.is_some() && !target.sent.load(Relaxed)
     }
 
@@ -113,7 +113,7 @@ impl Window {
 
     /// Called at the beginning and the end of an epoch. If the Acquire and Release of the lock's
     /// words do not suffice, this orders copies, and the rank's loads and stores to its own part,
-    /// with the accesses of other ranks.
+    /// relative to the accesses of other ranks.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
             // SeqCst: replaces the lock. The fence pairs with the fence or lock of another rank,

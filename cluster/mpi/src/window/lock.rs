@@ -170,8 +170,8 @@ impl Window {
             target.state.store(FREE, Release);
             return SUCCESS;
         }
-        // If the flush fails, its error is returned, and the lock is released nevertheless, since
-        // other ranks wait for it.
+        // If the flush fails, its error is returned, but the lock is still released, since other
+        // ranks may wait for the lock.
         let flushed = self.flush_sent(rank, target);
         let ordered = self.order(number, state);
         if state != UNCHECKED {

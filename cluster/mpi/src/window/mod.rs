@@ -1,6 +1,6 @@
-//! A window under a scheme, for this rank. The window knows which targets the rank holds, to which
-//! of these targets the rank has sent something since their last flush, and whether the epoch in
-//! the MPI library is open.
+//! A window under a scheme, for this rank. The window knows which targets the rank holds, and to
+//! which of these targets the rank has sent something since their last flush. It also knows whether
+//! the epoch in the MPI library is open.
 //!
 //! ```text
 //!   lock    MPI_Win_lock, MPI_Win_unlock, and their variants for all targets

@@ -10,14 +10,14 @@ use crate::kinds;
 use crate::library::SUCCESS;
 
 impl Window {
-    /// Records that something will be sent to a rank. Returns an error, which was reported already,
-    /// if there is no such rank, if it is not locked, or if its deferred lock can't be acquired. In
-    /// an epoch of another kind our epoch is not open; then this does nothing and leaves the checks
-    /// to the MPI library.
+    /// Records that something will be sent to a rank. Returns an error if there is no such rank, if
+    /// the rank is not locked, or if its deferred lock can't be acquired; the error was reported
+    /// already. In an epoch of another kind our epoch is not open. Then this does nothing, and
+    /// leaves the checks to the MPI library.
     pub fn send(&self, rank: c_int) -> Result<(), c_int> {
         if let Some((_, target)) = self.reached(rank)? {
-            // Relaxed: it is read by this thread's own flush, and by threads that this one has
-            // synchronized with.
+            // Relaxed: the flag is read by this thread's own flush, and by threads that this one
+            // has synchronized with.
             target.sent.store(true, Relaxed);
         }
         Ok(())
@@ -35,8 +35,8 @@ impl Window {
             && unsafe { parts.copy(number, it, (size, target_size)) }
         {
             if it.put {
-                // Relaxed: it is read by this thread's own flush, and by threads that this one has
-                // synchronized with.
+                // Relaxed: the flag is read by this thread's own flush, and by threads that this
+                // one has synchronized with.
                 self.unordered.store(true, Relaxed);
             }
             self.drive_now_and_then();
@@ -71,7 +71,7 @@ impl Window {
             match self.acquire_now(number, target) {
                 SUCCESS => {}
                 code if target.state.load(Relaxed) >= SHARED_LATER => return Err(code),
-                // The error only reports a dead owner, and the rank holds the part nevertheless.
+                // The error only reports a dead owner: the rank holds the part.
                 _ => {}
             }
         }

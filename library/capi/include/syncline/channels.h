@@ -46,7 +46,7 @@ enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2
  *                EPIPE      the receiver is destroyed
  *     sendall    sends an array of `count` messages, waiting for room as needed. Several are
  *                published at once, which is faster than one by one. `sent`, if it is not null, is
- *                set to how many were sent, also if the receiver is destroyed
+ *                set to how many were sent, even if the receiver is destroyed
  *                EPIPE      as for send
  *     trysend    EAGAIN     there is no room now
  *                EPIPE      as for send
@@ -57,7 +57,7 @@ enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2
  *                EPIPE      as for recv;  EINVAL  `most` is 0
  *     tryrecv    EAGAIN     there is no message now
  *                EPIPE      as for recv
- *     timedrecv  ETIMEDOUT  none came before the deadline, an absolute time on CLOCK_MONOTONIC
+ *     timedrecv  ETIMEDOUT  no message by the deadline, an absolute time on CLOCK_MONOTONIC
  *                           (syncline_deadline); EPIPE as for recv
  *     all        EINVAL     a null pointer, or a misaligned end; a time out of range
  *                EBUSY      another thread is using this end */
@@ -78,8 +78,8 @@ int syncline_receiver_timedrecv(syncline_receiver_t *receiver, void *message,
                                 const struct timespec *deadline);
 int syncline_receiver_destroy(syncline_receiver_t *receiver);
 
-/* A receiver for several senders, each with a channel of its own: they don't disturb each other, and
- * are served in turn. One thread at a time uses it. */
+/* A receiver for several senders, each with a channel of its own. The senders don't disturb each
+ * other, and are served in turn. One thread at a time uses the receiver. */
 typedef struct syncline_inbox syncline_inbox_t;
 
 /* Makes an inbox for `senders` senders, each with room for `capacity` messages of `size` bytes at

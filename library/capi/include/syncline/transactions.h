@@ -18,15 +18,15 @@ typedef struct syncline_tx syncline_tx_t;
 
 /* The function of a transaction. It returns
  *
- *     0          to commit: all values that it has set are written at one moment, at which all
- *                values that it has read are still current
+ *     0          to commit: all values that it has set are written at one moment, and at that
+ *                moment all values that it has read are still current
  *     EAGAIN     if one of the functions below has returned EAGAIN: clean up and return EAGAIN too;
  *                the function is then run again
  *     else       to give up: nothing is written, and syncline_atomically returns this value
  *
  * The function may run several times, so it must have no other lasting effects. In every run, even
  * in one that is repeated, it sees the cells as they were at one moment. It must wait for other
- * threads only by syncline_tx_retry, and must return: no exception, no longjmp.
+ * threads only with syncline_tx_retry, and must return: no exception, no longjmp.
  *
  *     static int transfer(syncline_tx_t *tx, void *argument) {
  *         struct order *order = argument;
@@ -55,7 +55,7 @@ typedef int (*syncline_transaction_t)(syncline_tx_t *tx, void *argument);
  *     retry      returns EAGAIN; syncline_atomically then waits until a cell that the transaction
  *                has read changes, and runs the transaction again
  *                EINVAL   the transaction has read no cell, and would wait forever
- *     all        EINVAL   a null or misaligned pointer, or memory that is no cell */
+ *     all        EINVAL   a null or misaligned pointer, or memory that is not a cell */
 int syncline_atomically(syncline_transaction_t transaction, void *argument);
 int syncline_tx_get(syncline_tx_t *tx, const syncline_cell_t *cell, uint64_t *value);
 int syncline_tx_set(syncline_tx_t *tx, syncline_cell_t *cell, uint64_t value);

@@ -51,7 +51,7 @@ static void test_stream(size_t bytes, size_t capacity) {
     EXPECT(0, syncline_channel_create(size, capacity, &sender, &receiver));
     pthread_t thread;
     EXPECT(0, pthread_create(&thread, NULL, send_all, NULL));
-    /* One byte more, as a guard behind the message. */
+    /* One byte more, as a guard after the message. */
     unsigned char message[LARGEST + 1], expected[LARGEST];
     message[size] = 0xa5;
     for (int i = 0; i < MESSAGES; i++) {

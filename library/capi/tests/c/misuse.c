@@ -109,7 +109,7 @@ static void test_pointers(void *lock) {
     EXPECT(EINVAL, now->lock((char *)lock + 1));
 }
 
-/* Copies of a lock chosen by name, and memory that is no lock, are detected. */
+/* Copies of a lock chosen by name, and memory that is not a lock, are detected. */
 static void test_named(void *lock) {
     const struct timespec soon = syncline_deadline(1000000);
     int reads = now->rdlock != NULL;

@@ -164,8 +164,9 @@ where
     Store::play(1, wait);
 }
 
-/// A thread with a deadline waits beside a taker. If its deadline passes, it leaves; otherwise it
-/// passes the notification on. If it left with the notification, the taker would stay asleep.
+/// A thread with a deadline and a taker wait at the same time. If its deadline passes, it leaves;
+/// otherwise it passes the notification on. If it left with the notification, the taker would stay
+/// asleep.
 pub fn passed_on<C, L>()
 where
     L: RawLock<Memory: Engine> + 'static,

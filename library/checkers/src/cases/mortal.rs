@@ -102,7 +102,8 @@ impl<L: RawSharedLock<Memory: Engine> + 'static> Mortal<L> {
     }
 }
 
-/// The first thread writes, and frees the lock if all others, which read, have left.
+/// The first thread writes, and the others read. The first frees the lock if all others have had
+/// it before.
 pub fn last_writer_frees<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -113,7 +114,8 @@ where
     });
 }
 
-/// The first thread reads, and frees the lock if all others, which write, have left.
+/// The first thread reads, and the others write. The first frees the lock if all others have had
+/// it before.
 pub fn last_reader_frees<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

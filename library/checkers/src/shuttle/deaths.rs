@@ -73,8 +73,7 @@ impl<S: Scheduler> Scheduler for Deadly<S> {
             assert!(survived + 1 == self.threads, "only {survived} threads have come to their end");
             return None;
         }
-        // `current` may be the dead thread. PCT needs it nevertheless: it may lower that thread's
-        // priority.
+        // PCT needs `current` even if that is the dead thread, whose priority PCT may lower.
         self.inner.next_task(&living, current, is_yielding)
     }
 

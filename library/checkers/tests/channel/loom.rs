@@ -1,4 +1,4 @@
-//! Each channel under loom; the bounds stand beside the cases.
+//! Each channel under loom; the bounds are next to the cases.
 
 use syncline_checkers::Executions;
 

@@ -1,12 +1,12 @@
-//! Each delegation lock, and the server, under loom; the bounds stand beside the cases.
+//! Each delegation lock, and the server, under loom; the bounds are next to the cases.
 //!
 //! [`UP_TO`] covers all executions of CC-Synch and HQD except in one case. QD has up to 80,000
 //! executions within the bounds on preemptions, which take half a minute per case. Raise the
 //! constant to run all of them.
 //!
-//! Not detected here: a missing Release in `open`, which makes sure that a slot of QD's queue is
-//! empty before the queue opens again. Without it, two writes of the slot are unordered in C11. But
-//! loom then offers each read the value that the lock needs as well, so the lock works.
+//! Not detected here: a missing Release in `open`. This Release makes sure that a slot of QD's
+//! queue is empty before the queue opens again. Without it, two writes of the slot are unordered in
+//! C11. But loom then offers each read the value that the lock needs as well, so the lock works.
 
 use syncline::delegation::Server;
 use syncline::wait::{Park, Spin};

@@ -1,4 +1,4 @@
-//! Each lock under loom, in every test run; the bounds on preemptions are beside the cases.
+//! Each lock under loom, in every test run; the bounds on preemptions are next to the cases.
 //!
 //! [`Yield`](syncline::wait::Yield) is not tested: a checker can't distinguish it from [`Spin`].
 //! Both access words in the same way, and time, in which they differ, is not modelled.

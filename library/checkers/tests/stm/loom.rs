@@ -1,4 +1,4 @@
-//! The engines under loom; the bounds stand beside the cases.
+//! The engines under loom; the bounds are next to the cases.
 
 use syncline::stm::Shared;
 use syncline::wait::{Park, Spin};

@@ -1,4 +1,4 @@
-//! The tables under loom; the bounds stand beside the cases.
+//! The tables under loom; the bounds are next to the cases.
 
 use syncline::lock::{Mcs, Ttas};
 use syncline::table::version::Version;

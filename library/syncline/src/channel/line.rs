@@ -11,9 +11,9 @@
 //! and bit 1 says that the flag's writer is [`GONE`]. Numbers wrap around; two that are compared
 //! are less than 2^29 messages apart.
 //!
-//! As many messages share a line as fit into it; a message that doesn't fit into one takes several
-//! lines, the first of which has the flags. One line, or the lines of a large message, are a
-//! *unit*.
+//! Messages share a line, as many as fit into it. A message that doesn't fit into one line takes
+//! several lines, and the first of these has the flags. One line, or the lines of a large message,
+//! are a *unit*.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1: libssmp's buffers of one line with a flag in it. Flags
 //! that are numbers, and lines that small messages share, are new here.

@@ -77,7 +77,7 @@
 //!
 //! **Messages** of up to 56 bytes travel in one line, by value; in a [`Ring`], several share a line
 //! if they fit. Larger messages take several lines, as do those with an alignment of 64 bytes or
-//! more. (With an alignment of 16 or 32 bytes, 48 or 32 bytes fit.)
+//! more. (With an alignment of 16 bytes, 48 bytes fit; with one of 32 bytes, 32 bytes.)
 //!
 //! **Order and visibility:** messages arrive once and in order. The thread that receives a message
 //! sees everything that happened before the message was sent.

@@ -17,8 +17,8 @@
 //! ([`Memory::heavy_barrier`]): a message costs its sender a store and a read that hits its own
 //! cache. An atomic exchange or a fence would make the sender wait until the line has arrived.
 //!
-//! A task waits in the same way, but instead of sleeping it leaves its waker on the bell, beside the
-//! state (`slot.rs`), and returns to its executor.
+//! A task waits in the same way, but instead of sleeping it leaves its waker on the bell, next to
+//! the state (`slot.rs`), and returns to its executor.
 //!
 //! Source: looking for sleepers after a store and a barrier is what Dekker's mutual exclusion and
 //! event counts do; the barrier of two unequal sides is that of user-space RCU (Desnoyers et al.,
@@ -52,7 +52,7 @@ pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
     flag.store(value, Release);
     if W::SLEEPS {
         M::light_barrier();
-        // Relaxed: the barrier orders it behind the flag.
+        // Relaxed: the barrier orders it after the flag.
         if bell.state.load(Relaxed) != AWAKE {
             ring(bell);
         }

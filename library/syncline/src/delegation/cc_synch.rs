@@ -10,8 +10,8 @@
 //! The paper's threads always wait. Here a section may be detached, and the owner of a detached
 //! section can't be made the helper. So a helper that leaves and an owner that detaches both
 //! exchange the place's state, and the second of them finds the other's mark. A helper that has
-//! reached its limit can't hand over to a detached place, so it continues and marks the lock as
-//! tired: from then on threads that delegate wait in their places too, until one of them has become
+//! reached its limit can't hand over to a detached place. So it continues, and marks the lock as
+//! tired. From then on threads that delegate wait in their places too, until one of them has become
 //! the helper.
 //!
 //! ```text
@@ -104,8 +104,8 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
     #[inline]
     unsafe fn finish(&self, request: &Request<M>, entered: Entered<M>) {
         if let Some(place) = entered.place {
-            // SAFETY: the place is ours until we give it back. The helper doesn't use it after it
-            // has written the state.
+            // SAFETY: the place is ours until we give it back. The helper doesn't use the place
+            // after writing the state.
             unsafe {
                 let state = &M::follow(place).state;
                 W::wait::<M>(state, 0, None, |state| state != WAITING);
@@ -126,7 +126,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
 
     /// Runs the requests from a node on, as the helper, until another thread becomes the helper.
     unsafe fn serve(&self, mut first: M::Ref<Node<M>>) {
-        // Relaxed: a hint for arriving threads, which only the helper writes.
+        // Relaxed: only the helper writes it, and to arriving threads it is a hint.
         if self.tired.load(Relaxed) != 0 {
             self.tired.store(0, Relaxed);
         }

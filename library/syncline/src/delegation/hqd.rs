@@ -10,8 +10,9 @@
 //! In Argo, the queue opens when its helper has the global lock. Here it opens earlier: the group's
 //! threads can use no other queue, so they may put their sections into it while the helper waits.
 //!
-//! One thread's sections run in the order of its calls while it stays in its group. If it moves to
-//! another group, a detached section that it hasn't waited for may run after a later one.
+//! The sections of a thread run in the order of its calls while the thread stays in its group. If
+//! the thread moves to another group, a detached section that it hasn't waited for may run after a
+//! later one.
 //!
 //! When not to use it: with few threads, or on machines with one group.
 //!

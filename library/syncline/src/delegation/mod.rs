@@ -17,10 +17,10 @@
 //! ```
 //!
 //! **Which thread runs a section:** any thread that is inside a call to this lock. So a section
-//! must be `Send`, and its thread-local variables, its thread's name and its recursive locks are
-//! the helper's. A section must not call its own lock, nor wait for a [`Pending`] of that lock: the
-//! section would wait for itself, even if the helper is another thread. (In debug builds with the
-//! feature `std`, a call of a [`Delegated`] panics in a thread that is running one of its
+//! must be `Send`. In a section, thread-local variables, the thread's name and recursive locks are
+//! those of the helper. A section must not call its own lock, nor wait for a [`Pending`] of that
+//! lock: the section would wait for itself, even if the helper is another thread. (In debug builds
+//! with the feature `std`, a call of a [`Delegated`] panics in a thread that is running one of its
 //! sections.) If a section waits for something, so do its helper and all threads whose sections the
 //! helper has accepted.
 //!
@@ -41,8 +41,8 @@
 //! A [`Server`] runs sections in a thread of its own; they are sent to it over
 //! [channels](crate::channel).
 //!
-//! A delegation lock is a type over a waiting policy and a memory, as those in [`lock`] are; it
-//! implements [`RawDelegation`], which gets requests to run, and does not know what they do. The
+//! Like a lock in [`lock`], a delegation lock is a type over a waiting policy and a memory. It
+//! implements [`RawDelegation`]: it gets requests to run, and does not know what they do. The
 //! catalogue is [`for_each_delegation`](crate::for_each_delegation).
 //!
 //! [`lock`]: crate::lock
@@ -102,9 +102,9 @@ pub fn catalogue() -> alloc::vec::Vec<Entry> {
 
 /// Calls a macro with each delegation lock of the catalogue: `$each! { name, Type, features }`.
 ///
-/// The features are bare words in this order, each standing for a claim: `ordered`, if the
-/// sections of a thread run in the order of its calls, wherever it runs; `fifo`, if all sections
-/// run in the order of the calls.
+/// The features are bare words in this order, each standing for a claim: `ordered`, if the sections
+/// of a thread run in the order of the thread's calls, wherever the thread runs; `fifo`, if all
+/// sections run in the order of the calls.
 ///
 /// A second argument is passed on before the name: with `for_each_delegation!(each, what)` the
 /// calls are `each! { what name, Type, features }`.

@@ -8,8 +8,8 @@ use crate::wait::Wait;
 ///
 /// # Safety
 ///
-/// Each request runs exactly once, and no two at a time. A run has Acquire ordering towards the
-/// run before it and towards the call that handed it in, and Release towards the next. All zero
+/// Each request runs exactly once, and no two at a time. A run has Acquire ordering towards the run
+/// before it and towards the call that handed it in, and Release towards the next run. All zero
 /// bits, in a memory in which that is possible, are a fresh lock.
 pub unsafe trait RawDelegation: Default + Send + Sync {
     /// The memory that the lock is in.

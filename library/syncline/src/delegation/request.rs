@@ -80,8 +80,8 @@ impl<M: Memory> Request<M> {
         unsafe { (task.run)(task.frame) };
     }
 
-    /// Marks the request as completed. From then on it may be freed, and if it was abandoned, it is
-    /// freed before this returns. So the function takes a pointer and not a reference.
+    /// Marks the request as completed. From then on the request may be freed; an abandoned request
+    /// is freed before this returns. So the function takes a pointer and not a reference.
     ///
     /// # Safety
     ///

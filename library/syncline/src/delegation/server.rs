@@ -6,9 +6,9 @@
 //! it can receive messages. A queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves
 //! long queues as well, but its helper changes, and the value moves to each new helper.
 //!
-//! A section of up to five words of captured variables travels in the messages, if seven words have
-//! room for its result or its panic; a larger one stays with its client, and costs a transfer for
-//! each of its lines.
+//! A section travels in the messages if it captures up to five words of variables, and if its
+//! result or its panic fits into seven words. A larger section stays with its client, and costs a
+//! transfer for each of its lines.
 //!
 //! Source: SSYNC (SOSP'13), sections 4.1 and 6.3 (the hash table over message passing); sending
 //! sections instead of kinds of requests is from Roghanchi, Eriksson and Basu, "ffwd: delegation is

@@ -11,10 +11,10 @@
 //!
 //! Waiters of a cohort can give up if the waiters of both its locks can. In such a cohort, a holder
 //! must not leave the global lock to a group whose waiters are all about to give up, or no thread
-//! would release it. So a holder leaves the global lock to the group together with the local lock,
-//! by [`Contended::release_to_waiter`], which returns whether a waiter got the local lock. A thread
-//! that gives up waiting for the global lock releases the local one, and the next of its group
-//! waits for the global lock again.
+//! would release the global lock. So a holder leaves the global lock to the group together with the
+//! local lock, by [`Contended::release_to_waiter`], which returns whether a waiter got the local
+//! lock. A thread that gives up waiting for the global lock releases the local one, and the next of
+//! its group waits for the global lock again.
 //!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks"
 //! (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC

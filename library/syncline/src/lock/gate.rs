@@ -50,11 +50,11 @@ const IN_VAIN: u32 = 4;
 /// A newcomer looks at the gate up to `Memory::PATIENCE / NEWCOMER_FEWER` times before it queues;
 /// one with a deadline looks only once. The head, whose wait may end at any release, looks somewhat
 /// more often before it sleeps: `PATIENCE / HEAD_FEWER` times. The pause between looks grows by a
-/// line's transfer each time. A look takes the line from the holder, which needs the line for the
-/// release and, if the data is beside the lock, in the section. With shorter pauses, a thread that
-/// acquires again and again lost up to 40 % of its throughput. In all, the head spins for about as
-/// long as falling asleep and being woken takes. It does not spin for longer, since the holder may
-/// have lost its processor without any waiter noticing.
+/// line's transfer each time. Each look takes the line from the holder, which needs the line for
+/// the release and, if the data is next to the lock, in the section. With shorter pauses, a thread
+/// that acquires again and again lost up to 40 % of its throughput. In all, the head spins for
+/// about as long as falling asleep and being woken takes. It does not spin for longer, since the
+/// holder may have lost its processor without any waiter noticing.
 const NEWCOMER_FEWER: u32 = 8;
 const HEAD_FEWER: u32 = 6;
 

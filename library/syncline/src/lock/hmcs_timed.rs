@@ -25,10 +25,10 @@
 //!
 //! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level NUMA
 //! Systems" (PPoPP 2017), HMCS-T: if a thread gives up at a level, the group's next thread climbs
-//! again. In that lock a thread keeps the node that it has left, and reuses it if it comes again
-//! before another thread has freed the node. Here the queue node belongs to the queue, as in He,
-//! Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005),
-//! and a thread that comes back queues again.
+//! again. In that lock a thread keeps the node that it has left, and reuses the node if the thread
+//! comes again before another one has freed the node. Here the queue node belongs to the queue, as
+//! in He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC
+//! 2005), and a thread that comes back queues again.
 
 use core::array;
 use core::fmt;

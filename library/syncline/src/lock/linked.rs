@@ -1,5 +1,5 @@
-//! Waiting for a thread that has swapped its node into a queue, and is about to link it behind the
-//! node before.
+//! Waits for a thread that has swapped its node into a queue, and is about to link its node behind
+//! the node before.
 //!
 //! In queues like that of MCS, a newcomer first exchanges the tail, and then writes the link. A
 //! thread that leaves in between finds that its node is not the last one, and that no node is

@@ -87,7 +87,7 @@ fn near_waiters_come_first_but_not_for_ever() {
     assert_eq!(served::<TimedHmcs<Park, Grouped, 1>>(&come), come);
 }
 
-/// Threads of several groups count under a lock. They change their groups from time to time, also
+/// Threads of several groups count under a lock. They change their groups from time to time, even
 /// while they hold the lock. In every fourth round they call `try_acquire`, and wait for the lock
 /// only if that fails.
 fn count<L: RawLock>(threads: usize, rounds: usize, try_acquire: fn(&L, &L::Node) -> bool) {

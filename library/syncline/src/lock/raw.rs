@@ -261,7 +261,7 @@ pub unsafe trait Upgrade: TrySharedLock {
     unsafe fn downgrade_to_upgradable(&self, node: &Self::Node, share: &Self::SharedNode);
 }
 
-/// A lock with an upgradable share whose waiters can give up.
+/// A lock that has an upgradable share, and whose waiters can give up.
 ///
 /// # Safety
 ///

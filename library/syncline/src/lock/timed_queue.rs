@@ -2,10 +2,10 @@
 //!
 //! Waiters are linked and each watches its own queue node. Both a waiter that gives up and the
 //! thread that hands over to it exchange the queue node's state. The thread that exchanges second
-//! finds what the other has done. If it is the waiter, it finds that it got the grant after all. If
-//! it is the thread before the waiter, it finds that the waiter has left, removes the queue node
-//! and continues with the next one. So both threads know at once whether the waiter got the grant,
-//! and neither waits for the other.
+//! finds what the other has done. If the waiter is second, it finds that it got the grant after
+//! all. If the thread before the waiter is second, it finds that the waiter has left, removes the
+//! queue node and continues with the next one. So both threads know at once whether the waiter got
+//! the grant, and neither waits for the other.
 //!
 //! ```text
 //!   WAITING -> LEFT         by the waiter, which thereby abandons the queue node

@@ -43,8 +43,8 @@ pub struct Upgradable<S: RawSharedLock = CompactRw> {
     shared: S,
 }
 
-/// The turn of this thread, which is given up when this is dropped. It is needed because sharing
-/// the lock panics if the lock can't count one more reader.
+/// The turn of this thread. Dropping this value gives up the turn, even while the thread panics:
+/// sharing the lock panics if the lock can't count one more reader.
 struct Turn<'a, M: Memory>(&'a Futex<Park, M>);
 
 impl<M: Memory> Drop for Turn<'_, M> {

@@ -45,8 +45,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// The node must be alive, and stay where it is, for the lifetime `'a`.
     unsafe fn follow<'a, T: 'a>(node: Self::Ref<T>) -> &'a T;
 
-    /// A new node on a line of its own, near this thread: in its segment, if the memory has
-    /// several. It stays where it is until [`free`](Self::free).
+    /// A new node on a line of its own, near this thread: in the thread's segment, if the memory
+    /// has several segments. It stays where it is until [`free`](Self::free).
     fn allocate<T: Default>() -> Self::Ref<T>;
 
     /// Gives a node back, from any thread.

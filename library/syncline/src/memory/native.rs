@@ -1,6 +1,6 @@
 //! The processor's own memory: words are atomics, references are pointers, and waiters spin with
-//! `pause` or sleep (on Linux, by the kernel's futex). Accesses to words and links are inlined: an
-//! algorithm over this memory compiles to the same code as if it were written with
+//! `pause` or sleep (on Linux, with the kernel's futex). Accesses to words and links are inlined:
+//! an algorithm over this memory compiles to the same code as if it were written with
 //! `core::sync::atomic`.
 
 use core::cell::UnsafeCell;

@@ -112,7 +112,7 @@ impl Machine<'_> {
     }
 
     /// Divides groups by a partition. `list` returns the members of a processor's part. If the
-    /// lists are no partition, or every processor would be alone, the groups stay as they are.
+    /// lists are not a partition, or every processor would be alone, the groups stay as they are.
     fn divide_by(&self, groups: &[u16], list: impl Fn(usize) -> Option<Vec<usize>>) -> Vec<u16> {
         let Some(parts) = self.partition(list) else {
             return groups.into();

@@ -90,7 +90,7 @@ impl<T, L: Zeroable> Mutex<T, L> {
 
 impl<T, L> Mutex<T, L> {
     /// The given lock, with a value under it. Used for locks in memories other than the native one,
-    /// and by generic code, which creates its lock by `L::default()`.
+    /// and by generic code, which creates its lock with `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }

@@ -33,7 +33,7 @@ struct Step {
 }
 
 /// A thread that holds a lock: its number, how it holds the lock, and the line where it acquired
-/// it.
+/// the lock.
 type Holder = (usize, Mode, &'static Location<'static>);
 
 /// The cycle that this thread's noted wait has closed, if any. In that case the note of the wait is

@@ -32,9 +32,9 @@ use crate::watched::Watched;
 ///
 /// A thread that locks again a lock that it holds may wait forever. If the lock lets waiting
 /// writers go before new readers, the thread may wait forever even if it locks for reading both
-/// times. Debug builds with the feature `std` panic if a thread locks again a lock that it holds
-/// for writing, locks for writing a lock that it reads, or waits for threads that wait for this
-/// thread.
+/// times. Debug builds with the feature `std` panic if a thread that holds a lock for writing locks
+/// it again, if a thread that reads a lock locks it for writing, or if a thread would wait for
+/// threads that wait for this thread.
 ///
 /// A lock that isn't held can't be released, since releasing it requires a guard; and a lock that
 /// is held can't be dropped:
@@ -90,7 +90,7 @@ impl<T, L> RwLock<T, L> {
     /// The given lock, with a value under it.
     ///
     /// For locks in memories other than the native one, and for generic code, which makes its lock
-    /// by `L::default()`.
+    /// with `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }

@@ -15,8 +15,8 @@ use crate::watched::SharedNode;
 
 /// The right to read an [`RwLock`]'s value, and to become its writer, until dropped.
 ///
-/// One thread at a time can have it, beside ordinary readers. The default lock has no upgradable
-/// share, since its writers would pay for it; [`Upgradable`] has one:
+/// One thread at a time can have it, while other threads are ordinary readers. The default lock has
+/// no upgradable share, since its writers would pay for it; [`Upgradable`] has one:
 ///
 /// ```
 /// use syncline::{RwLock, RwLockUpgradableReadGuard};

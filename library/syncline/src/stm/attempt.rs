@@ -1,5 +1,6 @@
-//! A thread's state for its transactions on [`Shared`](super::Shared): the moment of its attempt
-//! (`shared.rs` says what that is), what it has read, how it runs, and what its attempts have cost.
+//! A thread's state for its transactions on [`Shared`](super::Shared): the moment of its attempt (a
+//! term of `shared.rs`), what the attempt has read, how the attempt runs, and what the thread's
+//! attempts have cost.
 
 use alloc::vec::Vec;
 use core::fmt;

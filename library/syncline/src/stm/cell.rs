@@ -135,8 +135,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         engine.owns(self.stamp.load(Relaxed))
     }
 
-    /// Writes the value when the transaction commits; until then only this transaction sees the
-    /// change.
+    /// Sets the value. Other transactions see the change only after this one has committed.
     ///
     /// # Panics
     ///

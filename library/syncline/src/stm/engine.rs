@@ -20,12 +20,12 @@ use crate::memory::LongMemory;
 ///
 /// # Safety
 ///
-/// All that an attempt reads belongs to one moment, and a commit that succeeds makes all that it
-/// writes visible at one moment at which everything it has read still holds. While an attempt runs
-/// in place, no other attempt writes a cell that this one has found [free](Self::wait_until_free)
-/// or has [taken](Self::take), and other attempts discard what they read of its writes. An engine
-/// uses a stamp only during the attempt to which it was passed, and what was passed to a commit
-/// only during the commit.
+/// All that an attempt reads belongs to one moment. A commit that succeeds makes all that the
+/// attempt writes visible at one moment, and at that moment everything that the attempt has read
+/// still holds. While an attempt runs in place, no other attempt writes a cell that this one has
+/// found [free](Self::wait_until_free) or has [taken](Self::take), and other attempts discard what
+/// they read of its writes. An engine uses a stamp only during the attempt to which it was passed,
+/// and what was passed to a commit only during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;

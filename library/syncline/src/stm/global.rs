@@ -25,8 +25,8 @@ pub static GLOBAL: Global = Shared::first();
 ///
 /// Each attempt sees the cells as they were at one moment, even if it fails later: a closure never
 /// sees an inconsistent state (*opacity*). Transactions that commit have an order that agrees with
-/// real time (*strict serializability*), and what a thread did before a transaction that writes a
-/// cell is visible to transactions that read that value.
+/// real time (*strict serializability*). If a transaction reads a value that another one wrote, the
+/// reader also sees everything that the writing thread did before that other transaction.
 ///
 /// Every transaction succeeds eventually, whatever the others do: after some failures it gets a
 /// turn in which it runs alone.

@@ -1,16 +1,16 @@
 //! The locks of a lock server, and the rule for conflicts: plain data that only the server's thread
 //! uses.
 //!
-//! A cell is held by one writer or several readers. If a thread requests a cell that others hold in
-//! a conflicting way, it wins if its transactions have cost less so far than those of each
-//! conflicting thread (of threads with equal costs, the one with the lower number wins). The others
-//! are then aborted, and the thread gets the cell. If it does not win, or if one of the others
-//! commits already, it is refused, and no holder is aborted. (In one case, holders are aborted
-//! although the request is refused: if another holder begins to commit while the server aborts
-//! them.) A holder whose attempt is over but which has not released the cell yet conflicts with no
-//! thread. This policy is FairCM. A thread's cost grows only when one of its transactions commits,
-//! so a thread that is aborted again and again ends up with the least cost, and then wins every
-//! conflict.
+//! A cell is held by one writer or several readers. A thread that requests a cell which others hold
+//! in a conflicting way wins if its transactions have cost less so far than those of each
+//! conflicting thread. (Of threads with equal costs, the one with the lower number wins.) The
+//! others are then aborted, and the thread gets the cell. If the thread does not win, or if one of
+//! the others commits already, it is refused, and no holder is aborted. (In one case, holders are
+//! aborted although the request is refused: if another holder begins to commit while the server
+//! aborts them.) A holder whose attempt is over but which has not released the cell yet conflicts
+//! with no thread. This policy is FairCM. A thread's cost grows only when one of its transactions
+//! commits, so a thread that is aborted again and again ends up with the least cost, and then wins
+//! every conflict.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012, sections 3 and 4.

@@ -30,8 +30,8 @@
 //! **Waiting** for another thread inside a closure, other than by [`Tx::retry`], may last forever:
 //! that thread may be held up until this transaction is over.
 //!
-//! **Engines**: [`Shared`] has a versioned lock in each cell, [`Served`] has lock servers that are
-//! asked by messages. Cells belong to an engine; the default one is [`GLOBAL`], which is a
+//! **Engines**: [`Shared`] has a versioned lock in each cell, [`Served`] has lock servers, to which
+//! transactions send requests. Cells belong to an engine; the default one is [`GLOBAL`], which is a
 //! `Shared`. Other engines, some of them in other kinds of memory, are used through one [`Session`]
 //! for each thread.
 

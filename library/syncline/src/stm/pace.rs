@@ -37,8 +37,8 @@ pub struct Measured {
     serial: AtomicBool,
     /// Whether this window is a trial.
     trial: AtomicBool,
-    /// The rate that trials are compared with, in transactions a second: of the last window that
-    /// was no trial, or of a later trial that did better.
+    /// The rate that trials are compared with, in transactions a second. It is the rate of the last
+    /// window that was not a trial, or of a later trial that did better.
     rate: AtomicU64,
     /// Windows until the next trial.
     left: AtomicU64,

@@ -1,4 +1,4 @@
-//! The engine of lock servers: TM2C, by messages.
+//! The engine of lock servers: TM2C, with messages between transactions and servers.
 //!
 //! A transaction asks a [server](Server) for each cell that it reads and, when it commits, for each
 //! cell that it writes. The cell's number determines the server. Cells are numbered in the order in

@@ -58,7 +58,7 @@ impl<'e, E: Engine> Session<'e, E> {
     }
 }
 
-/// A running transaction. It is dropped only if the closure or the engine panics; that ends the
+/// A running transaction. It is dropped only if the closure or the engine panics; the drop ends the
 /// transaction.
 struct Running<'a, 'e, E: Engine>(&'a mut Session<'e, E>);
 

@@ -4,8 +4,8 @@
 //! the cell. An attempt begins by reading the clock; the value is its *moment*. The attempt checks
 //! by the stamp that no cell it reads is newer than the moment. So everything it has read belongs
 //! to that moment. If it meets a newer cell, it moves its moment to the present, provided that
-//! nothing it has read has changed. To commit, it locks the cells that it writes, checks those that
-//! it has read once more, writes, and unlocks with a new version. Readers write no stamps.
+//! nothing it has read has changed. To commit, it locks the cells that it writes, checks once more
+//! the cells that it has read, writes, and unlocks with a new version. Readers write no stamps.
 //!
 //! **The clock is lazy.** A commit takes the clock's value plus one as its version, but doesn't
 //! write the clock: a thread that reads a version that is ahead of the clock advances the clock. So

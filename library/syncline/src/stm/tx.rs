@@ -70,7 +70,7 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         }
     }
 
-    /// Discards all writes of the transaction. Use it in a transaction that gives up: it then
+    /// Discards all writes of the transaction. Use this in a transaction that gives up, and then
     /// returns `Ok` with a value that says so.
     ///
     /// ```

@@ -1,9 +1,10 @@
 //! A variable for values of any type, which are shared and replaced, but never changed.
 //!
-//! Readers of a value that may be replaced at any moment can't copy it as words, and a writer that
-//! replaces it must not free it while they read it. So the value is in an `Arc`, and a lock of one
-//! word is held while the `Arc` is exchanged or another reference to it is made. A read therefore
-//! writes to the variable's line, which [`TCell`](super::TCell) avoids.
+//! Readers can't copy a value as words, since the value may be replaced at any moment. A writer
+//! that replaces a value must not free the old one while others read it. So the value is in an
+//! `Arc`, and a lock of one word is held while the `Arc` is exchanged or another reference to it is
+//! made. So a read of a variable writes to the variable's line. A read of a
+//! [`TCell`](super::TCell) doesn't.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -40,10 +41,10 @@ use crate::wait::Park;
 /// reference. If the drop panics, the panic leaves [`atomically`](super::atomically), and the
 /// transaction has happened.
 ///
-/// Some values are dropped within the transaction: copies that the closure gets, references that it
-/// [shares](TVar::share), and values that the same transaction has set, when it replaces them or
-/// takes them back by [`undo`](Tx::undo) or [`or_else`](Tx::or_else). So a destructor that runs a
-/// transaction panics there, and the outer transaction changes nothing.
+/// Some values are dropped within the transaction: copies that the closure gets, references that
+/// the closure [shares](TVar::share), and values that the same transaction has set, if it replaces
+/// them or takes them back by [`undo`](Tx::undo) or [`or_else`](Tx::or_else). So a destructor that
+/// runs a transaction panics there, and the outer transaction changes nothing.
 pub struct TVar<T, M: LongMemory = Native> {
     stamp: M::Long,
     value: Guarded<Arc<T>, Ttas<Park, M>>,
@@ -119,8 +120,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         self.share(tx).map(|value| T::clone(&value))
     }
 
-    /// Replaces the value when the transaction commits; until then only this transaction sees the
-    /// change.
+    /// Replaces the value. Other transactions see the change only after this one has committed.
     ///
     /// # Panics
     ///

@@ -33,9 +33,9 @@ use crate::memory::{Data, Memory, Own, Padded};
 /// assert_eq!(table.remove(7), Some("SEVEN"));
 /// ```
 ///
-/// Each operation takes effect at one moment while it runs (it is linearizable): what happened
-/// before a [`put`](Self::put) is visible to the thread that gets its value. Values are returned,
-/// never dropped under a lock.
+/// Each operation takes effect at one moment while it runs (it is linearizable). A thread that gets
+/// a value also sees everything that happened before the [`put`](Self::put) of the value. Values
+/// are returned, never dropped under a lock.
 pub struct LockTable<V, L: RawLock = Ttas> {
     buckets: Vec<Padded<Bucket<V, L>>>,
 }

@@ -5,7 +5,7 @@
 //! | [`Table`] | any types; entries in nodes of their own | what most programs want |
 //! | [`FlatTable`] | types that can be copied; entries in the buckets themselves | like [`Table`], but quicker and smaller |
 //! | [`LockTable`] | 64-bit keys, any values | SSYNC's table: a lock of the catalogue for each bucket; over any memory |
-//! | [`ServedTable`] | 64-bit keys, any values | SSYNC's table, each part owned by a server that other threads ask by message |
+//! | [`ServedTable`] | 64-bit keys, any values | SSYNC's table, each part owned by a server to which other threads send requests |
 //!
 //! `docs/table.md` says which table to use when, and has measurements.
 

@@ -64,8 +64,8 @@ pub struct TableServer<V, W: Wait = Park, M: Memory = Native> {
 
 /// Asks the servers of a table. Dropping it disconnects.
 ///
-/// Each operation takes effect at one moment while it runs (it is linearizable): what happened
-/// before a [`put`](Self::put) is visible to the thread that gets its value.
+/// Each operation takes effect at one moment while it runs (it is linearizable). A thread that gets
+/// a value also sees everything that happened before the [`put`](Self::put) of the value.
 pub struct TableClient<V, W: Wait = Park, M: Memory = Native> {
     servers: Vec<Client<TablePart<V, M>, W, M>>,
 }

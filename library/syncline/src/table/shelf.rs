@@ -158,8 +158,8 @@ impl<V, M: Memory> Shelf<V, M> {
     }
 }
 
-/// Drops the remaining values, one after the other: if one panics, so does this, and the others are
-/// dropped nevertheless.
+/// Drops the remaining values, one after the other. If dropping one panics, the others are still
+/// dropped, and the panic continues.
 impl<V, M: Memory> Drop for Shelf<V, M> {
     fn drop(&mut self) {
         let mut values = Vec::new();

@@ -14,10 +14,10 @@
 //!   lined     of each rank: in how many queues it is
 //! ```
 //!
-//! 1. A rank touches a queue only while its `lined` counts it, and after it has seen, behind a
+//! 1. A rank touches a queue only while its `lined` counts it, and only once it has seen, after a
 //!    barrier, that the queues are not broken.
-//! 2. Only the rank that repairs (one at a time) makes queues new, while they are broken, and after
-//!    it has seen, behind a barrier, that no living rank's `lined` is above 0.
+//! 2. Only the rank that repairs (one at a time) makes queues new, while they are broken, and only
+//!    once it has seen, after a barrier, that no living rank's `lined` is above 0.
 //!
 //! If one rank follows rule 1 and another one rule 2 at the same time, at least one of them sees
 //! the other's store. So each rank that arrives at a queue after a renewal finds it new, and no

@@ -21,7 +21,7 @@
 //!
 //! 1. A rank changes words only while its entry is `MOVING` and it has seen, after a barrier, that
 //!    no rank repairs.
-//! 2. A rank that repairs writes words only after it has seen, behind a barrier, that no living
+//! 2. A rank that repairs writes words only once it has seen, after a barrier, that no living
 //!    rank's entry is `MOVING`.
 //!
 //! If one rank changes words and another one repairs at the same time, at least one of them sees

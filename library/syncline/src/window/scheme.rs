@@ -15,10 +15,10 @@ pub enum Scheme {
     Fair,
     /// A queue in each host, and one between the hosts: [`Hierarchical`](super::Hierarchical).
     Hierarchical,
-    /// Ranks request the lock by messages to the rank that owns the part, at their first operation
+    /// Ranks send requests for the lock to the rank that owns the part, at their first operation
     /// under the lock.
     MessageDeferred,
-    /// Ranks request the lock by messages to the rank that owns the part, as soon as they lock.
+    /// Ranks send requests for the lock to the rank that owns the part, as soon as they lock.
     MessageImmediate,
 }
 

@@ -14,7 +14,7 @@ use crate::{AT_ONCE, ROUNDS, SOON, THREADS, fail, fails};
 
 /// Enough messages to go around a ring.
 const MESSAGES: u64 = 3 * ROUNDS;
-/// A type that is larger than a line. Its size is no multiple of a word's.
+/// A type that is larger than a line. Its size is not a multiple of a word's size.
 type Large = [u32; 33];
 
 /// A message that is made from a number.

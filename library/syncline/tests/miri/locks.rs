@@ -1,5 +1,5 @@
 //! Every lock, even one that can be shared, held by one thread at a time: with guards, with
-//! closures, by tries, and with waits that are given up.
+//! closures, with tries, and with waits that are given up.
 
 use syncline::Mutex;
 use syncline::lock::{Gate, RawLock, RwGate, TimedLock, TryLock};

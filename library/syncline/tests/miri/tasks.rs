@@ -282,8 +282,8 @@ fn many_of_them() {
     assert_eq!(sum.into_inner(), MESSAGES * (MESSAGES - 1));
 }
 
-/// If a future was woken when it is dropped, it passes the wake-up on. If it was not woken, no
-/// other future is.
+/// A future that was woken and is then dropped passes the wake-up on. If it was not woken, no other
+/// future is woken.
 #[test]
 fn passed_on() {
     let (sender, receiver) = many::bounded(1);

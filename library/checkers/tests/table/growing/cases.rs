@@ -73,8 +73,8 @@ fn sorted(keys: &[u64]) -> Vec<u64> {
     keys
 }
 
-/// A key that is being inserted may be found or not; if it is found, it is found again. Keys that
-/// were there before are found.
+/// A key that is being inserted may be found or not; once it was found, it is found again. Keys
+/// that were there before are found.
 pub fn beside_insert<T: Grows>() {
     let table = with::<T>(&[0]);
     beside(
@@ -125,8 +125,8 @@ pub fn beside_change<T: Grows>() {
     assert_eq!(found(&*table, 0), Some(2));
 }
 
-/// An entry moves forward from a chained bucket. The chained bucket is freed, and reused behind
-/// another one.
+/// An entry moves forward from a chained bucket. The chained bucket is freed, and then chained
+/// behind another bucket.
 pub fn beside_fill<T: Grows>() {
     let table = with::<T>(&[0, 4, 8, 1, 5]);
     beside(

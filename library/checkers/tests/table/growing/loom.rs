@@ -1,4 +1,4 @@
-//! The growing tables under loom; the bounds stand beside the cases.
+//! The growing tables under loom; the bounds are next to the cases.
 
 use syncline::table::{Flat, HashTable};
 use syncline_checkers::{Executions, Loom};

@@ -47,7 +47,7 @@ impl<M: Memory> Waiters<M> {
     #[inline]
     pub fn wake(&self, most: u32) {
         M::light_barrier();
-        // Relaxed: the barrier orders it behind the change.
+        // Relaxed: the barrier orders it after the change.
         let waiting = self.count.load(Relaxed);
         if waiting != 0 {
             self.wake_some(waiting, most);
@@ -84,8 +84,8 @@ impl<M: Memory> Waiters<M> {
         self.wakers.leave(ticket, &self.count);
     }
 
-    /// Sleeps until this thread is woken, the deadline has passed, or the thread wakes spuriously,
-    /// unless a look finds something before. Returns what a look has found.
+    /// Looks, and if that finds nothing, sleeps until this thread is woken, the deadline has
+    /// passed, or the thread wakes spuriously. Then looks again. Returns what a look has found.
     #[cold]
     pub fn sleep<R>(
         &self,

@@ -1,5 +1,5 @@
-//! The wakers of tasks that wait, in order of arrival. Tasks and threads wait beside each other: a
-//! change wakes one of each.
+//! The wakers of tasks that wait, in order of arrival. Tasks and threads may wait at the same time:
+//! a change wakes one of each.
 //!
 //! A task has a *ticket* while its waker is in the list, and keeps the ticket when a thread takes
 //! the waker to wake it. So a ticket that is not in the list is a wake-up, and obliges the task to

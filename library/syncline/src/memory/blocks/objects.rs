@@ -19,7 +19,7 @@ pub const fn slot<R: Words, M: LongMemory>() -> usize {
     R::WORDS * size_of::<M::Long>()
 }
 
-/// The bytes of a head. The slots' words begin behind the head.
+/// The bytes of a head. The slots' words begin after the head.
 pub const fn head<H>() -> usize {
     size_of::<H>().next_multiple_of(8)
 }

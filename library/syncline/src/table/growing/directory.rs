@@ -34,8 +34,8 @@ pub(super) struct Directory<R: Copy, M: Buckets<R>> {
     bits: M::Word,
     first_bits: u32,
     /// For each segment, its start ([`Blocks::start`](crate::memory::Blocks::start)): the segment's
-    /// bucket `i` is `i` buckets behind this address. The first segment has all initial buckets,
-    /// and each further one as many as all before it.
+    /// bucket `i` is `i` buckets after this address. The first segment has all initial buckets, and
+    /// each further one as many as all before it.
     segments: [M::Link<Head<M>>; SEGMENTS],
     rare: Padded<Rare<R, M>>,
 }

@@ -1,7 +1,7 @@
 //! Iterating over a whole table, bucket by bucket, while others change it.
 //!
 //! Buckets are visited in the order of their numbers with the bits reversed: as if the lowest bit
-//! were the first digit behind a binary point. So a bucket that is split during the iteration was
+//! were the first digit after a binary point. So a bucket that is split during the iteration was
 //! either visited as a whole, or is still ahead as a whole, with its two parts one after the other.
 //! An entry that stays is therefore visited once. In this file, an *ending* is a value of some low
 //! bits of a hash.

@@ -3,8 +3,8 @@
 //! Readers copy what is in a slot, and may do so while a writer changes it; a torn copy is
 //! discarded. That is enough if the copy is the whole entry ([`Flat`]). If a slot refers to a node
 //! ([`Boxed`]), a node that a reader may have found must stay until the reader is done: readers are
-//! pinned, and `seize` frees a node when no reader is left that was pinned when the node was taken
-//! out.
+//! pinned, and `seize` frees a node once all readers that were pinned when the node was taken out
+//! have unpinned.
 
 use std::boxed::Box;
 use std::mem;
@@ -105,8 +105,8 @@ unsafe impl<K: Copy, V: Copy> Keep<K, V> for Flat {
     unsafe fn destroy(_: (K, V)) {}
 }
 
-// SAFETY: a raw entry refers to a node with the entry, which is freed when the collector has
-// seen all threads unpin that were pinned when it was retired.
+// SAFETY: a raw entry refers to a node with the entry. The collector frees a retired node once all
+// threads that were pinned when the node was retired have unpinned.
 unsafe impl<K, V> Keep<K, V> for Boxed {
     type Raw = NonNull<(K, V)>;
     type Pin<'t>

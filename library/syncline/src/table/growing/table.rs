@@ -22,10 +22,10 @@ use crate::memory::Native;
 
 /// A hash table that threads share, which grows: [`Table`] or [`FlatTable`].
 ///
-/// Each operation on a key takes effect at one moment while it runs (it is linearizable); what
-/// happened before a value was put in is visible to the thread that finds it. Readers lock nothing,
-/// except after many looks that writers have disturbed; then they lock the key's bucket for a
-/// moment.
+/// Each operation on a key takes effect at one moment while it runs (it is linearizable). A thread
+/// that finds a value also sees everything that happened before the value was put in. Readers lock
+/// nothing, except after many looks that writers have disturbed; then they lock the key's bucket
+/// for a moment.
 ///
 /// **The caller's functions** run while the key's bucket is locked, if the operation's description
 /// says so. Such a function must not use the table, or its thread may wait for itself. `Eq` of keys
