@@ -250,7 +250,7 @@ pub fn run(
         ..machine(settings, &image)
     };
     let ended = machine.boot(each_line, told_to_end);
-    // Large files that can be made again.
+    // These files are large, and can be made again.
     let _ = fs::remove_file(&image);
     let _ = fs::remove_file(&disk);
     about.complete = ended.is_ok();
