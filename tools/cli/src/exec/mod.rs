@@ -74,7 +74,7 @@ fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
     let policy = read(path)?;
     let plan = plan(&policy, program)?;
     for remark in &plan.remarks {
-        // An error is ignored: standard error may be closed, and the program is run nevertheless.
+        // An error is ignored: standard error may be closed, and the program is run in any case.
         let _ = writeln!(stderr(), "syncline: {}:{}: {remark}", path.display(), remark.line);
     }
     planned(&plan)

@@ -7,8 +7,8 @@
 //! | `lock MODULE START END` | locks in this range of the file |
 //! | `lock - START END` | locks at these addresses of memory |
 //!
-//! With `site:N` in the place of `site`, a line says that threads waited N microseconds at these
-//! calls in a recording. The calls with the most waiting have priority from the start of the run.
+//! With `site:N` in place of `site`, a line says that threads waited N microseconds at these calls
+//! in a recording. The calls with the most waiting have priority from the start of the run.
 //!
 //! If there are no lines, all locks are traced.
 
@@ -27,7 +27,7 @@ use crate::failure::{Failure, RECORD_FAILED};
 /// call site that acquires a lock.
 const HOTTEST: usize = 8;
 
-/// The lines for the locks that the command line names, directly or by a recording.
+/// The lines for the locks that the command line names, either directly or through a recording.
 ///
 /// # Errors
 /// With [`RECORD_FAILED`]: if a name stands for nothing in the program, or the program's names

@@ -12,7 +12,7 @@ use syncline_try::{Comparison, Verdict};
 use crate::attempt::show::{gain, given_up, open};
 use syncline_present::number::counted;
 
-/// Everything that was tried, also the locks that were not faster.
+/// Everything that was tried, including the locks that were not faster.
 pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
     let mut text = String::new();
     // Writing to a text never fails.

@@ -78,7 +78,7 @@ pub enum What {
 }
 
 impl What {
-    /// The value that a report has for this.
+    /// The value that stands for this in a report.
     pub fn delayed(self) -> Delayed {
         match self {
             What::Section => Delayed::Section,

@@ -210,7 +210,7 @@ fn only_selected_locks_and_sites_are_traced() {
     let some = trace_with(program.path(), [""; 0], 0, &environment);
     let traced: BTreeSet<u64> = some.traces[0].sections.iter().map(|s| s.record.lock).collect();
     assert_eq!(traced, BTreeSet::from([address["inner"], address["spin"], address["c11"]]));
-    // Sections that are not traced are counted nevertheless.
+    // Sections that are not traced are counted as well.
     let counted = |t: &[Trace]| t[0].counts.iter().map(|(_, c)| c.acquisitions).sum::<u64>();
     assert_eq!(counted(&some.traces), counted(&all.traces));
 }
