@@ -161,8 +161,8 @@ impl<'m> Engine<'m> {
         self
     }
 
-    /// Runs threads until all are done. Each runs on the hardware thread with the number beside its
-    /// body, or on any hardware thread if the number is [`ANYWHERE`].
+    /// Runs threads until all are done. Each body runs on the hardware thread whose number it is
+    /// paired with, or on any hardware thread if the number is [`ANYWHERE`].
     ///
     /// # Panics
     /// If a thread panics, if a number is not that of a hardware thread, if all remaining threads

@@ -1,4 +1,4 @@
-//! A part of a claim: our number beside the paper's, and whether the part holds.
+//! A part of a claim: our number, the paper's number, and whether the part holds.
 
 use crate::figures::sentence::number;
 
@@ -14,7 +14,7 @@ pub struct Part {
     /// Whether the part holds.
     pub holds: bool,
     /// Whether our result is an input of the simulation, or follows directly from an input. A part
-    /// that holds by construction is no evidence.
+    /// that holds by construction is not evidence.
     pub by_construction: bool,
 }
 

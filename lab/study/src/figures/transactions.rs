@@ -1,4 +1,4 @@
-//! Transactions of a bank with many branches or with few, with and without audits. They run over
+//! Transactions of a bank that has many branches or few, with and without audits. They run over
 //! shared memory, over lock servers (TM2C), and under one lock.
 //!
 //! SSYNC's paper lists TM2C among its programs but has no figure of it, so there are no numbers of
