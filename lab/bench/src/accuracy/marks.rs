@@ -5,7 +5,7 @@
 //! suffices. A marked line that begins a function stands for the threads that start there.
 //!
 //! `/* REMAINS rule */` marks a line whose finding is true of the fixed variant too, since its cost
-//! is not the problem's.
+//! is not part of the problem.
 
 use anyhow::Context;
 
