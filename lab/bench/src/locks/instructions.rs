@@ -120,7 +120,7 @@ fn assert_same_instructions<Ours: Lock, ByHand: Lock>(name: &str) {
     let accesses = |run: &[Instruction]| -> Vec<Code> {
         run.iter().filter(|run| accesses_memory(run)).map(Instruction::code).collect()
     };
-    assert!(accesses(&ours).len() > 1, "{name}: {ours:?} is no acquisition");
+    assert!(accesses(&ours).len() > 1, "{name}: {ours:?} is not an acquisition");
     assert_eq!(accesses(&ours), accesses(&by_hand), "{name}: accesses of ours, and by hand");
     let worked = |run: &[Instruction]| run.iter().filter(|run| !clears_a_register(run)).count();
     let (count, by_hand_count) = (worked(&ours), worked(&by_hand));

@@ -79,7 +79,7 @@ mod tests {
     fn a_number_may_be_off_by_its_share_and_not_more() {
         assert!(near("x", 124.9, 100.0, 0.25).holds && near("x", 75.1, 100.0, 0.25).holds);
         assert!(!near("x", 125.1, 100.0, 0.25).holds && !near("x", 74.9, 100.0, 0.25).holds);
-        assert!(!near("x", f64::NAN, 100.0, 0.25).holds, "what is no number does not hold");
+        assert!(!near("x", f64::NAN, 100.0, 0.25).holds, "NaN does not hold");
         assert_eq!(near("x", 1.0, 720_000.0, 0.1).paper, "720,000");
     }
 

@@ -117,7 +117,7 @@ fn says(panels: &[Panel]) -> String {
         let served = panel.value(&served, all)?;
         Some(format!(
             "with 12 buckets of 12 keys and {all} threads {} does {} million operations a second \
-             with the best lock ({}), {} with servers",
+             with the best lock ({}), and {} with servers",
             panel.machine,
             number(locked.y),
             locked.note,

@@ -57,7 +57,7 @@ pub struct Kernel {
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = memory, conflicts_with = "read")]
     pub memory: u32,
 
-    /// Instructions that one virtual processor may be ahead of another; 0 for no limit
+    /// How many instructions one virtual processor may be ahead of another; 0 for no limit
     ///
     /// Without a limit, a virtual processor may wait for a lock whose holder's virtual processor
     /// does not run at that moment. A smaller number is closer to processors of equal speed, and
