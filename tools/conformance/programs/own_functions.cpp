@@ -177,7 +177,7 @@ static int visit(struct dl_phdr_info *, size_t, void *) {
     return 0;
 }
 
-// A thread that uses functions that take the lock, also at its end, in destructors.
+// A thread that uses functions that take the lock. Destructors use them too, at the thread's end.
 static void *work(void *argument) {
     take_lock("a thread");
     (void)&local;

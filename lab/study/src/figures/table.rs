@@ -57,9 +57,9 @@ pub fn name(shape: Shape) -> String {
     format!("{} buckets of {}", shape.buckets, shape.keys)
 }
 
-/// Measures the tables. `hardware` is the machine if it has messages in hardware. SSYNC's library
-/// then calls servers by these messages. They are sent to hardware threads, so only pinned threads
-/// can use them.
+/// Measures the tables. `hardware` is the machine if it has messages in hardware. On such a
+/// machine, SSYNC's library calls servers with these messages. They are sent to hardware threads,
+/// so only pinned threads can use them.
 fn measure<W: World>(
     lab: &Lab,
     world: &W,

@@ -97,8 +97,8 @@ fn preloaded(variables: Variables) -> Result<Variables, Failure> {
     preloading(LIBRARY, OVERRIDE, variables)
 }
 
-/// Adds to these variables the one that loads a library of Syncline into the program. A developer
-/// can name another file for the library by the variable `named`.
+/// Adds the variable that loads a library of Syncline into the program. A developer can name
+/// another file for the library in the environment variable `named`.
 pub fn preloading(
     library: &str,
     named: &str,

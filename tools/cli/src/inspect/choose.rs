@@ -23,8 +23,8 @@ use syncline_policy::Files;
 use super::args::Inspect;
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// The most call sites that are taken from a process whose findings and remaining waiting have no
-/// call site that acquires a lock.
+/// The most call sites that are taken from a process if none of its findings and none of its
+/// remaining waiting has a call site that acquires a lock.
 const HOTTEST: usize = 8;
 
 /// The lines for the locks that the command line names, either directly or through a recording.
@@ -113,8 +113,8 @@ fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     }
 }
 
-/// A file that has chosen call sites and is no longer the build that was recorded, so the addresses
-/// would belong to other code. `None` if there is no such file.
+/// A file that has chosen call sites but is no longer the build that was recorded, so that the
+/// addresses would belong to other code. `None` if there is no such file.
 fn another_build<'a>(process: &'a Process, lines: &BTreeSet<String>) -> Option<&'a str> {
     let changed = process.modules.iter().filter(|m| m.symbols == Some(SymbolSource::Changed));
     let has_suspects = |module: &&Module| {

@@ -1,5 +1,5 @@
 //! Processes that were forked while a thread of their parent was in the loader. In such a process
-//! the loader's lock stays held for ever, since the thread that holds it does not exist there.
+//! the loader's lock is held for ever, since the thread that holds it does not exist there.
 
 use std::fs::{self, File};
 use std::mem::offset_of;

@@ -104,8 +104,8 @@ fn sections_begin_and_end_with_their_lock() {
     assert_eq!(wrote("filling"), [[26, 27]]);
     assert_eq!(of("filling")[0].record.stopped, STOP_LIMIT);
 
-    // A system call by a function of the C library belongs to the section, like one by an
-    // instruction.
+    // A system call through a function of the C library belongs to the section, like one that an
+    // instruction of the section makes.
     assert_eq!(wrote("asking"), [[28, 29]]);
     let asked: Vec<_> = of("asking")[0].system_calls.iter().map(|c| (c.number, c.times)).collect();
     assert_eq!(asked, [(GETPPID, 2)]);
