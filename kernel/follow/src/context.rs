@@ -8,7 +8,8 @@
 //!
 //! Invariants, whose violations [`Broken`] counts:
 //! 1. Every released lock was acquired.
-//! 2. A lock is released at the level at which it was acquired.
+//! 2. A lock is released at its own level: the one at which it was acquired, or to which it has
+//!    passed since.
 //! 3. A task that returns to user space holds no lock.
 
 mod bits;

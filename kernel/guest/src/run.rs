@@ -200,8 +200,8 @@ fn lacks(error: Error) -> Error {
     }
 }
 
-/// Runs the load. `folder` is that of a new recording; the trace goes there, and everything else
-/// into [`FOLDER`].
+/// Runs the load. `folder` is the folder of a new recording. The trace goes there, and everything
+/// else into its subfolder [`FOLDER`].
 ///
 /// # Errors
 /// Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and [`crate::disk::make`].
