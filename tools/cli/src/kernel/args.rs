@@ -12,9 +12,9 @@ use crate::statuses;
 
 /// Show which data the Linux kernel's critical sections access, and whether they depend on each other
 ///
-/// Boots an unmodified kernel in QEMU, runs a load in it, and follows the spinlocks, bit spinlocks,
-/// reader-writer locks, mutexes and semaphores that the kernel acquires meanwhile, with the accesses to
-/// kernel memory in its critical sections. The report names what is not followed. For each class of
+/// Boots an unmodified kernel in QEMU and runs a load in it. Meanwhile Syncline follows the spinlocks,
+/// bit spinlocks, reader-writer locks, mutexes and semaphores that the kernel acquires, and the accesses
+/// to kernel memory in its critical sections. The report names what is not followed. For each class of
 /// locks, the report says how often it was acquired and waited for, which of its sections could have
 /// run at the same time, and what the others conflict on. Neither root nor KVM is needed.
 ///
