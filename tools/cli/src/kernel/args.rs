@@ -12,11 +12,12 @@ use crate::statuses;
 
 /// Show which data the Linux kernel's critical sections access, and whether they depend on each other
 ///
-/// Boots an unmodified kernel in QEMU and runs a load in it. Meanwhile Syncline follows the spinlocks,
-/// bit spinlocks, reader-writer locks, mutexes and semaphores that the kernel acquires, and the accesses
-/// to kernel memory in its critical sections. The report names what is not followed. For each class of
-/// locks, the report says how often it was acquired and waited for, which of its sections could have
-/// run at the same time, and what the others conflict on. Neither root nor KVM is needed.
+/// Boots an unmodified kernel in QEMU and runs a load in it. Meanwhile Syncline follows the
+/// spinlocks, bit spinlocks, reader-writer locks, mutexes and semaphores that the kernel acquires,
+/// and the accesses to kernel memory in its critical sections. The report names what is not
+/// followed. For each class of locks, the report says how often it was acquired and waited for,
+/// which of its sections could have run at the same time, and what the others conflict on. Neither
+/// root nor KVM is needed.
 ///
 /// A new kernel is booted twice: once to learn its symbols and types, which are kept in
 /// ~/.cache/syncline. docs/kernel.md says what emulation changes, and what is not followed.
